@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# From a fresh clone to a forecast: installs what the build needs (Debian 12), builds Release into build/, and runs
+# From a fresh clone to a forecast: installs the packages for the build (Debian 12), builds Release in build/, and runs
+# `fabricast run`.
 #
-#   ./forecast.sh                        a cluster of 64 nodes with 8 H100 each
-#   ./forecast.sh SCENARIO.yaml [...]    another scenario, with the options of `fabricast run`
-#   ./forecast.sh --set k=v [...]        the cluster of 64 nodes with other options
+#   ./forecast.sh                        forecasts a cluster of 64 nodes with 8 H100 each
+#   ./forecast.sh SCENARIO.yaml [...]    forecasts another scenario, with options of `fabricast run`
+#   ./forecast.sh --set KEY=VALUE [...]  forecasts the cluster of 64 nodes with options of `fabricast run`
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/.ci/packages.sh"
@@ -12,7 +13,7 @@ need $build_packages
 if [ ! -f "$home/build/build.ninja" ]; then
   quietly configuring cmake -S "$home" --preset default -DFABRICAST_TESTS=OFF
 fi
-[ -x "$home/build/fabricast" ] || echo "building (a few minutes, once) ..." >&2
+[ -x "$home/build/fabricast" ] || echo "building (takes a few minutes the first time) ..." >&2
 quietly building cmake --build "$home/build" --target fabricast
 
 scenario="$home/scenarios/nodes64_rail_optimized.yaml"

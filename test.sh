@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #
-#   ./test.sh          all but those of the label nightly, Release, in build/
-#   ./test.sh --fast   without those that carry the label slow, either
-#   ./test.sh --nightly  only those of the label nightly: the same on many more scenarios, a quarter of an hour
-#   ./test.sh --asan   under the address and undefined behaviour sanitizers, in build-asan/: the unit tests of what reads
-#                      others' files, finds ways and counts; --asan-all: all unit tests, which takes half an hour
+#   ./test.sh             all tests except those labelled nightly; Release, in build/
+#   ./test.sh --fast      also without tests labelled slow
+#   ./test.sh --nightly   only tests labelled nightly: the same on many more scenarios; takes a quarter of an hour
+#   ./test.sh --asan      with the address and undefined-behaviour sanitizers, in build-asan/: the unit tests of code
+#                         that reads foreign files, finds paths and counts
+#   ./test.sh --asan-all  the same for all unit tests; takes half an hour
 #
 # Further arguments go to ctest, e.g. ./test.sh -R scenarios.
 set -euo pipefail
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
     --nightly) leave_out='' select+=(-L nightly) ;;
     --asan) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SANITIZE_ALL=OFF target=unit_tests ;;
     --asan-all) build=build-asan preset=asan select+=(-L unit) configure=-DFABRICAST_SANITIZE_ALL=ON ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) break ;;
   esac
   shift
@@ -28,9 +29,9 @@ done
 need $build_packages $test_packages
 cd "$home"
 quietly configuring cmake --preset "$preset" -DFABRICAST_TESTS=ON $configure
-[ -f "$build/CTestTestfile.cmake" ] && [ -n "$(ls "$build"/test_* 2>/dev/null)" ] || echo "building (some minutes, once) ..." >&2
+[ -f "$build/CTestTestfile.cmake" ] && [ -n "$(ls "$build"/test_* 2>/dev/null)" ] || echo "building (takes some minutes the first time) ..." >&2
 quietly building cmake --build "$build" --target "$target"
-# Thousands of small files are made and read: in memory where there is room.
+# The tests write and read thousands of small files. Keep them in memory if there is room.
 if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge 4000000 ] 2>/dev/null; then
   export TMPDIR=/dev/shm
 fi

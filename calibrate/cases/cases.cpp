@@ -1,3 +1,4 @@
+// Reads and validates measured cases, writes their scenarios, and forecasts them.
 #include "fabricast/calibrate/cases.hpp"
 #include "../../models/hardware/json_text.hpp"
 #include "data_path.hpp"
@@ -30,7 +31,7 @@ std::string text_of(const json& j) {
   return j.is_null() ? std::string() : j.dump();
 }
 
-/// The library's message without its error number and its own words for the place.
+/// The message of the JSON library without its error number and position.
 std::string plain(const json::exception& e) {
   std::string what = e.what();
   for (const std::string_view end : {std::string_view("] "), std::string_view(": ")})
@@ -38,7 +39,7 @@ std::string plain(const json::exception& e) {
   return what;
 }
 
-/// Throws with the name of the key.
+/// Reads a value; errors name the key.
 template <class T>
 void take(const json& j, const char* key, T& target) {
   try {
@@ -46,20 +47,21 @@ void take(const json& j, const char* key, T& target) {
   } catch (const json::type_error& e) { throw std::invalid_argument(fmt::format("'{}': {}", key, plain(e))); }
 }
 
-/// A whole number that fits: the library cuts off what does not.
+/// Reads a whole number that fits into T. The library would truncate others silently.
 template <class T>
 T whole(const json& j, const char* key) {
   const json& value = j.at(key);
   double number = 0;
   take(j, key, number);
   const auto most = static_cast<double>(std::numeric_limits<T>::max());
-  // The largest integers are no doubles: their neighbour above would not fit.
+  // The largest integers have no exact double, and the next larger double would not fit.
   if (number != std::floor(number) || !(std::abs(number) < most))
     throw std::invalid_argument(fmt::format("'{}' must be a whole number, not {}", key, shown(value.dump(), 40)));
   return value.is_number_float() ? static_cast<T>(number) : value.get<T>();
 }
 
-/// Keys for readers may be called anything but nearly as one that counts.
+/// Unknown keys are allowed as notes for readers, unless their names are so close to a known key that they are likely
+/// typos.
 void check_keys(const json& j) {
   constexpr std::array<std::string_view, 17> known = {
       "id",   "system",   "collective", "gpu", "intranode", "link", "nccl_version",        "nodes",    "gpus_per_node",
@@ -95,7 +97,7 @@ MeasuredCase read_case(const json& j) {
   return c;
 }
 
-/// The first two or three numbers of a version text, as far as they go; empty if it does not begin with a number.
+/// The first two or three numbers of a version; empty if it does not begin with at least two.
 std::string version_digits(const std::string& text) {
   std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
   while (digits.ends_with('.')) digits.pop_back();
@@ -105,7 +107,7 @@ std::string version_digits(const std::string& text) {
   return std::count(digits.begin(), digits.end(), '.') >= 1 ? digits : std::string();
 }
 
-/// Why a case can not be one; empty if it can.
+/// Why a case is invalid; empty if it is valid.
 std::string fault_of(const MeasuredCase& c) {
   if (c.nodes < 1 || c.gpus_per_node < 1) return "'nodes' and 'gpus_per_node' must be at least 1";
   for (const char* key : {"ranks_per_process", "threads"})
@@ -135,7 +137,8 @@ std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& p
     throw UserError({std::move(d)});
   };
   const json list = parse_json_text(text, path);
-  if (!list.is_array()) fail("not a list of measured cases", "[{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
+  if (!list.is_array())
+    fail("this is not a list of measured cases", "expected: [{\"id\": ..., \"system\": ..., \"rows\": [...]}, ...]");
   std::vector<MeasuredCase> cases;
   for (const json& j : list) {
     const std::string name =
@@ -161,7 +164,7 @@ std::string scenario_of(const MeasuredCase& c) {
                      c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
   y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
-  constexpr int trays = 18;  // of a full rack
+  constexpr int trays = 18;  // nodes of a full NVL72 rack
   if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1)
     y += fmt::format("nvlink_domain: {{nodes: {}}}\n", c.nvlink_domain_nodes.value_or(trays));
   if (network) {
@@ -185,7 +188,7 @@ std::string scenario_of(const MeasuredCase& c) {
 
 namespace {
 
-/// Faults are told of the case, as nobody has seen the scenario that was made of it.
+/// Errors point to the case, because the user has never seen the scenario that was generated from it.
 Scenario read_scenario_of(const MeasuredCase& c) {
   try {
     return parse_scenario(scenario_of(c), c.id).scenario;
@@ -201,7 +204,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
   searches_ = build_world(scenario_)->searches;
-  scenario_.hardware = {};  // every run brings its own
+  scenario_.hardware = {};  // each run sets its own
 }
 
 bool CaseRunner::uses(const std::string& parameter) const {

@@ -1,3 +1,5 @@
+// `check`: forecasts the cluster as it should be and every symptom, and lets Judge compare them with the measured
+// times.
 #include "fabricast/calibrate/check.hpp"
 
 #include <algorithm>
@@ -15,9 +17,9 @@ namespace fabricast {
 
 namespace {
 
-/// A symptom whose largest effect on any size is smaller than this would not be seen.
+/// A symptom that changes no size by this much, as a logarithm, cannot be distinguished from `healthy`.
 constexpr double least_effect = 0.02;
-constexpr double usual = 0.5;  ///< quantile of samples of the hash
+constexpr double usual = 0.5;  ///< the quantile of the median over samples of the hash
 
 double at_quantile(const ForecastRow& row, double quantile) {
   return quantile >= 1 ? row.time_worst : quantile > 0.5 ? row.time_p95 : row.time;
@@ -44,11 +46,11 @@ class Examination {
   }
 
  private:
-  /// A symptom to try, and what came of it.
+  /// A symptom to simulate, and its forecasts.
   struct Task {
     std::vector<Cause> causes;
     Symptom symptom;
-    std::vector<ResidualRow> rows;  ///< with their times; empty: the scenario can not be so
+    std::vector<ResidualRow> rows;  ///< with the forecast times; empty: the changed scenario is invalid
   };
 
   std::unique_ptr<World> world_of(const std::vector<std::string>& set, std::size_t m) const {
@@ -56,7 +58,7 @@ class Examination {
     return build_world(changed(measured_[m].scenario, effective_[m], set), searches_);
   }
 
-  /// Forecasts of the cluster as it should be, and how far such forecasts are off.
+  /// Forecasts the cluster as it should be, with the properties that the distribution of errors depends on.
   void expect() {
     std::vector<std::vector<ResidualRow>> rows(measured_.size());
     std::vector<std::vector<double>> times(measured_.size());
@@ -82,7 +84,8 @@ class Examination {
     return tasks;
   }
 
-  /// Rows as a symptom has them. Derivatives stay those of the cluster as it should be, which is near enough.
+  /// Rows as forecast with a symptom. Derivatives stay those of the cluster as it should be: computing them anew would
+  /// take most of the time and change little.
   std::vector<ResidualRow> rows_of(const Symptom& symptom) const {
     std::vector<ResidualRow> rows = rows_;
     std::size_t at = 0;
@@ -103,7 +106,7 @@ class Examination {
     return rows;
   }
 
-  /// All of them; those that can not be are left out.
+  /// Simulates all tasks, and leaves out those whose scenario is invalid.
   std::vector<Tried> try_all(std::vector<Task> tasks) const {
     TaskProgress progress(options_.progress, tasks.size());
     in_parallel(tasks.size(), thread_count(options_.threads), [&](std::size_t t) {
@@ -126,7 +129,7 @@ class Examination {
     return list;
   }
 
-  /// Causes that show, then the likeliest of them two by two.
+  /// Removes causes without a visible effect, adds pairs of the likeliest others, and applies Bayes' rule.
   void judge(std::vector<Tried>& tried, const SiteLikelihood& likelihood) {
     const auto shows = [](const Tried& t) { return t.effect >= least_effect; };
     for (const CauseKind& kind : cause_kinds()) {
@@ -152,7 +155,8 @@ class Examination {
     report_.suspects = judge.suspects(tried);
   }
 
-  /// Whether two causes at once differ from either alone: a NIC by sockets has no GPUDirect RDMA to lose.
+  /// Whether two causes at once differ from either alone. With sockets, for example, there is no GPUDirect RDMA to
+  /// lose.
   static bool adds_to_each(const Tried& pair, const std::vector<Tried>& alone) {
     return std::none_of(alone.begin(), alone.end(), [&](const Tried& one) {
       if (std::find(pair.causes.begin(), pair.causes.end(), one.causes.front()) == pair.causes.end()) return false;
@@ -162,6 +166,7 @@ class Examination {
     });
   }
 
+  /// Verdicts of single rows.
   void finish() {
     std::size_t at = 0;
     double off = 0;
@@ -191,7 +196,7 @@ class Examination {
     report_.off = std::exp(off / static_cast<double>(report_.rows.size()));
   }
 
-  /// What NCCL's release notes and issues say of the calls that are slow.
+  /// Known regressions that match calls of slow rows.
   void cite() {
     if (report_.healthy()) return;
     auto row = report_.rows.begin();
@@ -212,7 +217,7 @@ class Examination {
   const RunOptions& options_;
   std::vector<std::string> effective_;
   const std::shared_ptr<SearchStore> searches_ = make_search_store();
-  // By row, one collective after the other.
+  // By row, one series after the other.
   std::vector<ResidualRow> rows_;
   std::vector<double> expected_, seconds_;
   CheckReport report_;

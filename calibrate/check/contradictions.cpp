@@ -1,4 +1,6 @@
-// What a log states against what the scenario says, before anything is timed.
+// Compares what a log states with the scenario, before any time is judged: times of another cluster say nothing.
+//
+// Deviations that a Cause describes are not contradictions: fewer NICs, sockets in place of RDMA, one slow NIC.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +17,9 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t longest_name = 80;  ///< of a product, as shown
+constexpr std::size_t longest_name = 80;  ///< characters of a product name that are shown
 
-/// Whether a product's name may mean the scenario's kind of GPU.
+/// Whether a product name may stand for the scenario's kind of GPU. Some names are ambiguous.
 bool may_be(const NamedGpu& product, const GpuKind& expected) {
   const GpuKind& kind = *product.kind;
   if (kind.name == expected.name || kind.like == expected.name || expected.like == kind.name) return true;
@@ -43,10 +45,10 @@ void compare_nodes(int line, int logged, const World& world, std::vector<Contrad
   const int nodes = world.scenario.cluster.nodes;
   if (logged == 0 || logged == nodes) return;
   found.push_back({line, "cluster.nodes", std::to_string(logged), std::to_string(nodes),
-                   fmt::format("--set cluster.nodes={}, with as many GPUs each as the log has", logged)});
+                   fmt::format("--set cluster.nodes={}, with as many GPUs per node as in the log", logged)});
 }
 
-/// Ranks that hosts share unevenly tell nothing of one host.
+/// If the hosts have different numbers of ranks, the number of GPUs per host is unknown.
 void compare_gpus(int line, int ranks, int nodes, const World& world, std::vector<Contradiction>& found) {
   if (ranks == 0 || nodes == 0 || ranks % nodes != 0) return;
   const int logged = ranks / nodes, gpus = world.scenario.node.spec.gpus;
@@ -55,7 +57,7 @@ void compare_gpus(int line, int ranks, int nodes, const World& world, std::vecto
         {line, "node.gpus", std::to_string(logged), std::to_string(gpus), fmt::format("--set node.gpus={}", logged)});
 }
 
-/// How the tool drives GPUs, where the scenario states it. What it leaves open is taken from the log.
+/// Ranks per process, if the scenario states them. If it does not, they are taken from the log (calibrate/measured).
 void compare_processes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
   const HarnessSpec& harness = world.scenario.workload.harness;
   const auto compare = [&](std::string key, int logged, int given, int usual) {
@@ -67,7 +69,8 @@ void compare_processes(const LogTable& table, const World& world, std::vector<Co
   compare("workload.harness.ranks_per_process", table.ranks_per_process, harness.ranks_per_process, 1);
 }
 
-/// The kind of network that NCCL names; empty: it does not, or names several. Sockets where there is RDMA are a cause.
+/// The kind of network that NCCL names; empty if it names none or several. Sockets are not compared: in place of RDMA
+/// they are a cause.
 std::optional<LinkKind> link_of(const NcclFacts& nccl) {
   if (nccl.provider == "efa") return LinkKind::efa;
   if (nccl.provider == "cxi") return LinkKind::slingshot;
@@ -79,7 +82,7 @@ std::optional<LinkKind> link_of(const NcclFacts& nccl) {
   return is("RoCE") ? std::optional(LinkKind::roce) : std::nullopt;
 }
 
-/// The most NICs that connections of one host name.
+/// The largest number of NICs that the connections of one host name.
 int nics_of_a_host(const NcclFacts& nccl, int gpus) {
   std::map<int, NcclFacts> hosts;
   for (const NcclEdge& edge : nccl.edges)
@@ -90,8 +93,8 @@ int nics_of_a_host(const NcclFacts& nccl, int gpus) {
   return static_cast<int>(most);
 }
 
-/// NICs that run at one rate, which is not the scenario's: neither one by one nor, as ports of one card may be counted
-/// apart, all together.
+/// Reports a rate if all NICs run at the same one and it is not the scenario's. Their sum is compared as well, because
+/// a log may count the ports of one card separately. Unequal rates are a cause, not a contradiction.
 void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contradiction>& found) {
   if (nccl.nic_speeds.empty()) return;
   const std::int64_t speed = nccl.nic_speeds.begin()->second;
@@ -106,7 +109,7 @@ void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contra
                    fmt::format("--set node.nics.rate={:g}Gbps", logged * 1e-3)});
 }
 
-/// Fewer NICs than the scenario has are a cause of slowness; more, or others, are another cluster.
+/// Fewer NICs than the scenario has are a cause. More NICs, or NICs of another kind, belong to another cluster.
 void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contradiction>& found) {
   const NodeSpec& node = world.scenario.node.spec;
   if (world.scenario.cluster.nodes < 2) return;
@@ -119,7 +122,9 @@ void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contrad
   compare_rate(nccl, node.nics, found);
 }
 
-/// NCCL counts as nodes what shares no memory and no NVLink. Of communicators of several sizes none may be all of the job.
+/// Not compared if a table states the number of hosts. NCCL counts as nodes what shares neither memory nor NVLink, so
+/// its nodes are hosts only with P2P and SHM on and without an NVLink domain. If communicators differ in size, none of
+/// them needs to span the job.
 void compare_communicator(const Imported& log, const World& world, std::vector<Contradiction>& found) {
   const NcclCommunicator comm = log.nccl.largest();
   const bool logged = std::any_of(log.tables.begin(), log.tables.end(), [](const LogTable& t) { return t.nodes > 0; });
@@ -134,7 +139,7 @@ void compare_communicator(const Imported& log, const World& world, std::vector<C
   compare_gpus(log.nccl.line, comm.ranks, comm.nodes, world, found);
 }
 
-/// Patches of one release are taken as the same: scenarios rarely tell them.
+/// Patch levels of a release are not compared: scenarios rarely state them.
 void compare_version(int line, const std::string& logged, const World& world, std::vector<Contradiction>& found) {
   const Scenario& scenario = world.scenario;
   if (logged.empty() || !scenario.nccl.version_given) return;
@@ -170,10 +175,10 @@ std::vector<Contradiction> contradictions(const Imported& log, const World& worl
 }
 
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found) {
-  std::string out =
-      fmt::format("# fabricast {}   {}\nno verdict: the log is not of this scenario\n", version_text(), scenario.name);
+  std::string out = fmt::format("# fabricast {}   {}\nno verdict: the log does not match the scenario\n",
+                                version_text(), scenario.name);
   for (const Contradiction& c : found) {
-    out += fmt::format("  {}: the log says {} (line {}), the scenario {}\n", c.key, c.log, c.line, c.scenario);
+    out += fmt::format("  {}: the log says {} (line {}), the scenario says {}\n", c.key, c.log, c.line, c.scenario);
     if (!c.hint.empty()) out += fmt::format("    {}\n", c.hint);
   }
   return out;

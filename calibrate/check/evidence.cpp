@@ -1,4 +1,4 @@
-// What the rest of a log states of causes: processes, wrong results, the host's topology.
+// Evidence from the rest of a log: processes, wrong results, the host's topology.
 #include "evidence.hpp"
 
 #include <algorithm>
@@ -7,7 +7,8 @@ namespace fabricast {
 
 namespace {
 
-/// How near the nearest NIC of any GPU is in `nvidia-smi topo -m`: whether one is past PCIe switches only.
+/// Whether some GPU of `nvidia-smi topo -m` has a NIC behind PCIe switches only; empty if the matrix relates no GPU to
+/// a NIC.
 std::optional<bool> near_nic(const TopoMatrix& topo) {
   std::optional<bool> near;
   for (std::size_t row = 0; row < topo.devices.size(); ++row)
@@ -26,7 +27,7 @@ void weigh_tables(Weights& weights, const Imported& log) {
     alone = alone && table.ranks_per_process <= std::max(1, table.threads);
     wrong = wrong || std::any_of(table.rows.begin(), table.rows.end(), [](const LogRow& row) { return row.wrong > 0; });
   }
-  // What it tells of several GPUs to a thread is part of the forecast already.
+  // Several GPUs per thread are part of the forecast already, so they are no evidence for the cause.
   weights.state(Cause::one_process, false, stated && alone);
   weights.state(Cause::data_corruption, wrong, false);
 }

@@ -1,4 +1,4 @@
-// What NCCL states of itself: variables, transports of connections, NICs, algorithms [NCCL-log] [NCCL-env].
+// Evidence from NCCL's own lines: variables, transports of connections, NICs, algorithms [NCCL-log] [NCCL-env].
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@ class NcclEvidence {
   NcclEvidence(Weights& weights, const NcclFacts& log, const World& world)
       : weights_(weights), log_(log), world_(world), comm_(world.planner.comm) {}
 
-  /// What connections say counts for more than variables, which come first.
+  /// The order matters: connections replace what variables suggested.
   void weigh() {
     variables();
     network();
@@ -28,7 +28,7 @@ class NcclEvidence {
     const auto it = log_.env.find(name);
     return it == log_.env.end() ? std::string() : it->second;
   }
-  /// Set, and not so in the scenario.
+  /// Whether the log sets the variable to a value that the scenario does not set.
   bool forced(const char* name) const {
     const auto given = world_.scenario.nccl.env.find(name);
     return log_.env.contains(name) && (given == world_.scenario.nccl.env.end() || given->second != value(name));
@@ -38,7 +38,7 @@ class NcclEvidence {
   }
 
   void variables() {
-    // NCCL lists what it found set: what is not there is most likely not set.
+    // NCCL lists the variables that it found, so one that is not listed is most likely not set.
     const bool lists = !log_.env.empty();
     const auto force = [&](Cause cause, const char* name) {
       weights_.hint(cause, false, lists && !log_.env.contains(name));
@@ -68,8 +68,8 @@ class NcclEvidence {
                                        [](const std::string& n) { return n.find("Socket") != std::string::npos; });
     const bool sockets_alone = socket && net.other == 0;
     weights_.state(Cause::sockets, sockets_alone, !socket && (net.other > 0 || !log_.networks.empty()));
-    // What each connection says counts for more than what GPUs and NICs could do. Sockets never have it: they are the
-    // cause then.
+    // What connections use counts for more than what GPUs and NICs support. Sockets never use GPUDirect RDMA: then they
+    // are the cause.
     const bool connected = net.gdr + net.staged > 0;
     const bool staged = connected ? net.gdr == 0 : log_.gdr_disabled > 0 && log_.gdr_enabled == 0;
     weights_.state(Cause::no_gdr, staged && !sockets_alone,
@@ -79,7 +79,7 @@ class NcclEvidence {
       weights_.state(Cause::nvls_off, !*log_.nvls_multicast, *log_.nvls_multicast && log_.nvls_channels > 0);
   }
 
-  /// Inside hosts, and over NVLink between them.
+  /// Connections between GPUs, inside a host and over NVLink between hosts.
   void peers() {
     const NcclPeers peers = log_.between_gpus();
     const NcclConnections net = log_.over_network();
@@ -93,12 +93,12 @@ class NcclEvidence {
       if (log_.mnnvl) weights_.state(Cause::no_mnnvl, !*log_.mnnvl, *log_.mnnvl);
       weights_.state(Cause::no_mnnvl, log_.mnnvl_broken, peers.across_hosts > 0);
     }
-    // Threads of one process have a GPU each, or one thread has several: connections do not tell.
+    // Connections within a process do not show whether each GPU has a thread or one thread drives several.
     weights_.hint(Cause::one_process, peers.same_process > 0, false);
     weights_.state(Cause::one_process, false, peers.direct > 0 && peers.same_process == 0);
   }
 
-  /// NICs of a host that the rings and trees of the forecast use.
+  /// The number of NICs of a node that the rings and trees of the forecast use.
   std::size_t expected_nics() const {
     std::set<int> numbers;
     for (const SearchGraph* graph : {&world_.planner.graphs.ring, &world_.planner.graphs.tree})
@@ -108,7 +108,7 @@ class NcclEvidence {
     return numbers.size();
   }
 
-  /// Whether of the NICs that NCCL uses some came up slower than others.
+  /// Whether the NICs that NCCL uses came up at different rates.
   bool unlike_speeds() const {
     std::set<std::int64_t> speeds;
     for (const NcclNic& nic : log_.nics)
@@ -117,13 +117,13 @@ class NcclEvidence {
   }
 
   void nics() {
-    // An interface that sockets go over is no NIC of the fabric.
+    // An interface of sockets is not a NIC of the fabric.
     const auto listed = static_cast<int>(
         std::count_if(log_.nics.begin(), log_.nics.end(), [](const NcclNic& nic) { return nic.kind != "Socket"; }));
     const int there = comm_.node.nics / comm_.node.hosts;
     const int expected = static_cast<int>(expected_nics()) / comm_.node.hosts;
     const auto used = log_.over_network().sockets > 0 ? 0 : static_cast<int>(log_.nics_in_use().size());
-    // Of a log of few ranks the NICs of the others are not known.
+    // If few ranks print, the NICs of the others are unknown.
     const bool whole_host = log_.ranks_that_print() * comm_.node.hosts >= comm_.gpus();
     const bool fewer_used = whole_host && used > 0 && used < expected;
     weights_.hint(Cause::slow_nic, unlike_speeds(), false);
@@ -131,7 +131,7 @@ class NcclEvidence {
     weights_.state(Cause::fewer_nics, listed > 0 && listed < there, false);
   }
 
-  /// NCCL's choices against those of the forecast, of operations whose bytes NCCL counts as the test does.
+  /// Compares NCCL's choices with those of the forecast, for operations whose bytes NCCL counts as nccl-tests does.
   void choices() {
     constexpr std::size_t most = 64;
     int compared = 0, other_algorithm = 0, other_protocol = 0, fewer_channels = 0, channels_stated = 0;

@@ -8,23 +8,24 @@ namespace fabricast {
 
 namespace {
 
-/// Rows of a sweep are less independent than the distribution of errors has them: what a cause leaves of fine structure
-/// is the model's. A likelihood counts by this power, with which stated probabilities held on real systems (docs/models/check.md).
+/// Exponent of the likelihood. Rows of a sweep are less independent than the distribution of errors assumes, and the
+/// fine structure that remains with a cause comes from the model. With this power, stated probabilities held on real
+/// systems (docs/models/check.md).
 constexpr double power = 0.75;
-/// That two things are wrong at once, against one of them: each has this chance beside another.
+/// Prior of two causes at once, relative to the product of their priors.
 constexpr double both = 0.05;
-/// That something is wrong that is not in the table, against all that is.
+/// Prior of a cause that is not in the table, relative to the sum of all that are.
 constexpr double unknown = 0.06;
-/// How many times farther off than others a site is with which something unknown is wrong.
+/// By how many times the errors of a site with an unknown problem exceed those of other sites.
 constexpr std::array unknown_apart = {3.0, 6.0, 12.0};
-/// A cause that leaves what so few healthy sites would is none.
+/// Tail probability below which a cause is marked `leaves_too_much`.
 constexpr double least_tail = 0.02;
-/// What it keeps of the winner's probability at most: it may be part of what is wrong.
+/// A marked cause keeps at most this fraction of the winner's probability, because it may be part of the problem.
 constexpr double kept = 0.2;
-/// Of clusters that somebody has checked, healthy ones against others.
+/// Prior odds that a checked cluster is healthy.
 constexpr double healthy_odds = 4;
 constexpr std::size_t most_paired = 4;
-/// A cluster that is healthy with less than this is not.
+/// Probability from which on a cluster is called healthy.
 constexpr double healthy_enough = 0.5;
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
@@ -84,7 +85,7 @@ std::vector<std::pair<std::size_t, std::size_t>> Judge::worth_pairing(const std:
       const auto key = [](const std::string& word) { return word.substr(0, word.find('=')); };
       const auto& sa = tried[order[a].second].symptom.set;
       const auto& sb = tried[order[b].second].symptom.set;
-      // Two values of one key are not both there.
+      // Two symptoms that set one key cannot both apply.
       const bool clash = std::any_of(sa.begin(), sa.end(), [&](const std::string& w) {
         return std::any_of(sb.begin(), sb.end(), [&](const std::string& v) { return key(v) == key(w); });
       });
@@ -94,10 +95,11 @@ std::vector<std::pair<std::size_t, std::size_t>> Judge::worth_pairing(const std:
 }
 
 double Judge::healthy_probability(const Tried& healthy) const {
-  // What a tail probability p says against health is at most -e p ln p [Sellke2001]: more would be overconfident.
+  // A tail probability p below 1/e lowers the odds of health by -e p ln p at most, whatever the alternative
+  // [Sellke2001].
   const double p = likelihood_.slow_tail(healthy.rows, healthy.logs);
   const double factor = p < 1 / std::numbers::e ? -std::numbers::e * p * std::log(p) : 1;
-  // What a log states of causes, as a factor of the chance that something is wrong.
+  // Statements of a log for a cause also raise the prior that something is wrong.
   double priors = 0, weighted = 0;
   for (const CauseKind& kind : cause_kinds()) {
     if (kind.cause == Cause::healthy) continue;
@@ -114,7 +116,7 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
     double log;
     Suspect suspect;
   };
-  // A cause is as likely as its symptoms are on average: those that may show in many ways are not the better for it.
+  // The likelihood of a cause is the mean over its symptoms, so that many symptoms are no advantage.
   std::map<std::vector<Cause>, std::vector<std::size_t>> by_cause;
   for (std::size_t i = 0; i < tried.size(); ++i) by_cause[tried[i].causes].push_back(i);
   std::vector<double> densities(tried.size());
@@ -132,7 +134,7 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
     }
     Suspect suspect{causes.front(), 0, best.symptom, std::exp(best.off), {}, false};
     if (causes.size() > 1) suspect.with = causes[1];
-    // What a log states, times do not outweigh.
+    // Times cannot outweigh a statement of the log.
     suspect.leaves_too_much = !stated(causes) && likelihood_.tail(best.rows, best.logs, spread_of(best)) < least_tail;
     entries.push_back({log_prior(best) + log_of_mean(logs), std::move(suspect)});
   }
@@ -145,7 +147,7 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
   Suspect none{Cause::none_of_these, 0, {}, std::exp(healthy->off), {}, false};
   none.symptom.what = "something that is not in this table";
   entries.push_back({std::log(unknown * priors) + log_of_mean(unknowns), std::move(none)});
-  // What leaves too much can not win: it keeps its place behind all that do not.
+  // Causes that leave too much rank behind all that do not.
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     if (a.suspect.leaves_too_much != b.suspect.leaves_too_much) return b.suspect.leaves_too_much;
     return a.log > b.log;
@@ -162,7 +164,8 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
     list.push_back(std::move(e.suspect));
   }
   Suspect fine{Cause::healthy, well, healthy->symptom, std::exp(healthy->off), {}, false};
-  // Many causes share what healthy does not have: that something is wrong is one thing, what it is another.
+  // Many causes share the probability that `healthy` does not have. Below one half, `healthy` is therefore last, even
+  // if no single cause is more probable.
   list.insert(well < healthy_enough ? list.end() : list.begin(), std::move(fine));
   return list;
 }

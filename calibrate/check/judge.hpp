@@ -1,4 +1,6 @@
-// Bayes' rule over causes: how likely each is, that it is two of them, and that it is none.
+// Bayes' rule over causes: the probability of each, of pairs of them, and of something unknown.
+//
+// The numbers at the top of judge.cpp are the choices of docs/models/check.md, section "Which one".
 #pragma once
 
 #include <map>
@@ -10,23 +12,26 @@
 
 namespace fabricast {
 
-/// A symptom that was forecast. Two causes: both at once.
+/// A symptom that was simulated, or two symptoms at once.
 struct Tried {
-  std::vector<Cause> causes;
+  std::vector<Cause> causes;  ///< one or two
   Symptom symptom;
-  std::vector<ResidualRow> rows;  ///< as it has them: a rack whose hosts talk by NICs is off as other networks are
+  std::vector<ResidualRow> rows;  ///< as forecast with it; the kind of system may differ from the healthy one
   std::vector<double> logs;       ///< ln(measured / forecast with it), by row
-  double off = 0;                 ///< their mean
-  double effect = 0;              ///< the largest |ln(forecast with it / without)|
+  double off = 0;                 ///< mean of `logs`
+  double effect = 0;              ///< the largest |ln(forecast with it / without)| over the rows
 };
 
+/// \pre the arguments of the constructor outlive the object
 class Judge {
  public:
   Judge(const SiteLikelihood& likelihood, const std::map<Cause, double>& weights)
       : likelihood_(likelihood), weights_(weights) {}
-  /// Indices of the symptoms that leave least, of different causes: two of which may be there at once.
+  /// Pairs of indices of symptoms to try at once: the best symptoms of the four likeliest causes, except pairs that set
+  /// the same key of the scenario.
   std::vector<std::pair<std::size_t, std::size_t>> worth_pairing(const std::vector<Tried>& tried) const;
-  /// The likeliest first. \pre one of those tried is that nothing is wrong
+  /// The likeliest first; their probabilities add up to 1.
+  /// \pre one entry of `tried` is `healthy`
   std::vector<Suspect> suspects(const std::vector<Tried>& tried) const;
 
  private:

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t most_rows = 48;
 
-/// What a cause's effect is known to, as something that is not stated.
+/// Adds the uncertainty of a cause's effect to a row, as an unstated input that all rows share.
 void widen(ResidualRow& row, const ResidualModel& model, double spread) {
-  // A cause is of these rows alone, and of no kind of system more than of another.
+  // Divided by the scale, because the distribution multiplies unstated effects by it: the spread is an absolute one.
   if (spread > 0) row.unstated["cause"] = spread / std::exp(log_scale(model.scale, row));
 }
 

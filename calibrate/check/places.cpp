@@ -12,7 +12,7 @@ namespace {
 
 constexpr double least_slower = 0.05, scatters = 4;
 
-/// By how much each series is slower than the middle of its group, as ln: the median over sizes.
+/// ln of the slowdown of each series relative to the median of its group; the median over sizes.
 std::vector<double> slower(const std::vector<MeasuredSeries>& series, const std::vector<SeriesGroup>& groups) {
   std::vector<double> list(series.size(), 0);
   for (const SeriesGroup& group : groups)
@@ -39,7 +39,7 @@ double scatter_of(const std::vector<double>& values) {
   const double middle = median_of(values);
   std::vector<double> off;
   for (const double value : values) off.push_back(std::abs(value - middle));
-  constexpr double of_normal = 1.4826;  // standard deviation over the median distance
+  constexpr double of_normal = 1.4826;  // standard deviation over median absolute deviation, for a normal distribution
   return of_normal * median_of(off);
 }
 
@@ -79,13 +79,13 @@ std::vector<SlowPlace> places_of(const std::vector<MeasuredSeries>& series, cons
     }
     if (elsewhere.empty()) continue;
     const double more = median_of(here) - median_of(elsewhere);
-    // Even the fastest run with it: one that others slow as well is not to blame.
+    // Even its fastest run must be slow. A run that another host slows down does not incriminate this one.
     const double least = *std::min_element(here.begin(), here.end()) - median_of(elsewhere);
     const double enough = std::max(std::log1p(least_slower), scatters * scatter_of(elsewhere));
     if (more > enough && least > enough / 2)
       places.push_back({place.first, place.second, std::exp(more), here.size(), elsewhere.size()});
   }
-  // Of hosts that share a slow run, the one that is in more of them comes first.
+  // Hosts that share slow runs: the one in most of them comes first.
   std::stable_sort(places.begin(), places.end(), [](const SlowPlace& a, const SlowPlace& b) {
     return a.with != b.with ? a.with > b.with : a.ratio > b.ratio;
   });

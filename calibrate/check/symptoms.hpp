@@ -1,4 +1,6 @@
-// How each cause may show, as changes of the scenario. Empty: it can not be there.
+// The symptoms of each cause: the forms it can take, as changes of the scenario.
+//
+// An empty list means that the cause is impossible on that cluster. Reports print `what` in a column of 45 characters.
 #pragma once
 
 #include "fabricast/calibrate/check.hpp"
@@ -13,7 +15,7 @@ inline const NicSpec& nics_of(const World& w) { return w.scenario.node.spec.nics
 inline bool networked(const World& w) { return comm_of(w).nodes() > 1; }
 inline bool rdma(const World& w) { return networked(w) && nics_of(w).link != LinkKind::socket; }
 
-/// Links at a part of their rate, beside the faults that the scenario has.
+/// The `--set` word that slows links to a percentage of their rate and keeps the faults of the scenario.
 std::string faults_word(const World& w, const std::vector<std::string>& links, int percent);
 
 // The network.

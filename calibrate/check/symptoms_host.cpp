@@ -11,18 +11,18 @@ namespace {
 
 const NodeSpec& host(const World& w) { return w.scenario.node.spec; }
 
-/// Whether PCIe switches stand in for what a topology file would say.
+/// Whether the node has PCIe switches by its number of them, and not by a topology file.
 bool usual_switches(const World& w) {
   return host(w).topology.empty() && !w.scenario.nccl.env.contains("NCCL_TOPO_FILE") && host(w).pcie_switches > 0;
 }
 
-/// GPUs of a host that reach each other over PCIe, all or some.
+/// Whether some GPUs of a host reach each other over PCIe.
 bool peers_over_pcie(const World& w) {
   const std::vector<PeerPath>& routes = comm_of(w).node.peer_paths;
   return std::find(routes.begin(), routes.end(), PeerPath::pcie) != routes.end();
 }
 
-/// Whether a GPU has another one of its node to talk to, and does so directly.
+/// Whether some GPUs of a node access each other directly.
 bool direct_peers(const World& w) {
   const Node& node = comm_of(w).node;
   if (comm_of(w).gpus() < 2) return false;
@@ -30,7 +30,7 @@ bool direct_peers(const World& w) {
   return node.peer_paths.empty() || std::any_of(node.peer_paths.begin(), node.peer_paths.end(), direct);
 }
 
-/// The links of the first GPU to others, with the number of the host: `node0.gpu0-nvswitch`.
+/// Names of the links of the first GPU to other GPUs, such as `node0.gpu0-nvswitch`.
 std::vector<std::string> links_of_first_gpu(const World& w) {
   const NodeGraph& graph = comm_of(w).node.graph;
   const bool nvlink = comm_of(w).node.nvlink;
@@ -48,30 +48,31 @@ Symptoms host_staging(const World& w) {
 }
 
 Symptoms far_nics(const World& w) {
-  return one_symptom(networked(w) && host(w).sockets > 1, "NICs across the sockets", {"node.nics.numa=remote"});
+  return one_symptom(networked(w) && host(w).sockets > 1, "GPUs use NICs of the other socket",
+                     {"node.nics.numa=remote"});
 }
 
 Symptoms no_peer_to_peer(const World& w) {
   Symptoms list;
   if (!direct_peers(w)) return list;
   const std::string off = env_word("NCCL_P2P_DISABLE", 1);
-  list.push_back({"GPUs of a host meet in host memory", {off}});
+  list.push_back({"GPUs of a host use shared host memory", {off}});
   if (host(w).nics.count > 0)
-    list.push_back({"GPUs of a host talk through their NICs", {off, env_word("NCCL_SHM_DISABLE", 1)}});
+    list.push_back({"GPUs of a host communicate over their NICs", {off, env_word("NCCL_SHM_DISABLE", 1)}});
   return list;
 }
 
-/// Only what turns at a PCIe switch is redirected.
+/// ACS redirects only traffic that would turn around at a PCIe switch.
 Symptoms redirected_pcie(const World& w) {
   const bool to_nic =
       rdma(w) && comm_of(w).gdr && (comm_of(w).to_nic == PathType::PIX || comm_of(w).to_nic == PathType::PXB);
   const bool switches = host(w).layout ? host(w).layout->switches() > 0 : host(w).pcie_switches > 0;
-  return one_symptom(!host(w).acs && switches && (to_nic || peers_over_pcie(w)), "PCIe traffic by the root complex",
-                     {"node.acs=true"});
+  return one_symptom(!host(w).acs && switches && (to_nic || peers_over_pcie(w)),
+                     "PCIe traffic through the root complex", {"node.acs=true"});
 }
 
-/// NCCL finds all devices at one root complex. It then takes neither GPUDirect RDMA nor peer to peer over PCIe, or, where
-/// both are forced, any NIC for any GPU.
+/// NCCL finds all devices at one root complex. It then uses neither GPUDirect RDMA nor peer-to-peer access over PCIe.
+/// If these are forced, it pairs GPUs with any NIC.
 Symptoms flat_topology(const World& w) {
   Symptoms list;
   const bool gdr = rdma(w) && comm_of(w).gdr;
@@ -80,11 +81,11 @@ Symptoms flat_topology(const World& w) {
   if (peers_over_pcie(w)) flat.push_back("node.peer_to_peer=false");
   std::vector<std::string> staged = flat;
   staged.push_back("node.gdr=false");
-  list.push_back({"a flat PCIe tree, and data in host memory", staged});
+  list.push_back({"a flat PCIe tree, data staged in host memory", staged});
   if (!gdr || host(w).sockets < 2) return list;
   std::vector<std::string> unmatched = flat;
   unmatched.insert(unmatched.end(), {"node.gdr=true", "node.nics.numa=remote"});
-  list.push_back({"a flat PCIe tree, GPUs with far NICs", unmatched});
+  list.push_back({"a flat PCIe tree, GPUs use distant NICs", unmatched});
   return list;
 }
 
@@ -92,7 +93,7 @@ Symptoms one_process(const World& w) {
   const HarnessSpec& harness = w.scenario.workload.harness;
   return one_symptom(
       harness.ranks_per_process == 1 && harness.tool != Tool::isolated && host(w).gpus > 1,
-      fmt::format("a thread drives {} GPUs", host(w).gpus),
+      fmt::format("one thread drives {} GPUs", host(w).gpus),
       {fmt::format("workload.harness.ranks_per_process={}", host(w).gpus), "workload.harness.threads=1"});
 }
 
@@ -100,7 +101,7 @@ Symptoms slow_clocks(const World& w) {
   Symptoms list;
   for (const int percent : {85, 70, 55, 40, 25, 15})
     if (const double clock = host(w).clock.value * percent; clock >= 5)
-      list.push_back({fmt::format("GPUs at {} % of their clock", percent), {fmt::format("node.clock={:g}%", clock)}});
+      list.push_back({fmt::format("GPU clocks at {} %", percent), {fmt::format("node.clock={:g}%", clock)}});
   return list;
 }
 
@@ -116,7 +117,7 @@ Symptoms slow_host(const World& w) {
   return list;
 }
 
-/// All wait for a rank that comes late, for a GPU whose links are slow, and for a host whose NICs are.
+/// All ranks wait for one that is late, for a GPU with slow links, or for a host with slow NICs.
 Symptoms stragglers(const World& w) {
   Symptoms list;
   for (const int us : {60, 200, 600, 2000})
@@ -124,22 +125,25 @@ Symptoms stragglers(const World& w) {
                     {fmt::format("node.call_delay={:g}us", host(w).call_delay.value * 1e6 + us)}});
   if (const std::vector<std::string> links = links_of_first_gpu(w); comm_of(w).gpus() > 1 && !links.empty())
     for (const int percent : {50, 25, 10})
-      list.push_back({fmt::format("links of one GPU at {} %", percent), {faults_word(w, links, percent)}});
+      list.push_back(
+          {fmt::format("links of one GPU at {} % of their rate", percent), {faults_word(w, links, percent)}});
   if (!networked(w)) return list;
   std::vector<std::string> all;
   for (int n = 0; n < nics_of(w).count; ++n) all.push_back(fmt::format("node0.nic{}", n));
   for (const int percent : {50, 25})
-    list.push_back({fmt::format("all NICs of one host at {} %", percent), {faults_word(w, all, percent)}});
+    list.push_back(
+        {fmt::format("all NICs of one host at {} % of their rate", percent), {faults_word(w, all, percent)}});
   return list;
 }
 
-/// What damages data may also make the link that does it repeat itself.
+/// A link that damages data may also retransmit, which takes time.
 Symptoms damaged_data(const World& w) {
   Symptoms list{{"times as forecast", {}}};
   const std::vector<std::string> links = networked(w) ? std::vector<std::string>{"node0.nic0"} : links_of_first_gpu(w);
   if (comm_of(w).ranks() < 2 || links.empty()) return list;
   for (const int percent : {50, 20})
-    list.push_back({fmt::format("a link that repeats, at {} %", percent), {faults_word(w, links, percent)}});
+    list.push_back(
+        {fmt::format("a link that retransmits, at {} % of its rate", percent), {faults_word(w, links, percent)}});
   return list;
 }
 

@@ -1,4 +1,4 @@
-// Causes in NCCL: what it was told to do, and what its version is known for.
+// Causes in NCCL: its settings, and known regressions of its version.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace fabricast {
 
 Symptoms no_nvlink_across_hosts(const World& w) {
-  return one_symptom(comm_of(w).node.hosts > 1, "hosts of a domain talk over their NICs",
+  return one_symptom(comm_of(w).node.hosts > 1, "hosts of a domain communicate over NICs",
                      {env_word("NCCL_MNNVL_ENABLE", 0)});
 }
 
@@ -17,7 +17,7 @@ Symptoms other_algorithms(const World& w) {
   Symptoms list;
   for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::nvlstree, Algorithm::nvls})
     list.push_back({fmt::format("NCCL_ALGO={}", name_of(a)), {env_word("NCCL_ALGO", name_of(a))}});
-  // Without NVSwitch or SHARP NCCL would not start with these.
+  // Without NVSwitch, NCCL would not start with the NVLS algorithms.
   if (comm_of(w).heads.size() < 2) list.resize(2);
   return list;
 }
@@ -38,7 +38,7 @@ Symptoms few_channels(const World& w) {
   return list;
 }
 
-/// Those that fit a call of the scenario, and whose mechanism the scenario can state.
+/// Regressions that match a call of the scenario and whose mechanism a scenario can express.
 Symptoms regressions(const World& w) {
   Symptoms list;
   std::vector<const Regression*> seen;

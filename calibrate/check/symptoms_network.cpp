@@ -14,12 +14,13 @@ std::string faults_word(const World& w, const std::vector<std::string>& links, i
     list += fault;
   };
   for (const FaultSpec& f : w.scenario.faults)
-    add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.target(), f.rate.value, f.at.value, f.until.value));
+    add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.target(), f.rate.value, f.at.value,
+                    f.until.value));
   for (const std::string& link : links) add(fmt::format("{{link: {}, rate: {}%}}", link, percent));
   return fmt::format("faults=[{}]", list);
 }
 
-/// One link at parts of its rate: what a link, a cable or a port falls back to, and what errors leave of it.
+/// One link at fractions of its rate: a cable or port that fell back to a lower rate, or that loses rate to errors.
 static Symptoms slow_link(const World& w, const std::string& link, std::string_view what,
                           std::initializer_list<int> percents) {
   Symptoms list;
@@ -45,7 +46,7 @@ Symptoms slow_slots(const World& w) {
   return networked(w) ? slow_link(w, "node0." + slot_of_first_nic(w), "PCIe of one NIC", {50, 25, 12}) : Symptoms{};
 }
 
-/// Over the NICs of the fabric, or over one interface beside them: of a management network, or of a virtual machine.
+/// Sockets over the NICs of the fabric, or over one other interface, as of a management network or a virtual machine.
 Symptoms by_sockets(const World& w) {
   Symptoms list;
   if (!rdma(w)) return list;
@@ -70,9 +71,9 @@ Symptoms collisions(const World& w) {
   const bool hashed = w.setup.policy->name == "ecmp" || w.setup.policy->name == "static";
   const std::vector<std::string> set =
       hashed ? std::vector<std::string>{} : std::vector<std::string>{"routing.kind=ecmp", "routing.seeds=16"};
-  if (!hashed) list.push_back({"ways by hash, not by load", set, 0.5});
-  list.push_back({"an unlucky hash of the connections", set, 0.95});
-  list.push_back({"the unluckiest of the draws of the hash", set, 1});
+  if (!hashed) list.push_back({"paths chosen by hash, not by load", set, 0.5});
+  list.push_back({"bad hash collisions (95th percentile)", set, 0.95});
+  list.push_back({"the worst sample of hash collisions", set, 1});
   return list;
 }
 
@@ -84,13 +85,13 @@ Symptoms thin_uplinks(const World& w) {
   return list;
 }
 
-/// Others' traffic leaves a part of every uplink. A step of less than a quarter would not be told from noise.
+/// Traffic of other jobs leaves a fraction of every uplink. A loss below a quarter cannot be distinguished from noise.
 Symptoms busy_uplinks(const World& w) {
   Symptoms list;
   if (!networked(w) || !w.fabric || w.fabric->find_links("uplinks").empty()) return list;
   for (const int percent : {75, 50, 30, 15})
     list.push_back(
-        {fmt::format("{} % of every uplink left by others", percent), {faults_word(w, {"uplinks"}, percent)}});
+        {fmt::format("other jobs leave {} % of every uplink", percent), {faults_word(w, {"uplinks"}, percent)}});
   return list;
 }
 

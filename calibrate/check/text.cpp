@@ -1,3 +1,4 @@
+// Reports of `check` as text and JSON.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,12 +11,12 @@ namespace fabricast {
 
 namespace {
 
-/// Likelier than this: worth a line.
+/// Causes below this probability are not listed in text.
 constexpr double least_probability = 0.01;
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
 
-/// `no_gdr`, or `no_gdr+slow_nic` of two at once.
+/// `no_gdr`, or `no_gdr+slow_nic` for two causes at once.
 std::string word_of(const Suspect& s) {
   return std::string(name_of(s.cause)) + (s.with ? "+" + std::string(name_of(*s.with)) : "");
 }
@@ -28,16 +29,16 @@ std::string confirm_of(const Suspect& s) {
   return std::string(kind_of(s.cause).confirm) + (s.with ? "; " + std::string(kind_of(*s.with).confirm) : "");
 }
 
-/// Wrong results come before all else: no setting that is only slow gives them.
+/// Wrong results come before anything about time: a setting that is merely slow does not cause them.
 std::string wrong_text(const std::vector<WrongRow>& wrong) {
   std::int64_t results = 0;
   for (const WrongRow& row : wrong) results += row.results;
-  std::string out = fmt::format("not healthy: {} wrong results, at {} of the sizes: data are damaged on their way\n",
+  std::string out = fmt::format("not healthy: {} wrong results, at {} of the sizes: data are damaged in transit\n",
                                 results, wrong.size());
   for (const WrongRow& row : wrong)
     out += fmt::format("  {} of {} B: {} wrong\n", name_of(row.op), row.bytes, row.results);
   return out +
-         "  to find where: dcgmi diag -r 3 on every host; ECC and Xid errors in dmesg; the same test on pairs of "
+         "  to find where: dcgmi diag -r 3 on every host; ECC and Xid errors in dmesg; run the test on pairs of "
          "hosts\n";
 }
 
@@ -45,22 +46,21 @@ std::string answer(const CheckReport& report) {
   const Suspect& first = report.suspects.front();
   if (!report.wrong.empty()) return wrong_text(report.wrong);
   if (report.healthy())
-    return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} of the forecast\n",
+    return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} times the forecast\n",
                        report.off);
-  const std::string slower = fmt::format("not healthy: measured times are {:.2f} of the forecast; ", report.off);
+  const std::string slower = fmt::format("not healthy: measured times are {:.2f} times the forecast; ", report.off);
   if (first.cause == Cause::healthy)
     return fmt::format(
-        "not healthy: some runs take longer than others of the same test; all together {:.2f} of the forecast\n",
-        report.off);
+        "not healthy: some runs of a test take longer than others; on average {:.2f} times the forecast\n", report.off);
   if (first.cause == Cause::none_of_these)
-    return slower + "the cause is none that is known here: none of them leaves so little as healthy clusters do\n";
-  return slower + fmt::format("likeliest cause: {}\n", summary_of(first));
+    return slower + "the cause is unknown: no known cause explains these times\n";
+  return slower + fmt::format("most likely cause: {}\n", summary_of(first));
 }
 
-/// Two causes at once have a line of their own for what was simulated.
+/// Two causes at once put the simulated symptoms on a second line.
 std::string cause_line(const Suspect& s) {
-  const std::string after =
-      (s.leaves_too_much ? "  (leaves too much)" : "") + (confirm_of(s).empty() ? std::string() : "  " + confirm_of(s));
+  const std::string after = (s.leaves_too_much ? "  (leaves too much unexplained)" : "") +
+                            (confirm_of(s).empty() ? std::string() : "  " + confirm_of(s));
   if (!s.with)
     return fmt::format("{:>4.0f} %  {:<18} {:<45} {:>7.2f}{}\n", 100 * s.probability, word_of(s), s.symptom.what, s.off,
                        after);
@@ -68,14 +68,14 @@ std::string cause_line(const Suspect& s) {
                      s.off, after);
 }
 
-/// Where it is, by runs that differ.
+/// Hosts, NICs or logs that stand out among runs of one test.
 std::string places_text(const std::vector<SlowPlace>& places) {
   std::string out;
   constexpr std::size_t most = 8;
   for (std::size_t i = 0; i < std::min(most, places.size()); ++i)
     out += fmt::format("  {} {}: runs with it take {:.2f} times as long ({} with it, {} without)\n", places[i].kind,
                        shown(places[i].name, 80), places[i].ratio, places[i].with, places[i].without);
-  return out.empty() ? out : "where it is slow:\n" + out;
+  return out.empty() ? out : "slow places:\n" + out;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::string check_text(const Scenario& scenario, const CheckReport& report) {
     if (s.probability >= least_probability) out += cause_line(s);
   out += regressions_text(report.known);
   if (!report.unseen.empty()) {
-    out += "\nwould not show in these rows:";
+    out += "\ncauses that would not show in these rows:";
     for (const Cause c : report.unseen) out += fmt::format(" {}", name_of(c));
     out += "\n";
   }

@@ -1,4 +1,7 @@
-// The checks: each a function from a host's files to findings. `doctor.cpp` lists them.
+// The checks. Each is a pure function from a host's files to findings; doctor.cpp lists them with their names.
+//
+// A check returns no finding if it does not apply to the host, and at least one otherwise: `ok`, the fault, or
+// `unknown`.
 #pragma once
 
 #include <string>
@@ -10,7 +13,7 @@
 
 namespace fabricast {
 
-using Findings = std::vector<Finding>;  // `check` is filled in by the list's owner
+using Findings = std::vector<Finding>;  // doctor() fills in `check`
 
 Findings check_devices(const HostFiles& host);
 Findings check_peer_memory(const HostFiles& host);
@@ -45,7 +48,7 @@ Findings check_xid(const HostFiles& host);
 Findings check_gpu_power(const HostFiles& host);
 Findings check_gpu_clocks(const HostFiles& host);
 
-/// A finding that asks for nothing.
+/// A finding with status ok.
 Finding good(std::string subject, std::string found, std::string expected, std::string_view source);
 /// "mlx5_0 port 1"
 std::string port_name(const RdmaNic& nic, const RdmaPort& port);
@@ -54,11 +57,11 @@ std::string device_name(const std::string& name, const PciDevice& device);
 /// Release of the loaded NVIDIA driver; empty if none is loaded.
 std::string driver_release(const HostFiles& host);
 
-/// Files of a library in the order in which the loader finds them, and their releases, which the names of the files tell, or
-/// not: then they are empty.
+/// Files of a library in the order in which the loader finds them, each with its release. The release comes from the
+/// file name and is empty if the name has none.
 std::vector<std::pair<std::string, std::string>> library_releases(const HostFiles& host, const std::string& soname);
 
-/// Where expectations come from: keys of docs/references.md, and what they stand for.
+/// Sources of the expectations: keys of docs/references.md, with the URL or file.
 namespace from {
 inline constexpr std::string_view gpu_guide =
     "[NCCL-gpu-troubleshooting] https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/"
@@ -104,7 +107,7 @@ inline constexpr std::string_view imex =
     "[NVIDIA-IMEX] https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/cmdservice.html";
 inline constexpr std::string_view links = "[FABRICS-2]";
 inline constexpr std::string_view pcie = "[FABRICS-3]";
-inline constexpr std::string_view likeness = "like devices of one host should be alike";
+inline constexpr std::string_view likeness = "similar devices of one host should be equal";
 }  // namespace from
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// Power and clocks of GPUs, by `nvidia-smi -q`.
+// Power limits and clocks of GPUs, from `nvidia-smi -q`.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,17 +17,17 @@ struct Reason {
 };
 
 constexpr std::array reasons = {
-    Reason{"HW Thermal Slowdown", FindingStatus::error, "the GPU is too hot, and runs at half its clock or less",
-           "look at fans, air flow or coolant: nvidia-smi -q -d TEMPERATURE"},
+    Reason{"HW Thermal Slowdown", FindingStatus::error, "the GPU is too hot and runs at half its clock or less",
+           "check fans, air flow or coolant: nvidia-smi -q -d TEMPERATURE"},
     Reason{"HW Power Brake Slowdown", FindingStatus::error,
-           "the host's power supply asks for less, and the GPU runs at half its clock or less",
-           "look at power supplies and the caps of the BMC (ipmitool, Redfish)"},
-    Reason{"SW Thermal Slowdown", FindingStatus::warning, "the GPU is warm, and lowers its clock",
-           "look at fans, air flow or coolant: nvidia-smi -q -d TEMPERATURE"},
+           "the host's power supply asserts the power brake, and the GPU runs at half its clock or less",
+           "check the power supplies and the power caps of the BMC (ipmitool, Redfish)"},
+    Reason{"SW Thermal Slowdown", FindingStatus::warning, "the GPU is warm and lowers its clock",
+           "check fans, air flow or coolant: nvidia-smi -q -d TEMPERATURE"},
     Reason{"SW Power Cap", FindingStatus::note,
-           "clocks are lowered to stay below the power limit, as is usual under full load",
+           "clocks are lowered to stay below the power limit, which is usual under full load",
            "nvidia-smi -q -d POWER: is the limit the default?"},
-    Reason{"Applications Clocks Setting", FindingStatus::note, "clocks are held where somebody set them",
+    Reason{"Applications Clocks Setting", FindingStatus::note, "clocks are fixed by a setting",
            "sudo nvidia-smi -rac; sudo nvidia-smi -rgc"},
     Reason{"Sync Boost", FindingStatus::note, "clocks follow the slowest GPU of a group", "dcgmi config --get"},
 };
@@ -48,16 +48,16 @@ Findings check_gpu_power(const HostFiles& host) {
                                 most = gpu.number(section + "Max Power Limit");
     if (!limit || !usual) continue;
     const std::string is = fmt::format("limit {:g} W", *limit);
-    const std::string expected =
-        fmt::format("{:g} W, the default{}", *usual, most && *most > *usual ? fmt::format("; most {:g} W", *most) : "");
+    const std::string expected = fmt::format("{:g} W, the default{}", *usual,
+                                             most && *most > *usual ? fmt::format("; maximum {:g} W", *most) : "");
     if (*limit >= *usual)
       found.push_back(good(subject, is, expected, from::smi));
     else
-      found.push_back(
-          {"", subject, FindingStatus::warning, is, expected,
-           "clocks fall under load; the other GPUs of a collective wait for this one",
-           fmt::format("sudo nvidia-smi -i {} -pl {:g}, unless the rack's power asks for less", gpu.address, *usual),
-           std::string(from::smi)});
+      found.push_back({"", subject, FindingStatus::warning, is, expected,
+                       "clocks fall under load; the other GPUs of a collective wait for this one",
+                       fmt::format("sudo nvidia-smi -i {} -pl {:g}, unless the rack's power budget requires the limit",
+                                   gpu.address, *usual),
+                       std::string(from::smi)});
   }
   return found;
 }
@@ -67,14 +67,14 @@ Findings check_gpu_clocks(const HostFiles& host) {
   for (const SmiGpu& gpu : host.tools.gpus) {
     const std::string subject = "GPU " + gpu.address;
     const std::size_t before = found.size();
-    // Of a GPU that is idle its clocks say nothing.
+    // Reasons count, not current clocks: an idle GPU runs at low clocks.
     for (const Reason& r : reasons)
       if (active(gpu, r.name))
         found.push_back({"", subject, r.status, std::string(r.name) + " is active", "no reason to lower clocks", r.why,
                          r.fix, std::string(from::clock_reasons)});
     if (active(gpu, "HW Slowdown") && found.size() == before)
       found.push_back({"", subject, FindingStatus::error, "HW Slowdown is active", "no reason to lower clocks",
-                       "the GPU runs at half its clock or less: heat, the power brake, or too much power at once",
+                       "the GPU runs at half its clock or less, because of heat, the power brake or a power peak",
                        "nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE", std::string(from::clock_reasons)});
     const std::optional<double> set = gpu.number("Applications Clocks/Graphics"),
                                 usual = gpu.number("Default Applications Clocks/Graphics"),
@@ -82,7 +82,7 @@ Findings check_gpu_clocks(const HostFiles& host) {
     if (set && usual && *set < *usual)
       found.push_back(
           {"", subject, FindingStatus::warning, fmt::format("applications clock {:g} MHz", *set),
-           fmt::format("{:g} MHz, the default{}", *usual, most ? fmt::format("; most {:g} MHz", *most) : ""),
+           fmt::format("{:g} MHz, the default{}", *usual, most ? fmt::format("; maximum {:g} MHz", *most) : ""),
            "kernels of NCCL and of the model run slower than on other hosts",
            fmt::format("sudo nvidia-smi -i {} -rac", gpu.address), std::string(from::smi)});
     if (found.size() == before && !gpu.value("Clocks Event Reasons/HW Slowdown").empty())

@@ -1,3 +1,5 @@
+// Netlink messages of DCB: a request for the IEEE attributes of an interface, and the parser of the answer
+// [Linux-dcbnl].
 #include <linux/dcbnl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -35,7 +37,7 @@ struct Attribute {
   std::string_view value;
 };
 
-/// The next attribute, which is then taken off; nothing at the end, or where the rest is damaged.
+/// Removes and returns the next attribute; empty at the end, or if the rest is damaged.
 std::optional<Attribute> take(std::string_view& bytes) {
   const auto header = get<nlattr>(bytes);
   if (!header || header->nla_len < sizeof(nlattr) || header->nla_len > bytes.size()) return std::nullopt;
@@ -93,7 +95,7 @@ std::optional<PriorityFlow> dcb_answer(std::string_view bytes) {
           app && app->selector == IEEE_8021QAZ_APP_SEL_DSCP && app->protocol < 64 && app->priority < 8)
         flow.priority_of_dscp[app->protocol] = app->priority;
   }
-  // Drivers take the DSCP's word where somebody has mapped one, else the VLAN's.
+  // Drivers use the DSCP if an entry maps one, else the priority of the VLAN tag.
   if (!flow.priority_of_dscp.empty()) flow.trust = "dscp";
   return flow.pfc ? std::optional(flow) : std::nullopt;
 }

@@ -1,3 +1,4 @@
+// Runs all checks on a host.
 #include "fabricast/calibrate/doctor.hpp"
 
 #include <fmt/format.h>
@@ -21,38 +22,38 @@ struct Check {
 };
 
 constexpr std::array checks = {
-    Check{"devices", "GPUs and RDMA devices are there, and have drivers", check_devices},
+    Check{"devices", "GPUs and RDMA devices exist and have drivers", check_devices},
     Check{"peer_memory", "GPUDirect RDMA: nvidia_peermem or DMA-BUF", check_peer_memory},
-    Check{"distance", "a NIC near each GPU", check_distance},
+    Check{"distance", "each GPU has a NIC nearby", check_distance},
     Check{"pcie", "generation and lanes of PCIe links", check_pcie},
-    Check{"acs", "PCIe switches do not send peer traffic to the CPU", check_acs},
-    Check{"iommu", "the IOMMU is off, or passes addresses through", check_iommu},
+    Check{"acs", "PCIe switches do not redirect peer-to-peer traffic to the CPU", check_acs},
+    Check{"iommu", "the IOMMU is off or passes addresses through", check_iommu},
     Check{"link_state", "ports are up", check_link_state},
-    Check{"link_rate", "ports run at the rate of their like", check_link_rate},
+    Check{"link_rate", "ports run at the rate of similar ports", check_link_rate},
     Check{"mtu", "packets of 4096 bytes", check_mtu},
-    Check{"gid_index", "RoCE v2 over IPv4 is there, and chosen", check_gid_index},
-    Check{"flow_control", "RoCE does not lose packets: PFC", check_flow_control},
+    Check{"gid_index", "a GID of RoCE v2 over IPv4 exists and is selected", check_gid_index},
+    Check{"flow_control", "PFC protects RoCE packets from loss", check_flow_control},
     Check{"counters", "ports have counted no errors", check_counters},
-    Check{"firmware", "like NICs have like firmware", check_firmware},
-    Check{"rdma_stack", "RDMA modules of one release; verbs devices", check_rdma_stack},
-    Check{"driver", "NVIDIA's module and library of one release", check_driver},
+    Check{"firmware", "similar NICs have the same firmware", check_firmware},
+    Check{"rdma_stack", "RDMA modules of one release, and verbs devices", check_rdma_stack},
+    Check{"driver", "NVIDIA's kernel module and library are of one release", check_driver},
     Check{"cuda", "the driver is new enough for the toolkit", check_cuda},
-    Check{"nccl", "one release of NCCL", check_collective_library},
-    Check{"packaged_nccl", "Python's packages and the system have one NCCL", check_packaged_library},
-    Check{"variables", "no variable of NCCL that hurts", check_variables},
-    Check{"locked_memory", "memory may be locked", check_locked_memory},
+    Check{"nccl", "the loader finds one release of NCCL", check_collective_library},
+    Check{"packaged_nccl", "Python packages and the system have the same NCCL", check_packaged_library},
+    Check{"variables", "no harmful NCCL variable is set", check_variables},
+    Check{"locked_memory", "memory can be locked", check_locked_memory},
     Check{"numa_balancing", "the kernel does not move pages", check_numa_balancing},
-    Check{"governor", "CPUs at full clock", check_governor},
-    Check{"irq_affinity", "interrupts of NICs near them", check_irq_affinity},
-    Check{"socket_buffers", "buffers as long as the line", check_socket_buffers},
-    Check{"local_ports", "ports for many connections", check_local_ports},
-    Check{"socket_mtu", "long packets for sockets", check_socket_mtu},
-    Check{"nvlink", "all links active and without errors", check_nvlink},
-    Check{"fabric_manager", "GPUs are part of the NVLink fabric", check_fabric_manager},
+    Check{"governor", "CPUs run at full clock", check_governor},
+    Check{"irq_affinity", "NIC interrupts are handled on CPUs near the NIC", check_irq_affinity},
+    Check{"socket_buffers", "socket buffers cover the bandwidth-delay product", check_socket_buffers},
+    Check{"local_ports", "enough local ports for many connections", check_local_ports},
+    Check{"socket_mtu", "jumbo frames for sockets", check_socket_mtu},
+    Check{"nvlink", "all NVLinks are active and without errors", check_nvlink},
+    Check{"fabric_manager", "GPUs have joined the NVLink fabric", check_fabric_manager},
     Check{"imex", "all nodes of the NVLink domain are ready", check_imex},
-    Check{"xid", "no Xid in the kernel's log", check_xid},
-    Check{"gpu_power", "power limits not lowered", check_gpu_power},
-    Check{"gpu_clocks", "nothing lowers clocks", check_gpu_clocks},
+    Check{"xid", "no Xid in the kernel log", check_xid},
+    Check{"gpu_power", "power limits are not lowered", check_gpu_power},
+    Check{"gpu_clocks", "nothing lowers GPU clocks", check_gpu_clocks},
 };
 
 }  // namespace
@@ -89,7 +90,8 @@ std::vector<DoctorCheck> doctor_checks() {
 
 DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
   if (std::error_code gone; !std::filesystem::is_directory(root, gone))
-    throw UserError(fmt::format("'{}' is no folder", root), "the root of a copied tree has sys/ and proc/ in it");
+    throw UserError(fmt::format("'{}' is not a directory", root),
+                    "--root takes a directory that contains sys/ and proc/");
   const HostFiles host = read_host(root, extras);
   DoctorReport report;
   report.facts = host_facts(host);
@@ -107,7 +109,7 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
   for (const Check& check : checks)
     for (Finding& f : check.run(host)) {
       f.check = check.name;
-      // Variables, names and texts of tools are as they are found.
+      // Variables, names and tool output may hold control characters.
       for (std::string* text : {&f.subject, &f.found, &f.expected, &f.why, &f.fix}) *text = printable(*text);
       report.findings.push_back(std::move(f));
     }

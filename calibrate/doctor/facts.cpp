@@ -1,3 +1,4 @@
+// Facts for comparing hosts: devices, releases, settings.
 #include "facts.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-/// Values that are counted, the most frequent first.
+/// Counts equal values; the most frequent comes first.
 class Counted {
  public:
   void add(const std::string& value) {
@@ -44,7 +45,7 @@ std::string counted_ports(const HostFiles& host, F value) {
   return all.text();
 }
 
-/// An idle GPU lowers the speed of its link, but not its width.
+/// The highest speed and the current width: an idle GPU lowers the speed of its link, but not the width.
 std::string gpu_link(const PciDevice& gpu) {
   return gpu.link.width > 0 ? fmt::format("{:g} GT/s x{}", gpu.link.most_speed, gpu.link.width) : "";
 }
@@ -54,7 +55,7 @@ std::string nic_link(const RdmaNic& nic) {
                                             : "";
 }
 
-/// "Model: NVIDIA H100 80GB HBM3", as the driver tells it of each GPU.
+/// The model that the driver reports, from "Model: NVIDIA H100 80GB HBM3".
 std::string model(const Tree& tree, const PciDevice& gpu) {
   for (const std::string& line : tree.lines("proc/driver/nvidia/gpus/" + gpu.address + "/information"))
     if (line.starts_with("Model:")) return trimmed(line.substr(6));
@@ -67,7 +68,7 @@ std::string after_key(const Tree& tree, const std::string& file, const std::stri
   return {};
 }
 
-/// Words of the kernel's command line, without those that name a disk or an image.
+/// Words of the kernel's command line, sorted, without those that differ from host to host, such as a disk or an image.
 std::string kernel_parameters(const Tree& tree) {
   std::vector<std::string> words = split(tree.line("proc/cmdline"), ' ');
   std::erase_if(words, [](const std::string& word) {
@@ -127,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> host_facts(const HostFiles& hos
                                                           : tree.line("sys/class/net/" + p.netdev + "/mtu");
                                 })},
       {"nic_module", tree.has("sys/module/mlx5_core") && tree.line("sys/module/mlx5_core/version").empty()
-                         ? "of the kernel"
+                         ? "in-tree"
                          : tree.line("sys/module/mlx5_core/version")},
       {"driver", driver_release(host)},
       {"driver_kind", module.empty()                                           ? ""

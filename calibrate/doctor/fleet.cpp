@@ -1,3 +1,4 @@
+// Reads and compares reports of a fleet. Reports come from other hosts, so every text is bounded and made printable.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +21,13 @@ Diagnostic left_out(const std::string& file, std::string_view text, std::size_t 
   d.severity = Diagnostic::Severity::warning;
   d.where = span_at(file, text, byte);
   d.message = std::move(message);
-  d.hint = "make it anew: fabricast doctor --json FILE";
+  d.hint = "write the report again: fabricast doctor --json FILE";
   return d;
 }
 
 std::string text_of(const Json& json, const char* key) { return shown(json.at(key).get<std::string>(), most_text); }
 
-/// Facts that some hosts have otherwise than others, or not at all.
+/// Compares each fact over the hosts, and counts the hosts that differ from a majority.
 void compare(const std::vector<std::string>& hosts, const std::vector<std::map<std::string, std::string>>& facts,
              FleetReport& report, std::map<std::string, std::size_t>& odd) {
   std::set<std::string> names;
@@ -36,7 +37,7 @@ void compare(const std::vector<std::string>& hosts, const std::vector<std::map<s
     std::map<std::string, std::vector<std::string>> by_value;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       const auto it = facts[h].find(name);
-      by_value[it == facts[h].end() ? "not told" : it->second].push_back(hosts[h]);
+      by_value[it == facts[h].end() ? "not reported" : it->second].push_back(hosts[h]);
     }
     if (by_value.size() == 1) {
       report.alike.push_back(name);
@@ -65,7 +66,7 @@ void Fleet::add(const std::string& file, std::string_view content) {
     return;
   } catch (const Json::parse_error& e) {
     left_out_.push_back(
-        left_out(file, content, e.byte > 0 ? e.byte - 1 : 0, "not JSON from here on; the file is left out"));
+        left_out(file, content, e.byte > 0 ? e.byte - 1 : 0, "invalid JSON from here on; the file is left out"));
     return;
   }
   const auto fault = [&](std::string message) { left_out_.push_back(left_out(file, content, 0, std::move(message))); };
@@ -73,12 +74,12 @@ void Fleet::add(const std::string& file, std::string_view content) {
     return fault("this is not a report of `fabricast doctor --json`; the file is left out");
   const Json schema = json.value("schema", Json(0));
   if (schema != doctor_schema)
-    return fault(fmt::format("the report has schema {}, this fabricast reads {}; the file is left out",
+    return fault(fmt::format("the report has schema {}, but this fabricast reads schema {}; the file is left out",
                              schema.is_number_integer() ? shown(schema.dump(), 20) : "?", doctor_schema));
   try {
     std::string host = text_of(json, "host");
     if (host.empty()) host = shown(file, most_text);
-    // Names may be alike, as those of containers are.
+    // Host names may be equal, for example in containers.
     if (names_.count(host) > 0) host += " (" + shown(file, most_text) + ")";
     std::map<std::string, std::string> facts;
     for (const auto& [name, value] : json.at("facts").items())
@@ -95,14 +96,14 @@ void Fleet::add(const std::string& file, std::string_view content) {
     }
     for (FleetFinding& f : findings) {
       FleetFinding& all = findings_.try_emplace({f.check, f.subject, std::string(name_of(f.status))}, f).first->second;
-      // One host may say the same of a subject twice.
+      // A host may have two findings of one check and status on one subject.
       if (all.hosts.empty() || all.hosts.back() != host) all.hosts.push_back(host);
     }
     names_.insert(host);
     hosts_.push_back(host);
     facts_.push_back(std::move(facts));
   } catch (const Json::exception&) {
-    fault("a field of the report is missing or of another type; the file is left out");
+    fault("a field of the report is missing or has the wrong type; the file is left out");
   }
 }
 

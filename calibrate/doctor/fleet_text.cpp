@@ -1,4 +1,4 @@
-// What a fleet's reports say together, for people and for programs.
+// The comparison of a fleet as text and JSON.
 #include <fmt/format.h>
 
 #include <algorithm>

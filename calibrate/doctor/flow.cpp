@@ -1,4 +1,4 @@
-// Whether RoCE loses packets under load: PFC and ECN, on the priority that NCCL's packets have.
+// Whether RoCE loses packets under load: PFC and ECN on the priority of NCCL's packets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace fabricast {
 
 namespace {
 
-constexpr const char* expected = "PFC on the priority of RoCE, trust by DSCP, as on the switches";
+constexpr const char* expected = "PFC on the priority of RoCE packets and trust dscp, as on the switches";
 
-/// Of the kernel, else of what a tool printed for this interface, else for one that it did not name.
+/// PFC as the kernel reports it; else from tool output for this interface; else from output that names no interface.
 PriorityFlow flow_of(const HostFiles& host, const std::string& netdev) {
   if (const auto it = host.extras.flow.find(netdev); it != host.extras.flow.end() && it->second.pfc) return it->second;
   for (const std::string& name : {netdev, std::string()})
@@ -26,7 +26,8 @@ struct TrafficClass {
   std::string from;
 };
 
-/// A class that the port forces on all queue pairs ("Global tclass=106") wins over NCCL's, whose default is 0.
+/// A class set for the port ("Global tclass=106") applies to all queue pairs and overrides NCCL_IB_TC, whose default is
+/// 0.
 TrafficClass class_of(const HostFiles& host, const std::string& nic, int port) {
   const std::string forced = host.tree.line(fmt::format("sys/class/infiniband/{}/tc/{}/traffic_class", nic, port));
   if (const std::size_t at = forced.find("tclass="); at != std::string::npos)
@@ -44,7 +45,8 @@ std::string priorities(unsigned mask) {
   return text.empty() ? "none" : text;
 }
 
-/// NVIDIA's driver package shows these: whether the NIC answers marks (np) and slows down for them (rp).
+/// State of ECN for a priority: "on" if the NIC reports marked packets (np) and slows down when notified (rp); empty if
+/// unknown. Only NVIDIA's driver package has these files.
 std::string ecn_of(const HostFiles& host, const std::string& netdev, int priority) {
   const std::string folder = "sys/class/net/" + netdev + "/ecn/";
   const std::string np = host.tree.line(fmt::format("{}roce_np/enable/{}", folder, priority));
@@ -60,24 +62,24 @@ Finding judged(const HostFiles& host, const std::string& subject, const std::str
   const int priority = mapped == flow.priority_of_dscp.end() ? dscp >> 3 : mapped->second;
   const std::string ecn = ecn_of(host, netdev, priority);
   const std::string is =
-      fmt::format("PFC on priority {}; packets of class {} ({}) have {}{}", priorities(*flow.pfc), klass.value,
-                  klass.from, flow.trust == "pcp" ? "0, as the trust is pcp" : fmt::format("{}", priority),
+      fmt::format("PFC on priority {}; packets of class {} ({}) have priority {}{}", priorities(*flow.pfc), klass.value,
+                  klass.from, flow.trust == "pcp" ? "0, because trust is pcp" : fmt::format("{}", priority),
                   ecn.empty() ? "" : fmt::format("; ECN {} for {}", ecn, priority));
   const int counted = flow.trust == "pcp" ? 0 : priority;
   if (*flow.pfc >> counted & 1) return good(subject, is, expected, from::flow_control);
   Finding f{"", subject, FindingStatus::warning, is, expected, {}, {}, std::string(from::flow_control)};
   if (*flow.pfc == 0) {
-    f.why = ecn == "on" ? "ECN alone slows senders down after the first marks: bursts of collectives lose packets"
-                        : "under load switches drop packets of RoCE, and each loss is sent again from there on";
+    f.why = ecn == "on" ? "ECN slows senders only after the first marks, so bursts of collectives lose packets"
+                        : "switches drop RoCE packets under load, and each loss is retransmitted from there on";
     f.fix = fmt::format(
-        "sudo mlnx_qos -i {} --pfc 0,0,0,1,0,0,0,0 --trust dscp, NCCL_IB_TC=106, and as much on the switches; "
-        "nothing on fabrics made for RoCE with losses",
+        "sudo mlnx_qos -i {} --pfc 0,0,0,1,0,0,0,0 --trust dscp, NCCL_IB_TC=106, and the same on the switches; "
+        "no change on fabrics designed for lossy RoCE",
         netdev);
   } else {
-    f.why = "PFC protects another priority than the one that NCCL's packets have";
+    f.why = "PFC protects a priority other than that of NCCL's packets";
     f.fix = fmt::format(
         "NCCL_IB_TC={} on all ranks, if priority {} is lossless on the switches; show_gids and mlnx_qos -i {}",
-        // DSCP 26 (class 104) is what most fabrics give priority 3; of others the first DSCP.
+        // Most fabrics map DSCP 26 (traffic class 104) to priority 3. For other priorities, the lowest DSCP is used.
         *flow.pfc >> 3 & 1 ? 106 : 32 * static_cast<int>(priorities(*flow.pfc)[0] - '0'), priorities(*flow.pfc),
         netdev);
   }
@@ -93,7 +95,7 @@ Findings check_flow_control(const HostFiles& host) {
       if (!port.active() || !port.ethernet() || !nic.pci) continue;
       const std::string subject = port_name(nic, port), netdev = port.netdev.empty() ? "NETDEV" : port.netdev;
       PriorityFlow flow = flow_of(host, netdev);
-      // Only NVIDIA's own driver package shows it.
+      // Only NVIDIA's driver package has this file.
       const std::string trust = host.tree.line("sys/class/net/" + netdev + "/qos/trust");
       if (flow.trust.empty()) flow.trust = trust;
       if (flow.pfc) {
@@ -104,7 +106,7 @@ Findings check_flow_control(const HostFiles& host) {
         if (!trust.empty()) is += ", trust " + trust;
         if (!ecn.empty()) is += ", ECN " + ecn + " for priority 3";
         found.push_back({"", subject, FindingStatus::unknown, is, expected,
-                         "without flow control RoCE loses packets under load, and sends again from the loss on",
+                         "without flow control RoCE loses packets under load, and retransmits everything after a loss",
                          fmt::format("sudo mlnx_qos -i {0}, or dcb pfc show dev {0}; ethtool -S {0} | grep -e pause -e "
                                      "discard",
                                      netdev),
@@ -112,7 +114,7 @@ Findings check_flow_control(const HostFiles& host) {
       }
       if (flow.trust == "pcp")
         found.push_back({"", subject, FindingStatus::note, "trust pcp", "trust dscp",
-                         "untagged packets then all have one priority, and PFC of another does not protect them",
+                         "all untagged packets then have one priority, and PFC on another does not protect them",
                          fmt::format("sudo mlnx_qos -i {} --trust dscp", netdev), std::string(from::flow_control)});
     }
   return found;

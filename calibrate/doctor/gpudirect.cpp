@@ -1,4 +1,4 @@
-// Devices, and how data gets from GPU to NIC.
+// Which devices exist, and how data gets from a GPU to a NIC.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,15 @@ Findings check_devices(const HostFiles& host) {
       fmt::format("{} NVIDIA GPU{}, {} RDMA device{}", host.gpus.size(), host.gpus.size() == 1 ? "" : "s",
                   host.nics.size(), host.nics.size() == 1 ? "" : "s");
   if (host.gpus.empty())
-    found.push_back({"", "host", FindingStatus::error, what, "GPUs on the PCI bus", "there is nothing to run NCCL on",
-                     "lspci -d 10de: shows what the bus has; a container or virtual machine has to be given its GPUs",
-                     std::string(from::gpu_guide)});
+    found.push_back(
+        {"", "host", FindingStatus::error, what, "GPUs on the PCI bus", "NCCL has nothing to run on",
+         "lspci -d 10de: lists the GPUs on the bus; a container or virtual machine needs its GPUs passed through",
+         std::string(from::gpu_guide)});
   if (host.nics.empty())
     found.push_back({"", "host", FindingStatus::warning, what, "RDMA devices in /sys/class/infiniband",
-                     "between hosts NCCL has sockets only: a fraction of the rate, and the CPU copies every byte",
+                     "between hosts NCCL can only use sockets: a fraction of the rate, and the CPU copies every byte",
                      "lspci | grep -i -e mellanox -e infiniband, then load the NIC's RDMA driver (modprobe mlx5_ib); "
-                     "none is needed on a host that works alone",
+                     "a host that works alone needs none",
                      std::string(from::network_guide)});
   if (found.empty()) found.push_back(good("host", what, "GPUs and RDMA devices", from::gpu_guide));
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
@@ -33,20 +34,20 @@ Findings check_devices(const HostFiles& host) {
 }
 
 Findings check_peer_memory(const HostFiles& host) {
-  // EFA and software devices do without; without GPUs or NICs there is nothing to join.
+  // EFA and software devices do not need it, and without GPUs or NICs there is nothing to connect.
   const auto needs = [](const RdmaNic& nic) { return nic.pci && nic.pci->driver != "efa"; };
   if (host.gpus.empty() || std::none_of(host.nics.begin(), host.nics.end(), needs)) return {};
   const std::string expected = "module nvidia_peermem, or DMA-BUF: kernel 5.12 and NVIDIA's open kernel module";
   const std::string why =
-      "without GPUDirect RDMA every byte between hosts is staged in host memory, and crosses PCIe twice";
+      "without GPUDirect RDMA every byte between hosts is staged in host memory and crosses PCIe twice";
   for (const char* module : {"nvidia_peermem", "nv_peer_mem"})
     if (host.tree.has(std::string("sys/module/") + module))
       return {good("host", std::string(module) + " is loaded", expected, from::gpu_guide)};
   const std::string version = host.tree.line("proc/driver/nvidia/version");
-  std::string missing = "nvidia_peermem is not loaded, and DMA-BUF is out:";
+  std::string missing = "nvidia_peermem is not loaded, and DMA-BUF is unavailable:";
   const std::size_t length = missing.size();
   if (host.kernel.empty() || version_numbers(host.kernel) < std::vector<int>{5, 12})
-    missing += fmt::format(" kernel {}", host.kernel.empty() ? "not told" : host.kernel);
+    missing += fmt::format(" kernel {}", host.kernel.empty() ? "unknown" : host.kernel);
   if (version.find("Open Kernel Module") == std::string::npos)
     missing += fmt::format("{} {}", missing.size() > length ? "," : "",
                            version.empty() ? "no driver is loaded" : "NVIDIA's closed kernel module");
@@ -54,11 +55,11 @@ Findings check_peer_memory(const HostFiles& host) {
     missing += fmt::format("{} NCCL_DMABUF_ENABLE=0 ({})", missing.size() > length ? "," : "", off->from);
   if (missing.size() > length)
     return {{"", "host", FindingStatus::error, missing, expected, why,
-             "modprobe nvidia-peermem, and a line nvidia-peermem in /etc/modules-load.d/nvidia-peermem.conf",
+             "modprobe nvidia-peermem, and add the line nvidia-peermem to /etc/modules-load.d/nvidia-peermem.conf",
              std::string(from::gpu_guide)}};
   const std::vector<std::string> config = host.tree.lines("boot/config-" + host.kernel);
   if (std::find(config.begin(), config.end(), "# CONFIG_DMABUF_MOVE_NOTIFY is not set") != config.end())
-    return {{"", "host", FindingStatus::note, "DMA-BUF, in a kernel without CONFIG_DMABUF_MOVE_NOTIFY", expected,
+    return {{"", "host", FindingStatus::note, "DMA-BUF, with a kernel without CONFIG_DMABUF_MOVE_NOTIFY", expected,
              "buffers are pinned while they are registered, and some RDMA drivers refuse them",
              "NCCL_DEBUG=INFO shows GDRDMA and DMA-BUF if it works; if not, modprobe nvidia-peermem",
              std::string(from::gpu_operator)}};
@@ -68,7 +69,7 @@ Findings check_peer_memory(const HostFiles& host) {
 
 Findings check_distance(const HostFiles& host) {
   Findings found;
-  const std::string expected = "behind one PCIe switch or several (pix, pxb)";
+  const std::string expected = "behind one or more PCIe switches (pix, pxb)";
   const SetVariable* file = host.variable("NCCL_TOPO_FILE");
   const std::string virtual_file = "var/run/nvidia-topologyd/virtualTopology.xml";
   const SetVariable* level = host.variable("NCCL_NET_GDR_LEVEL");
@@ -88,32 +89,33 @@ Findings check_distance(const HostFiles& host) {
       continue;
     }
     if (pair.distance == PciDistance::sys)
-      text += fmt::format(": NUMA nodes {} and {}", gpu.numa < 0 ? "not told" : std::to_string(gpu.numa),
-                          nic->pci->numa < 0 ? "not told" : std::to_string(nic->pci->numa));
-    Finding f{"",
-              subject,
-              FindingStatus::warning,
-              text,
-              expected,
-              "NCCL does not use GPUDirect RDMA through a CPU unless told to: data is staged in host memory",
-              "move the NIC to a slot at the GPU's switch (nvidia-smi topo -m; lspci -tv); where the platform carries "
-              "peer traffic through the CPU, try NCCL_NET_GDR_LEVEL=PHB or SYS",
-              std::string(from::nccl_paths)};
-    if (pair.distance == PciDistance::sys) f.why += "; and it crosses the link between sockets";
+      text += fmt::format(": NUMA nodes {} and {}", gpu.numa < 0 ? "unknown" : std::to_string(gpu.numa),
+                          nic->pci->numa < 0 ? "unknown" : std::to_string(nic->pci->numa));
+    Finding f{
+        "",
+        subject,
+        FindingStatus::warning,
+        text,
+        expected,
+        "NCCL does not use GPUDirect RDMA through a CPU by default: data are staged in host memory",
+        "move the NIC to a slot behind the GPU's switch (nvidia-smi topo -m; lspci -tv); if the platform supports "
+        "peer traffic through the CPU, try NCCL_NET_GDR_LEVEL=PHB or SYS",
+        std::string(from::nccl_paths)};
+    if (pair.distance == PciDistance::sys) f.why += "; data also cross the link between sockets";
     if (file || host.tree.has(virtual_file)) {
       f.status = FindingStatus::note;
-      f.why = "NCCL takes distances from " + (file ? "NCCL_TOPO_FILE=" + file->value : "/" + virtual_file);
-      f.fix = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH shows what NCCL makes of it";
+      f.why = "NCCL reads distances from " + (file ? "NCCL_TOPO_FILE=" + file->value : "/" + virtual_file);
+      f.fix = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH shows the distances that NCCL uses";
     } else if (allowed(pair.distance)) {
       f.status = FindingStatus::note;
-      f.why =
-          fmt::format("NCCL_NET_GDR_LEVEL={} allows GPUDirect RDMA over it; its rate depends on the CPU", level->value);
+      f.why = fmt::format("NCCL_NET_GDR_LEVEL={} allows GPUDirect RDMA on this path; its rate depends on the CPU",
+                          level->value);
     } else if (host.arm) {
       f.status = FindingStatus::note;
-      f.why = "with NVLink-C2C NCCL goes through the CPU (P2C); without, data is staged in host memory";
+      f.why = "with NVLink-C2C, NCCL goes through the CPU (P2C); without it, data are staged in host memory";
     } else if (host.virtual_machine) {
-      f.why += "; a virtual machine often hides the switches that are there";
-      f.fix = "set NCCL_TOPO_FILE to the cloud's topology file, if it has one";
+      f.why += "; a virtual machine often hides existing switches";
+      f.fix = "set NCCL_TOPO_FILE to the cloud provider's topology file, if there is one";
     }
     found.push_back(std::move(f));
   }

@@ -19,41 +19,43 @@ struct Counter {
   const char* fix;
 };
 
-constexpr const char* cable =
-    "sudo mlxlink -d DEVICE -m -c; clean or swap cable and module; look at the switch port too";
+constexpr const char* cable = "sudo mlxlink -d DEVICE -m -c; clean or swap cable and module; check the switch port too";
 constexpr const char* loss =
-    "look for drops and pauses on the way: ethtool -S NETDEV, the switches' counters; PFC and ECN";
-constexpr const char* peer = "look at the peer and at the fabric's counters: ibqueryerrors on InfiniBand";
+    "look for drops and pauses along the path: ethtool -S NETDEV, switch counters; check PFC and ECN";
+constexpr const char* peer = "check the peer and the counters of the fabric: ibqueryerrors on InfiniBand";
 
-/// Any count over zero is told; what it stands for decides how loud. Names are those of the kernel.
+/// Every count above zero is reported, with a status by its meaning. Names are those of the kernel
+/// [Linux-abi-infiniband].
 constexpr std::array counters = {
-    Counter{"counters/symbol_error", FindingStatus::warning, "bits are read wrongly: cable, module or port", cable},
+    Counter{"counters/symbol_error", FindingStatus::warning, "bits are misread: cable, module or port", cable},
     Counter{"counters/link_downed", FindingStatus::warning,
             "the link was lost; a count of one or two may be restarts of a switch", cable},
     Counter{"counters/link_error_recovery", FindingStatus::warning,
-            "the link was trained again, and stood still meanwhile", cable},
-    Counter{"counters/port_rcv_errors", FindingStatus::warning, "packets came in damaged", cable},
-    Counter{"counters/local_link_integrity_errors", FindingStatus::warning, "errors of the link over the limit", cable},
-    Counter{"counters/excessive_buffer_overrun_errors", FindingStatus::warning, "flow control did not hold", peer},
+            "the link was retrained, and no data flowed meanwhile", cable},
+    Counter{"counters/port_rcv_errors", FindingStatus::warning, "packets arrived damaged", cable},
+    Counter{"counters/local_link_integrity_errors", FindingStatus::warning, "link errors exceeded the threshold",
+            cable},
+    Counter{"counters/excessive_buffer_overrun_errors", FindingStatus::warning,
+            "flow control failed: a buffer overflowed", peer},
     Counter{"counters/port_rcv_remote_physical_errors", FindingStatus::note,
-            "packets came in that were marked bad elsewhere", peer},
-    Counter{"counters/port_xmit_discards", FindingStatus::warning, "packets were dropped here: congested, or port down",
-            peer},
-    Counter{"hw_counters/packet_seq_err", FindingStatus::warning, "peers report lost packets: they are sent again",
+            "packets arrived that were already marked bad elsewhere", peer},
+    Counter{"counters/port_xmit_discards", FindingStatus::warning,
+            "packets were dropped here: congestion, or port down", peer},
+    Counter{"hw_counters/packet_seq_err", FindingStatus::warning, "peers report lost packets, which are retransmitted",
             loss},
     Counter{"hw_counters/local_ack_timeout_err", FindingStatus::warning,
-            "no answer came in time: loss, or a peer that is gone", loss},
-    Counter{"hw_counters/roce_adp_retrans", FindingStatus::warning, "lost packets were sent again after a short wait",
-            loss},
+            "no acknowledgement in time: loss, or the peer is gone", loss},
+    Counter{"hw_counters/roce_adp_retrans", FindingStatus::warning,
+            "lost packets were retransmitted after a short wait", loss},
     Counter{"hw_counters/out_of_sequence", FindingStatus::note,
-            "packets came in out of order: loss, or adaptive routing, where it is normal", loss},
+            "packets arrived out of order: loss, or adaptive routing, where this is normal", loss},
     Counter{"hw_counters/rnr_nak_retry_err", FindingStatus::note,
-            "a receiver had no buffer ready: its process was slow", "look for slow ranks; not a fault of the network"},
-    Counter{"hw_counters/rx_icrc_encapsulated", FindingStatus::warning, "packets of RoCE came in with a wrong checksum",
+            "a receiver had no buffer ready: its process was slow", "look for slow ranks; this is not a network fault"},
+    Counter{"hw_counters/rx_icrc_encapsulated", FindingStatus::warning, "RoCE packets arrived with a wrong checksum",
             cable},
 };
 
-/// The value that most have; among equals the newer.
+/// The most frequent value; of equally frequent ones, the newest.
 std::string usual(const std::vector<std::string>& values) {
   std::map<std::string, int> count;
   for (const std::string& v : values) ++count[v];
@@ -83,14 +85,14 @@ Findings check_counters(const HostFiles& host) {
           fix.replace(at, 6, port.netdev);
         const std::string name = c.file;
         found.push_back({"", port_name(nic, port), c.status,
-                         fmt::format("{} {:.0f}, since when is not told", name.substr(name.find('/') + 1), *value),
-                         expected, c.why, fix + "; look again after a job: does it rise?",
+                         fmt::format("{} {:.0f}, since an unknown time", name.substr(name.find('/') + 1), *value),
+                         expected, c.why, fix + "; check after a job whether it rises",
                          std::string(from::kernel_rdma)});
       }
       if (read && clean) found.push_back(good(port_name(nic, port), "all 0", expected, from::kernel_rdma));
       if (!read)
         found.push_back({"", port_name(nic, port), FindingStatus::unknown, "no known error counter in sysfs", expected,
-                         "errors of the link stay unseen", "sudo perfquery -x; ethtool -S NETDEV",
+                         "link errors go unnoticed", "sudo perfquery -x; ethtool -S NETDEV",
                          std::string(from::kernel_rdma)});
     }
   return found;
@@ -107,9 +109,9 @@ Findings check_firmware(const HostFiles& host) {
     if (nic.firmware == expected)
       found.push_back(good(nic.name, is, expected, from::likeness));
     else
-      found.push_back({"", nic.name, FindingStatus::warning, is, expected + ", as its like",
-                       "firmware sets congestion control, retries and PCIe settings: like devices behave unlike",
-                       "sudo mlxfwmanager, or flint -d " + nic.name + " query; bring all to one release",
+      found.push_back({"", nic.name, FindingStatus::warning, is, expected + ", as on similar NICs",
+                       "firmware sets congestion control, retries and PCIe settings: similar NICs behave differently",
+                       "sudo mlxfwmanager, or flint -d " + nic.name + " query; update all to one release",
                        std::string(from::likeness)});
   }
   return found;
@@ -125,11 +127,11 @@ Findings check_rdma_stack(const HostFiles& host) {
     if (const std::string folder = std::string("sys/module/") + module; host.tree.has(folder)) {
       const std::string version = host.tree.line(folder + "/version");
       releases.insert(version);
-      is += fmt::format("{}{} {}", is.empty() ? "" : ", ", module, version.empty() ? "of the kernel" : version);
+      is += fmt::format("{}{} {}", is.empty() ? "" : ", ", module, version.empty() ? "in-tree" : version);
     }
   if (releases.size() > 1)
     found.push_back({"", "host", FindingStatus::warning, is, expected,
-                     "modules of the kernel and of NVIDIA's package are mixed",
+                     "in-tree modules and modules of NVIDIA's package are mixed",
                      "ofed_info -s; /etc/init.d/openibd restart, or rebuild the initramfs and reboot",
                      std::string(from::network_guide)});
   else if (!is.empty())
@@ -142,7 +144,7 @@ Findings check_rdma_stack(const HostFiles& host) {
   // A copy of a host has no /dev.
   if (!has_verbs("sys/class/infiniband_verbs") || (host.tree.has("dev") && !has_verbs("dev/infiniband")))
     found.push_back({"", "host", FindingStatus::error, "no uverbs device", expected,
-                     "programs can not use the RDMA devices: NCCL falls back to sockets",
+                     "programs cannot use the RDMA devices: NCCL falls back to sockets",
                      "modprobe ib_uverbs; a container needs --device /dev/infiniband",
                      std::string(from::network_guide)});
   return found;

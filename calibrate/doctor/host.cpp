@@ -1,3 +1,4 @@
+// Reads a host from sysfs, procfs and configuration files [Linux-abi-pci] [Linux-abi-infiniband].
 #include "host.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ int whole(const std::optional<double>& number, int otherwise) {
   return number && *number >= -1 && *number < 1e6 ? static_cast<int>(*number) : otherwise;
 }
 
-/// 255 lanes, and a speed in words, are how a device says that it has no link.
+/// A device without a link reports 255 lanes, and its speed as a word.
 PcieLink read_link(const Tree& tree, const std::string& folder) {
   const auto lanes = [&](const char* file) {
     const int width = whole(tree.number(folder + file), 0);
@@ -29,7 +30,7 @@ bool is_address(const std::string& part) {
          part[part.size() - 2] == '.';
 }
 
-/// The device of a folder of sysfs, whose path names the bridges above it.
+/// The device of a sysfs folder. The path of the folder names the bridges above it.
 PciDevice read_device(const Tree& tree, const std::string& folder) {
   PciDevice d;
   for (const std::string& part : split(folder, '/'))
@@ -55,7 +56,7 @@ std::vector<PciDevice> read_gpus(const Tree& tree) {
   std::vector<PciDevice> gpus;
   for (const std::string& address : tree.names(devices)) {
     const std::string folder = devices + address;
-    // Display and 3D controllers of NVIDIA.
+    // PCI class 03: display and 3D controllers.
     if (tree.line(folder + "/vendor") == "0x10de" && tree.line(folder + "/class").starts_with("0x03"))
       gpus.push_back(read_device(tree, tree.target(folder)));
   }
@@ -66,7 +67,7 @@ std::vector<PciDevice> read_gpus(const Tree& tree) {
   return gpus;
 }
 
-/// "4: ACTIVE"
+/// "ACTIVE" of "4: ACTIVE".
 std::string after_colon(const std::string& text) { return trimmed(text.substr(text.find(':') + 1)); }
 
 RdmaPort read_port(const Tree& tree, const std::string& folder, int number) {
@@ -116,7 +117,8 @@ std::map<std::string, PciDevice> read_bridges(const Tree& tree, const HostFiles&
   return bridges;
 }
 
-/// Nearest pairs first, so that no NIC serves more GPUs than it must; a NIC that is up before one that is not.
+/// Assigns a NIC to each GPU, greedily by distance. At the same distance, NICs that are up go first. No NIC serves more
+/// GPUs than an even distribution requires.
 std::vector<DoctorPair> pair_up(const HostFiles& host) {
   struct Candidate {
     PciDistance distance;
@@ -144,7 +146,7 @@ std::vector<DoctorPair> pair_up(const HostFiles& host) {
   return pairs;
 }
 
-/// The environment wins over the user's file, and that over the machine's [NCCL-env].
+/// The environment overrides the user's file, which overrides the machine's [NCCL-env].
 std::map<std::string, SetVariable> read_variables(const Tree& tree) {
   std::map<std::string, SetVariable> variables;
   const auto add = [&](const std::string& text, char separator, const std::string& from) {
@@ -173,7 +175,7 @@ bool cpu_says(const Tree& tree, const std::string& key, const std::string& word)
 }  // namespace
 
 double pcie_gbps(double speed, int width) {
-  // 8b/10b to Gen2, 128b/130b to Gen5, 242 of 256 bytes of a flit from Gen6 on.
+  // Line coding: 8b/10b up to Gen2, 128b/130b up to Gen5, and 242 of 256 bytes of a flit from Gen6 on.
   const double coding = speed < 6 ? 0.8 : speed < 60 ? 128.0 / 130 : 242.0 / 256;
   return speed * width * coding / 8;
 }
@@ -197,7 +199,7 @@ PciDistance pci_distance(const PciDevice& a, const PciDevice& b) {
     std::size_t common = 0;
     while (common < least && a.chain[common] == b.chain[common]) ++common;
     if (common == 0) return PciDistance::phb;
-    // Below the port that both share each has one port of that switch.
+    // Below the upstream port that both share, each device has one downstream port of the same switch.
     return common + 2 >= std::max(a.chain.size(), b.chain.size()) ? PciDistance::pix : PciDistance::pxb;
   }
   return a.numa == b.numa && a.numa >= 0 ? PciDistance::node : PciDistance::sys;

@@ -1,4 +1,4 @@
-// Where a NIC's interrupts are handled.
+// Whether the interrupts of a NIC are handled on CPUs near it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int most_cpus = 1 << 16;
 
-/// CPUs of a list as the kernel writes it: "0-3,8,10-11".
+/// The CPUs of a list such as "0-3,8,10-11"; empty if it is malformed.
 std::set<int> cpus_of(const std::string& list) {
   std::set<int> cpus;
   for (const std::string& part : split(list, ',')) {
@@ -32,14 +32,14 @@ bool meet(const std::set<int>& a, const std::set<int>& b) {
   return std::any_of(a.begin(), a.end(), [&](int cpu) { return b.count(cpu) > 0; });
 }
 
-/// The daemon that moves interrupts: whether it runs, or starts with the host.
+/// Whether irqbalance, the daemon that moves interrupts, runs or starts with the host.
 std::string irqbalance(const Tree& tree) {
   for (const std::string& name : tree.names("proc"))
     if (name.find_first_not_of("0123456789") == std::string::npos &&
         tree.line("proc/" + name + "/comm") == "irqbalance")
-      return "irqbalance runs";
+      return "irqbalance is running";
   return tree.has("etc/systemd/system/multi-user.target.wants/irqbalance.service") ? "irqbalance starts with the host"
-                                                                                   : "irqbalance was not seen";
+                                                                                   : "irqbalance was not found";
 }
 
 struct Card {
@@ -47,7 +47,7 @@ struct Card {
   int numa = -1;
 };
 
-/// One name per PCI function: RDMA devices, and what sockets use where there is none.
+/// RDMA devices, and fast interfaces of other PCI functions; one entry per PCI function.
 std::vector<Card> cards(const HostFiles& host) {
   std::vector<Card> list;
   std::set<std::string> seen;
@@ -77,7 +77,7 @@ Findings check_irq_affinity(const HostFiles& host) {
         cpus_of(host.tree.line(fmt::format("sys/devices/system/node/node{}/cpulist", card.numa)));
     int all = 0, far = 0;
     for (const std::string& irq : host.tree.names("sys/bus/pci/devices/" + card.address + "/msi_irqs")) {
-      // Where it goes, and not where it may go, if the kernel tells.
+      // The effective list is where interrupts go; the other one is where they may go.
       const std::string folder = "proc/irq/" + irq;
       std::string list = host.tree.line(folder + "/effective_affinity_list");
       if (list.empty()) list = host.tree.line(folder + "/smp_affinity_list");
@@ -93,13 +93,14 @@ Findings check_irq_affinity(const HostFiles& host) {
       found.push_back(good(subject, fmt::format("{} of {} there", all, all), expected, from::irq_affinity));
       continue;
     }
-    found.push_back({"", subject, sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note,
-                     fmt::format("{} of {} on CPUs of other nodes; {}", far, all, balancer), expected,
-                     "packets of sockets, and events of RDMA, cross the sockets' link to be handled; data of RDMA "
-                     "takes no interrupts",
-                     fmt::format("sudo systemctl disable --now irqbalance; sudo set_irq_affinity_bynode.sh {} {}",
-                                 card.numa, card.netdev.empty() ? card.name : card.netdev),
-                     std::string(from::irq_affinity)});
+    found.push_back(
+        {"", subject, sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note,
+         fmt::format("{} of {} on CPUs of other NUMA nodes; {}", far, all, balancer), expected,
+         "socket packets and RDMA events are handled across the link between CPU sockets; RDMA data need no "
+         "interrupts",
+         fmt::format("sudo systemctl disable --now irqbalance; sudo set_irq_affinity_bynode.sh {} {}", card.numa,
+                     card.netdev.empty() ? card.name : card.netdev),
+         std::string(from::irq_affinity)});
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// Network interfaces as sockets see them.
+// Network interfaces that sockets may use.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,17 @@
 
 namespace fabricast {
 
-/// An interface that is up, and fast enough for collectives: 25 Gb/s or more.
+/// A network interface.
 struct Netdev {
   std::string name;
   double gbit = 0;
   std::optional<double> mtu;
 };
 
+/// Interfaces that are up and fast enough for collectives: 25 Gb/s or more.
 std::vector<Netdev> fast_netdevs(const HostFiles& host);
 
-/// Sockets carry data only where no RDMA port is up; elsewhere they carry NCCL's start-up.
+/// Whether sockets carry the data of collectives. They do if no RDMA port is up; else they carry only NCCL's bootstrap.
 bool sockets_carry_data(const HostFiles& host);
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// NVLink: links, Fabric Manager, IMEX, by what their tools print.
+// NVLink, Fabric Manager and IMEX, from the output of their tools.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ Finding link_errors(const std::string& subject, const NvlinkGpu& gpu) {
           FindingStatus::warning,
           is,
           "no errors",
-          "what was lost is sent again; many errors end in Xid 74",
-          "look again after a job: do they rise? reseat the GPU's board; then the vendor",
+          "lost packets are retransmitted; many errors end in Xid 74",
+          "check after a job whether they rise; reseat the GPU board; then contact the vendor",
           std::string(from::smi)};
 }
 
@@ -47,15 +47,15 @@ Findings check_nvlink(const HostFiles& host) {
     const std::string is = fmt::format("{} of {} links active{}", gpu.active(), gpu.gbps.size(),
                                        slow > 0 ? fmt::format(", {} slower than {:g} GB/s", slow, fastest) : "");
     const std::string expected =
-        fmt::format("{} links at {:g} GB/s, as its like", std::max(most, gpu.gbps.size()), fastest);
+        fmt::format("{} links at {:g} GB/s, as on similar GPUs", std::max(most, gpu.gbps.size()), fastest);
     if (gpu.active() == gpu.gbps.size() && gpu.active() == most && slow == 0)
       found.push_back(good(subject, is, expected, from::smi));
     else
       found.push_back(
           {"", subject, gpu.active() == 0 || gpu.active() < most ? FindingStatus::error : FindingStatus::warning, is,
            expected,
-           gpu.active() == 0 ? "this GPU is left out of NVLink: collectives go over PCIe"
-                             : "rings and trees of all GPUs run at the pace of the poorest",
+           gpu.active() == 0 ? "this GPU has no NVLink: collectives go over PCIe"
+                             : "rings and trees of all GPUs run at the rate of the slowest GPU",
            fmt::format("nvidia-smi nvlink -s -i {}; reset the GPUs; {}", number, restart), std::string(from::smi)});
   }
   return found;
@@ -75,19 +75,19 @@ Findings check_fabric_manager(const HostFiles& host) {
       found.push_back(good("GPU " + gpu.address, is, "state Completed, status Success", from::fabric_manager));
     else
       found.push_back({"", "GPU " + gpu.address, FindingStatus::error, is, "state Completed, status Success",
-                       "the GPU is not part of the NVLink fabric: CUDA says 'system not yet initialized' (802)",
+                       "the GPU has not joined the NVLink fabric: CUDA reports 'system not yet initialized' (802)",
                        restart, std::string(from::fabric_manager)});
   }
   const auto service = host.tools.services.find("nvidia-fabricmanager");
   if (service == host.tools.services.end()) return found;
-  const std::string is = service->second.empty() ? "state not told" : service->second, expected = "active (running)";
+  const std::string is = service->second.empty() ? "state unknown" : service->second, expected = "active (running)";
   if (is.starts_with("active"))
     found.push_back(good("nvidia-fabricmanager", is, expected, from::fabric_manager));
   else
     found.push_back({"", "nvidia-fabricmanager",
                      is == "not installed" && !fabric ? FindingStatus::note : FindingStatus::error, is, expected,
-                     is == "not installed" ? "hosts without NVSwitch, and those of an NVLink rack, need none"
-                                           : "without it GPUs behind NVSwitches do not start (CUDA error 802)",
+                     is == "not installed" ? "hosts without NVSwitch and hosts of an NVLink rack do not need it"
+                                           : "without it, GPUs behind NVSwitches do not start (CUDA error 802)",
                      restart, std::string(from::fabric_manager)});
   return found;
 }
@@ -95,13 +95,13 @@ Findings check_fabric_manager(const HostFiles& host) {
 Findings check_imex(const HostFiles& host) {
   Findings found;
   const std::string restarts =
-      "sudo systemctl restart nvidia-imex on all nodes, with one nodes_config.cfg; journalctl -u nvidia-imex";
-  const std::string why = "NCCL does not reach GPUs of other trays over NVLink, and takes the network";
+      "sudo systemctl restart nvidia-imex on all nodes, with the same nodes_config.cfg; journalctl -u nvidia-imex";
+  const std::string why = "NCCL cannot reach GPUs of other trays over NVLink and uses the network";
   if (const auto& domain = host.tools.imex) {
     const std::string is = fmt::format(
-        "domain {}, {} nodes{}", domain->state.empty() ? "not told" : domain->state, domain->nodes.size(),
+        "domain {}, {} nodes{}", domain->state.empty() ? "state unknown" : domain->state, domain->nodes.size(),
         domain->broken > 0
-            ? fmt::format(", {} of {} connections are not there", domain->broken, domain->broken + domain->connected)
+            ? fmt::format(", {} of {} connections missing", domain->broken, domain->broken + domain->connected)
             : "");
     if (domain->state == "UP" && domain->broken == 0)
       found.push_back(good("host", is, "domain UP", from::imex));
@@ -111,16 +111,16 @@ Findings check_imex(const HostFiles& host) {
                        "domain UP", why, restarts, std::string(from::imex)});
     for (const auto& [node, state] : domain->nodes)
       if (state != "READY")
-        found.push_back({"", "node " + node, FindingStatus::error, state.empty() ? "state not told" : state, "READY",
+        found.push_back({"", "node " + node, FindingStatus::error, state.empty() ? "state unknown" : state, "READY",
                          why, restarts, std::string(from::imex)});
   }
   if (const auto it = host.tools.services.find("nvidia-imex"); it != host.tools.services.end()) {
-    const std::string is = it->second.empty() ? "state not told" : it->second;
+    const std::string is = it->second.empty() ? "state unknown" : it->second;
     if (is.starts_with("active"))
       found.push_back(good("nvidia-imex", is, "active (running)", from::imex));
     else
       found.push_back({"", "nvidia-imex", FindingStatus::note, is, "active (running) on hosts of an NVLink rack",
-                       why + "; other hosts need none", restarts, std::string(from::imex)});
+                       why + "; other hosts do not need it", restarts, std::string(from::imex)});
   }
   return found;
 }

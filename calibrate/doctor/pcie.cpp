@@ -1,4 +1,4 @@
-// PCIe links, and what redirects traffic on them.
+// PCIe links, and what redirects their traffic to the CPU: ACS and the IOMMU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Named {
   bool gpu;
 };
 
-/// GPUs and NICs; several RDMA devices may share one PCI function.
+/// GPUs and NICs. Several RDMA devices may share one PCI function.
 std::vector<Named> physical_devices(const HostFiles& host) {
   std::vector<Named> list;
   for (std::size_t g = 0; g < host.gpus.size(); ++g) list.push_back({host.gpu_name(g), &host.gpus[g], true});
@@ -26,11 +26,11 @@ std::vector<Named> physical_devices(const HostFiles& host) {
 }
 
 std::string link_text(double speed, int width) {
-  return fmt::format("{} x{}", speed > 0 ? fmt::format("{:g} GT/s", speed) : "speed not told",
+  return fmt::format("{} x{}", speed > 0 ? fmt::format("{:g} GT/s", speed) : "unknown speed",
                      width > 0 ? std::to_string(width) : "?");
 }
 
-/// The lesser of what two ends can do, as far as they tell.
+/// The lower capability of two ends; 0 means unknown.
 template <class T>
 T both(T a, T b) {
   return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
@@ -45,23 +45,25 @@ Finding judge_link(const std::string& subject, const PcieLink& link, double spee
     return fmt::format("{:.3g} GB/s of {:.3g}: ", pcie_gbps(link.speed, link.width), pcie_gbps(speed, width));
   };
   if (link.width == 0 || width == 0 || link.speed <= 0 || speed <= 0)
-    return stated(FindingStatus::unknown, "a degraded link halves the rate, or worse",
-                "sudo lspci -vv | grep -e LnkSta: -e LnkCap:; in a virtual machine, on its host");
+    return stated(FindingStatus::unknown, "a degraded link costs half of the rate or more",
+                  "sudo lspci -vv | grep -e LnkSta: -e LnkCap:; in a virtual machine, on its host");
   if (link.width < width)
-    return stated(FindingStatus::warning, rates() + "lanes are missing",
-                "reseat the card or riser; compare with its slot (sudo lspci -vv: LnkCap, LnkSta); look for bent pins");
+    return stated(
+        FindingStatus::warning, rates() + "lanes are missing",
+        "reseat the card or riser; compare with its slot (sudo lspci -vv: LnkCap, LnkSta); look for bent pins");
   if (link.speed < speed && gpu)
-    return stated(FindingStatus::note, "an idle GPU lowers its link's speed; under load it has to rise",
-                "nvidia-smi -q -d PERFORMANCE,CLOCK while a job runs; nvidia-smi --query-gpu=pcie.link.gen.current "
-                "--format=csv");
+    return stated(FindingStatus::note, "an idle GPU lowers the speed of its link; under load it must rise",
+                  "nvidia-smi -q -d PERFORMANCE,CLOCK while a job runs; nvidia-smi --query-gpu=pcie.link.gen.current "
+                  "--format=csv");
   if (link.speed < speed)
-    return stated(FindingStatus::warning, rates() + "the link trained at a lower generation",
-                "set the slot's speed to Auto or its generation in the BIOS; reseat the card; look for errors in dmesg "
-                "(AER)");
+    return stated(
+        FindingStatus::warning, rates() + "the link trained at a lower generation",
+        "set the slot's speed to Auto or to its generation in the BIOS; reseat the card; look for AER errors in "
+        "dmesg");
   return good(subject, found, expected, from::kernel_pci);
 }
 
-/// A port needs its rate of the PCIe slot as well, whatever card and slot can do.
+/// Reports a slot that is slower than the active ports of its NIC, whatever card and slot are capable of.
 void add_slot(Findings& list, const RdmaNic& nic) {
   double gbit = 0;
   for (const RdmaPort& port : nic.ports)
@@ -79,7 +81,7 @@ unsigned byte_at(const std::string& bytes, std::size_t at) { return static_cast<
 
 constexpr std::size_t no_capability = 0;
 
-/// Where the ACS capability stands in a device's extended configuration space.
+/// Offset of the ACS capability (id 0x000d) in a device's extended configuration space.
 std::size_t acs_at(const std::string& config) {
   std::size_t at = 0x100;
   for (int hops = 0; hops < 48 && at >= 0x100 && at + 8 <= config.size(); ++hops) {
@@ -106,7 +108,7 @@ Findings check_pcie(const HostFiles& host) {
   std::set<std::string> done;
   for (const Named& named : physical_devices(host)) {
     const std::vector<std::string>& chain = named.device->chain;
-    // Pairs from the root port down are links; between them lie the insides of switches.
+    // From the root port down, each pair of entries is a link. Between pairs is the inside of a switch.
     for (std::size_t i = 1; i < chain.size(); i += 2) {
       if (!done.insert(chain[i]).second) continue;
       const bool last = i + 1 == chain.size();
@@ -117,7 +119,7 @@ Findings check_pcie(const HostFiles& host) {
       found.push_back(judge_link(subject, lower, both(lower.most_speed, upper.most_speed),
                                  both(lower.most_width, upper.most_width), last && named.gpu));
     }
-    // In a virtual machine a device has no port above it.
+    // In a virtual machine there is no port above a device.
     if (chain.size() % 2 == 1 && done.insert(chain.back()).second) {
       const PcieLink& link = named.device->link;
       found.push_back(
@@ -148,28 +150,28 @@ Findings check_acs(const HostFiles& host) {
       found.push_back(good(subject, acs_words(control), expected, from::gpu_guide));
       continue;
     }
-    Finding f{"",
-              subject,
-              FindingStatus::warning,
-              acs_words(control),
-              expected,
-              "traffic between GPU and NIC, or two GPUs, is sent up to the CPU instead of across the switch",
-              fmt::format("sudo setpci -s {} ECAP_ACS+0x6.w=0000 after each boot, or IO virtualization off in the BIOS",
-                          address),
-              std::string(from::gpu_guide)};
+    Finding f{
+        "",
+        subject,
+        FindingStatus::warning,
+        acs_words(control),
+        expected,
+        "traffic between GPU and NIC or between GPUs goes up to the CPU instead of across the switch",
+        fmt::format("sudo setpci -s {} ECAP_ACS+0x6.w=0000 after each boot, or turn IO virtualization off in the BIOS",
+                    address),
+        std::string(from::gpu_guide)};
     if (host.arm)
-      f.status = FindingStatus::note, f.why = "systems with Grace CPUs need it in part, as their vendor sets it";
+      f.status = FindingStatus::note, f.why = "systems with Grace CPUs need some of it, as set by the vendor";
     found.push_back(std::move(f));
   }
   if (hidden > 0)
-    found.push_back(
-        {"", "host", FindingStatus::unknown,
-         fmt::format("{} bridge{} whose configuration space can not be read", hidden, hidden == 1 ? "" : "s"), expected,
-         "redirection at a switch costs GPUDirect most of its rate",
-         "run as root, or sudo lspci -vvv | grep -e PCI.bridge -e ACSCtl", std::string(from::gpu_guide)});
+    found.push_back({"", "host", FindingStatus::unknown,
+                     fmt::format("{} bridge{} with unreadable configuration space", hidden, hidden == 1 ? "" : "s"),
+                     expected, "redirection at a switch costs GPUDirect most of its rate",
+                     "run as root, or sudo lspci -vvv | grep -e PCI.bridge -e ACSCtl", std::string(from::gpu_guide)});
   if (host.virtual_machine && !physical_devices(host).empty())
     found.push_back({"", "host", FindingStatus::unknown, "a virtual machine does not see its host's switches",
-                     "address translation by the NIC (ATS), and ACS set for it",
+                     "address translation by the NIC (ATS), and ACS configured for it",
                      "without ATS peer traffic goes through the host's IOMMU",
                      "on the host: mlxconfig -d DEVICE q | grep ATS_ENABLED; lspci -vvv | grep ACSCtl",
                      std::string(from::guest_guide)});
@@ -188,7 +190,7 @@ Findings check_iommu(const HostFiles& host) {
     const std::string group = host.tree.target("sys/bus/pci/devices/" + d.device->address + "/iommu_group");
     if (group.empty()) continue;
     const std::string type = host.tree.line(group + "/type");
-    by_type[type.empty() ? passes ? "identity" : "not told" : type].push_back(d.name);
+    by_type[type.empty() ? passes ? "identity" : "unknown" : type].push_back(d.name);
   }
   if (by_type.empty()) return {good("host", "no IOMMU between devices and memory", expected, from::gpu_guide)};
   Findings found;
@@ -197,21 +199,22 @@ Findings check_iommu(const HostFiles& host) {
     for (const std::string& name : names) list += (list.empty() ? "" : " ") + name;
     if (type == "identity") {
       found.push_back(good(list, "addresses pass through", expected, from::gpu_guide));
-    } else if (type == "not told") {
-      found.push_back({"", list, FindingStatus::unknown, "behind an IOMMU, mode not told", expected,
+    } else if (type == "unknown") {
+      found.push_back({"", list, FindingStatus::unknown, "behind an IOMMU in an unknown mode", expected,
                        "translation sends peer traffic through the CPU",
                        "cat /sys/kernel/iommu_groups/*/type; dmesg | grep -i iommu", std::string(from::gpu_guide)});
     } else if (host.arm) {
       found.push_back({"", list, FindingStatus::note, "addresses are translated (" + type + ")", expected,
-                       "systems with Grace CPUs need translation; on others it costs peer traffic its rate",
+                       "systems with Grace CPUs need translation; on others it slows peer traffic",
                        "leave it on with Grace; else iommu.passthrough=1 on the kernel's command line",
                        std::string(from::storage_guide)});
     } else {
-      found.push_back({"", list, FindingStatus::warning, "addresses are translated (" + type + ")", expected,
-                       "translation sends traffic between GPU and NIC through the CPU, and can make it hang",
-                       "iommu=pt on the kernel's command line (GRUB_CMDLINE_LINUX, update-grub, reboot), or VT-d or "
-                       "AMD-Vi off in the BIOS",
-                       std::string(from::gpu_guide)});
+      found.push_back(
+          {"", list, FindingStatus::warning, "addresses are translated (" + type + ")", expected,
+           "translation sends traffic between GPU and NIC through the CPU and can make it hang",
+           "iommu=pt on the kernel's command line (GRUB_CMDLINE_LINUX, update-grub, reboot), or turn VT-d or "
+           "AMD-Vi off in the BIOS",
+           std::string(from::gpu_guide)});
     }
   }
   return found;

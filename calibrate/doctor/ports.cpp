@@ -1,4 +1,4 @@
-// Ports of RDMA devices: state, rate, packets, addresses.
+// Ports of RDMA devices: state, rate, MTU, GIDs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// Another port of the same card, maybe another PCI function of it, is up.
+/// Whether some port of the same card is up. Ports may be PCI functions of their own.
 bool neighbour_is_up(const HostFiles& host, const RdmaNic& nic) {
   if (nic.active()) return true;
   if (!nic.pci) return false;
@@ -19,6 +19,7 @@ bool neighbour_is_up(const HostFiles& host, const RdmaNic& nic) {
                      [&](const RdmaNic& n) { return n.pci && n.active() && slot(*n.pci) == slot(*nic.pci); });
 }
 
+/// Whether another NIC of the same model serves a GPU.
 bool like_a_paired_one(const HostFiles& host, const RdmaNic& nic) {
   return std::any_of(host.nics.begin(), host.nics.end(),
                      [&](const RdmaNic& n) { return n.name != nic.name && host.paired(n) && n.kind() == nic.kind(); });
@@ -33,7 +34,8 @@ void for_active_ports(const HostFiles& host, F f) {
 
 std::string netdev_mtu_file(const RdmaPort& port) { return "sys/class/net/" + port.netdev + "/mtu"; }
 
-/// As Linux does it: 96 bytes for the longest headers, then the next lower packet of the standard.
+/// Payload of a RoCE packet in bytes. Linux deducts 96 bytes for the longest headers and takes the next lower MTU of
+/// the standard [Linux-iboe-mtu].
 int roce_mtu(double netdev_mtu) {
   for (const int mtu : {4096, 2048, 1024, 512})
     if (netdev_mtu - 96 >= mtu) return mtu;
@@ -48,7 +50,7 @@ Findings check_link_state(const HostFiles& host) {
   for (const RdmaNic& nic : host.nics)
     for (const RdmaPort& port : nic.ports) {
       const std::string subject = port_name(nic, port), expected = "ACTIVE";
-      const std::string text = fmt::format("{}{}", port.state.empty() ? "state not told" : port.state,
+      const std::string text = fmt::format("{}{}", port.state.empty() ? "state unknown" : port.state,
                                            port.physical.empty() ? "" : " (" + port.physical + ")");
       if (port.active()) {
         found.push_back(good(subject, text, expected, from::network_guide));
@@ -65,15 +67,15 @@ Findings check_link_state(const HostFiles& host) {
                 std::string(from::network_guide)};
       if (port.state == "INIT" || port.state == "ARMED") {
         f.status = FindingStatus::error;
-        f.why = "the link is there, but no subnet manager has set it up";
-        f.fix = "sudo sminfo; start opensm, or the subnet manager of the switch";
+        f.why = "the link is up, but no subnet manager has configured it";
+        f.fix = "sudo sminfo; start opensm or the subnet manager of the switch";
       } else if (none || (host.paired(nic) && !neighbour_is_up(host, nic))) {
         f.status = FindingStatus::error;
         f.why = none ? "no port of this host is up: NCCL falls back to sockets"
-                     : "the GPU it serves has to send through another NIC, which is then shared";
+                     : "the GPU that it serves must use another NIC, which is then shared";
       } else if (!neighbour_is_up(host, nic) && like_a_paired_one(host, nic)) {
         f.status = FindingStatus::warning;
-        f.why = "devices like it serve GPUs; this one does not";
+        f.why = "similar NICs serve GPUs; this one does not";
       }
       found.push_back(std::move(f));
     }
@@ -93,21 +95,21 @@ Findings check_link_rate(const HostFiles& host) {
     };
     const std::string subject = port_name(nic, port), is = text(port.gbit, port.lanes), expected = text(best, lanes);
     const std::string fix = fmt::format(
-        "sudo mlxlink -d {} -m -c shows speed, width and errors; clean or swap the cable, look at the switch port",
+        "sudo mlxlink -d {} -m -c shows speed, width and errors; clean or swap the cable, check the switch port",
         nic.name);
     if (port.gbit <= 0)
-      found.push_back({"", subject, FindingStatus::unknown, "not told", "a rate", "", "ibstat " + nic.name,
+      found.push_back({"", subject, FindingStatus::unknown, "unknown", "a rate", "", "ibstat " + nic.name,
                        std::string(from::kernel_rdma)});
     else if (port.gbit < best)
       found.push_back({"", subject,
                        host.pairs.empty() || host.paired(nic) ? FindingStatus::warning : FindingStatus::note, is,
-                       expected + ", as its like", "rings and trees run at the rate of their slowest NIC", fix,
+                       expected + ", as on similar ports", "rings and trees run at the rate of their slowest NIC", fix,
                        std::string(from::likeness)});
     else if (port.layer == "InfiniBand" && port.lanes.starts_with("1X"))
-      found.push_back({"", subject, FindingStatus::warning, is, "2 lanes or 4",
+      found.push_back({"", subject, FindingStatus::warning, is, "2 or 4 lanes",
                        "InfiniBand cables have more lanes: some do not work", fix, std::string(from::network_guide)});
     else
-      found.push_back(good(subject, is, expected + ", as its like", from::likeness));
+      found.push_back(good(subject, is, expected + ", as on similar ports", from::likeness));
   });
   return found;
 }
@@ -118,10 +120,10 @@ Findings check_mtu(const HostFiles& host) {
     const std::string subject = port_name(nic, port);
     if (port.ethernet()) {
       const std::optional<double> mtu = host.tree.number(netdev_mtu_file(port));
-      const std::string expected = "4200 or more on the netdev: RDMA packets of 4096 bytes";
+      const std::string expected = "4200 or more on the netdev, for RDMA packets of 4096 bytes";
       if (port.netdev.empty() || !mtu) {
-        found.push_back({"", subject, FindingStatus::unknown, "netdev or its MTU not told", expected,
-                         "small packets cost rate", "rdma link; ip link show", std::string(from::kernel_roce)});
+        found.push_back({"", subject, FindingStatus::unknown, "netdev or its MTU unknown", expected,
+                         "small packets lower the rate", "rdma link; ip link show", std::string(from::kernel_roce)});
         return;
       }
       const int packet = roce_mtu(*mtu);
@@ -129,19 +131,20 @@ Findings check_mtu(const HostFiles& host) {
       if (packet >= 4096)
         found.push_back(good(subject, is, expected, from::kernel_roce));
       else
-        found.push_back({"", subject, FindingStatus::warning, is, expected,
-                         fmt::format("RoCE adds 82 bytes to each packet: {:.1f} % of the line rate is data, instead of "
-                                     "98.0 %; and the NIC handles {} times as many packets",
-                                     100.0 * packet / (packet + 82), 4096 / packet),
-                         fmt::format("ip link set {} mtu 9000, and as much on every switch of the fabric", port.netdev),
-                         std::string(from::links) + ", " + std::string(from::kernel_roce)});
+        found.push_back(
+            {"", subject, FindingStatus::warning, is, expected,
+             fmt::format("RoCE adds 82 bytes to each packet: {:.1f} % of the line rate is data, instead of "
+                         "98.0 %, and the NIC handles {} times as many packets",
+                         100.0 * packet / (packet + 82), 4096 / packet),
+             fmt::format("ip link set {} mtu 9000, and the same on every switch of the fabric", port.netdev),
+             std::string(from::links) + ", " + std::string(from::kernel_roce)});
       return;
     }
     if (port.layer != "InfiniBand") return;
     const auto active = host.extras.active_mtu.find({nic.name, port.number});
     const std::string expected = "4096";
     if (active == host.extras.active_mtu.end())
-      found.push_back({"", subject, FindingStatus::unknown, "not in sysfs", expected, "smaller packets cost rate",
+      found.push_back({"", subject, FindingStatus::unknown, "not in sysfs", expected, "smaller packets lower the rate",
                        fmt::format("ibv_devinfo -d {} | grep active_mtu", nic.name), std::string(from::links)});
     else if (active->second < 4096)
       found.push_back({"", subject, FindingStatus::warning, std::to_string(active->second), expected,
@@ -166,7 +169,7 @@ Findings check_gid_index(const HostFiles& host) {
     for (const RdmaGid& g : port.gids)
       if (g.type == "RoCE v2" && g.ipv4()) usable += fmt::format("{}{}", usable.empty() ? "" : ", ", g.index);
     const std::string why =
-        "RoCE v2 over IPv4 is what switches route; NCCL can not connect over the others, or stays in "
+        "switches route RoCE v2 over IPv4; with other GIDs NCCL cannot connect, or only within "
         "one subnet";
     if (wanted >= 0) {
       const auto it =
@@ -174,7 +177,7 @@ Findings check_gid_index(const HostFiles& host) {
       const std::string expected = usable.empty() ? "an index of RoCE v2 over IPv4" : "index " + usable;
       const std::string is = fmt::format("NCCL_IB_GID_INDEX={} ({}): {}", wanted, set->from,
                                          it == port.gids.end() ? "empty"
-                                         : it->type.empty()    ? "type not told"
+                                         : it->type.empty()    ? "type unknown"
                                                                : it->type + (it->ipv4()         ? " over IPv4"
                                                                              : it->link_local() ? ", link-local"
                                                                                                 : " over IPv6"));
@@ -188,9 +191,10 @@ Findings check_gid_index(const HostFiles& host) {
                        it == port.gids.end() ? FindingStatus::error
                        : routed              ? FindingStatus::note
                                              : FindingStatus::warning,
-                       is, expected, routed ? "IPv6: works if the whole fabric routes it" : why,
-                       usable.empty() ? "give the netdev an IPv4 address; show_gids " + nic.name
-                                      : "unset NCCL_IB_GID_INDEX (NCCL 2.21 and later choose), or set it to " + usable,
+                       is, expected, routed ? "IPv6 works if the whole fabric routes it" : why,
+                       usable.empty()
+                           ? "give the netdev an IPv4 address; show_gids " + nic.name
+                           : "unset NCCL_IB_GID_INDEX (NCCL 2.21 and later choose an index), or set it to " + usable,
                        std::string(from::nccl_env)});
       return;
     }
@@ -202,8 +206,7 @@ Findings check_gid_index(const HostFiles& host) {
     const bool routed = std::any_of(port.gids.begin(), port.gids.end(),
                                     [](const RdmaGid& g) { return g.type == "RoCE v2" && !g.link_local(); });
     found.push_back({"", subject, routed ? FindingStatus::note : FindingStatus::error,
-                     routed ? "RoCE v2 over IPv6 alone" : "no index of RoCE v2 over IP",
-                     "an index of RoCE v2 over IPv4",
+                     routed ? "RoCE v2 over IPv6 only" : "no index of RoCE v2 over IP", "an index of RoCE v2 over IPv4",
                      routed ? "works if the whole fabric routes IPv6 (NCCL_IB_ADDR_FAMILY=AF_INET6)" : why,
                      fmt::format("ip address add ADDRESS/BITS dev {}; then show_gids {}",
                                  port.netdev.empty() ? "NETDEV" : port.netdev, nic.name),

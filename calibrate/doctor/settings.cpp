@@ -9,7 +9,7 @@ namespace fabricast {
 
 namespace {
 
-/// The soft limit, "unlimited" or bytes; empty if it is not told.
+/// The soft limit: "unlimited" or bytes; empty if unknown.
 std::string locked_limit(const Tree& tree) {
   const std::string name = "Max locked memory";
   for (const std::string& line : tree.lines("proc/self/limits"))
@@ -20,7 +20,7 @@ std::string locked_limit(const Tree& tree) {
   return {};
 }
 
-/// Whether limits on locked memory do not count for this process: CAP_IPC_LOCK.
+/// Whether this process has CAP_IPC_LOCK (bit 14), so that limits on locked memory do not apply to it.
 bool may_lock(const Tree& tree) {
   for (const std::string& line : tree.lines("proc/self/status"))
     if (line.starts_with("CapEff:")) return std::strtoull(line.substr(7).c_str(), nullptr, 16) >> 14 & 1;
@@ -32,7 +32,7 @@ bool may_lock(const Tree& tree) {
 Findings check_locked_memory(const HostFiles& host) {
   const std::string limit = locked_limit(host.tree), expected = "unlimited";
   if (limit.empty())
-    return {{"", "host", FindingStatus::unknown, "not told", expected, "RDMA needs locked memory", "ulimit -l",
+    return {{"", "host", FindingStatus::unknown, "unknown", expected, "RDMA needs locked memory", "ulimit -l",
              std::string(from::runtime_guide)}};
   if (limit == expected) return {good("host", limit, expected, from::runtime_guide)};
   const double bytes = std::strtod(limit.c_str(), nullptr);
@@ -42,13 +42,13 @@ Findings check_locked_memory(const HostFiles& host) {
       "LimitMEMLOCK=infinity in the unit of slurmd or the container runtime; docker: --ulimit "
       "memlock=-1";
   if (may_lock(host.tree))
-    return {{"", "host", FindingStatus::note, is + ", and this process is exempt (CAP_IPC_LOCK)", expected,
-             "jobs of other users may have the limit", fix, std::string(from::runtime_guide)}};
-  // One channel of Simple takes 4 MiB to send and 4 MiB to receive.
+    return {{"", "host", FindingStatus::note, is + ", but this process is exempt (CAP_IPC_LOCK)", expected,
+             "the limit may apply to jobs of other users", fix, std::string(from::runtime_guide)}};
+  // A channel of the Simple protocol registers 4 MiB to send and 4 MiB to receive.
   const bool small = bytes <= 8.0 * (1 << 20);
   return {{"", "host", small ? FindingStatus::error : FindingStatus::warning, is, expected,
-           small ? "registering NCCL's buffers fails: 'ibv_reg_mr ... Cannot allocate memory'"
-                 : "registering buffers fails as soon as a job needs more",
+           small ? "NCCL cannot register its buffers: 'ibv_reg_mr ... Cannot allocate memory'"
+                 : "registering buffers fails when a job needs more",
            fix, std::string(from::runtime_guide)}};
 }
 
@@ -57,7 +57,7 @@ Findings check_numa_balancing(const HostFiles& host) {
   if (setting.empty() || host.numa_nodes < 2) return {};
   if (setting == "0") return {good("host", "off", "off", from::grace_guide)};
   return {{"", "host", FindingStatus::warning, "on (" + setting + ")", "off",
-           "the kernel unmaps pages to see who uses them, and moves them: jitter in threads that are bound already",
+           "the kernel unmaps pages to see who uses them, and moves them: this adds jitter to threads that are pinned",
            "sudo sysctl kernel.numa_balancing=0, and the same line in /etc/sysctl.d/", std::string(from::grace_guide)}};
 }
 
@@ -73,7 +73,7 @@ Findings check_governor(const HostFiles& host) {
   if (all == 0) return {};
   if (others == 0) return {good("host", "performance", "performance", from::grace_guide)};
   return {{"", "host", FindingStatus::note, fmt::format("{} on {} of {} CPUs", other, others, all), "performance",
-           "NCCL's proxy threads wake on slow cores: latency of small messages",
+           "NCCL's proxy threads wake up on slow cores, which adds latency to small messages",
            "sudo cpupower frequency-set -g performance", std::string(from::grace_guide)}};
 }
 

@@ -1,4 +1,5 @@
-// What sockets need: buffers as long as the line, ports, long packets. Without RDMA they carry the data, else the start-up alone.
+// Settings that sockets need: large buffers, enough ports, jumbo frames. Without RDMA, sockets carry the data of
+// collectives; with RDMA, only NCCL's bootstrap, and findings are milder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace fabricast {
 
 namespace {
 
+/// Whether the interface belongs to an RDMA port.
 bool of_rdma(const HostFiles& host, const std::string& netdev) {
   for (const RdmaNic& nic : host.nics)
     for (const RdmaPort& port : nic.ports)
@@ -18,7 +20,7 @@ bool of_rdma(const HostFiles& host, const std::string& netdev) {
   return false;
 }
 
-/// The third number of tcp_rmem and tcp_wmem: least, default, most.
+/// The last number of tcp_rmem or tcp_wmem, which hold minimum, default and maximum in bytes; 0 if unknown.
 double most_of(const Tree& tree, const char* file) {
   std::string text = tree.line(file);
   std::replace(text.begin(), text.end(), '\t', ' ');
@@ -52,7 +54,8 @@ Findings check_socket_buffers(const HostFiles& host) {
   if (netdevs.empty() || receive <= 0 || send <= 0) return {};
   const auto fastest = std::max_element(netdevs.begin(), netdevs.end(),
                                         [](const Netdev& a, const Netdev& b) { return a.gbit < b.gbit; });
-  // Half a millisecond: a few switches with full queues. Of the receiver's buffer half is offered as window.
+  // Half a millisecond is the round trip through a few switches with full queues. The receiver offers half of its
+  // buffer as window, so it needs twice the data in flight.
   constexpr double round_trip_s = 5e-4;
   const double in_flight = fastest->gbit * 1e9 / 8 * round_trip_s;
   const std::string is = fmt::format("tcp_rmem up to {}, tcp_wmem up to {}", mib(receive), mib(send));
@@ -65,9 +68,9 @@ Findings check_socket_buffers(const HostFiles& host) {
     const double wanted = std::max(2 * in_flight, double{1 << 24});
     found.push_back(
         {"", "host", sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note, is, expected,
-         sockets_carry_data(host) ? "a connection stops when its buffers are full: more connections "
-                                    "(NCCL_NSOCKS_PERTHREAD) then fill the line"
-                                  : "RDMA carries the data; sockets would be slow without it",
+         sockets_carry_data(host) ? "a connection stalls when its buffers are full: then only more connections "
+                                    "(NCCL_NSOCKS_PERTHREAD) reach the line rate"
+                                  : "RDMA carries the data; without it, sockets would be slow",
          fmt::format(
              "sudo sysctl -w net.ipv4.tcp_rmem='4096 131072 {0:.0f}' net.ipv4.tcp_wmem='4096 65536 {0:.0f}', and the "
              "same lines in /etc/sysctl.d/",
@@ -82,9 +85,9 @@ Findings check_socket_buffers(const HostFiles& host) {
     const double wanted = v ? std::strtod(v->value.c_str(), nullptr) : 0;
     if (wanted > 0 && limit && *limit < wanted)
       found.push_back({"", name, FindingStatus::warning,
-                       fmt::format("{} wanted, net.core.{} allows {}", mib(wanted), file, mib(*limit)),
-                       fmt::format("net.core.{} not below it", file),
-                       "the kernel cuts what NCCL asks for, and no longer lengthens the buffer by itself",
+                       fmt::format("{} requested, but net.core.{} allows {}", mib(wanted), file, mib(*limit)),
+                       fmt::format("net.core.{} of at least that size", file),
+                       "the kernel limits the size that NCCL requests, and no longer enlarges the buffer automatically",
                        fmt::format("sudo sysctl -w net.core.{}={:.0f}", file, wanted),
                        std::string(from::tcp_settings)});
   }
@@ -103,17 +106,17 @@ Findings check_local_ports(const HostFiles& host) {
   if (count >= few) return {good("host", is, expected, from::tcp_settings)};
   return {
       {"", "host", FindingStatus::warning, is, expected,
-       "every rank listens and connects on ports of this range: for the bootstrap, and with sockets for each peer and "
-       "channel; when they run out NCCL says 'Address already in use' or 'Cannot assign requested address'",
+       "every rank uses ports of this range for the bootstrap and, with sockets, for each peer and channel; when they "
+       "run out, NCCL reports 'Address already in use' or 'Cannot assign requested address'",
        "sudo sysctl -w net.ipv4.ip_local_port_range='32768 60999', and the same line in /etc/sysctl.d/",
        std::string(from::tcp_settings)}};
 }
 
 Findings check_socket_mtu(const HostFiles& host) {
   Findings found;
-  const std::string expected = "9000, or what the network carries";
+  const std::string expected = "9000, or the maximum of the network";
   for (const Netdev& netdev : fast_netdevs(host)) {
-    // That of RoCE is a check of its own.
+    // The mtu check covers interfaces of RoCE.
     if (!netdev.mtu || of_rdma(host, netdev.name)) continue;
     const std::string is = fmt::format("{:g} at {:g} Gb/s", *netdev.mtu, netdev.gbit);
     if (*netdev.mtu > 1500) {
@@ -122,8 +125,8 @@ Findings check_socket_mtu(const HostFiles& host) {
     }
     found.push_back(
         {"", netdev.name, sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note, is, expected,
-         "the CPU handles six times as many packets; sockets of NCCL are bound by the CPU",
-         fmt::format("ip link set {} mtu 9000, and as much on every switch and host of the network", netdev.name),
+         "the CPU handles six times as many packets, and NCCL's sockets are limited by the CPU",
+         fmt::format("ip link set {} mtu 9000, and the same on every switch and host of the network", netdev.name),
          std::string(from::network_guide)});
   }
   return found;

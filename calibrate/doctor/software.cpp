@@ -1,4 +1,4 @@
-// Releases of driver, CUDA and NCCL, and whether they go together.
+// Releases of driver, CUDA and NCCL, and whether they match.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-/// Folders in which the loader looks: what LD_LIBRARY_PATH and ld.so.conf name, and the usual ones.
+/// Folders that the loader searches: those of LD_LIBRARY_PATH and ld.so.conf.d, and the usual ones.
 std::vector<std::string> library_folders(const HostFiles& host) {
   std::vector<std::string> folders;
   if (const SetVariable* path = host.variable("LD_LIBRARY_PATH"))
@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> library_releases(const HostFile
     const std::string name = file.substr(file.find_last_of('/') + 1);
     const std::size_t at = name.find(".so.");
     if (at == std::string::npos || !seen.insert(file).second) continue;
-    // libx.so.1 alone names no release.
+    // A name such as libx.so.1 contains no release.
     const std::string release = name.substr(at + 4);
     found.emplace_back("/" + file, version_numbers(release).size() > 1 ? release : std::string());
   }
@@ -64,26 +64,28 @@ Findings check_driver(const HostFiles& host) {
   const std::string loaded = driver_release(host);
   const auto libraries = library_releases(host, "libcuda.so.1");
   if (loaded.empty() && host.gpus.empty()) return {};
-  const std::string expected = "module and libcuda of one release";
+  const std::string expected = "kernel module and libcuda of one release";
   if (loaded.empty())
     return {{"", "host", FindingStatus::error, "no NVIDIA driver is loaded", expected, "CUDA does not work",
              "modprobe nvidia; dmesg | grep -i nvrm; install the driver", std::string(from::gpu_guide)}};
   if (libraries.empty())
     return {{"", "host", FindingStatus::unknown, "module " + loaded + ", libcuda not found", expected,
-             "a library of another release does not start", "nvidia-smi; ldconfig -p | grep libcuda.so",
+             "CUDA does not start with a library of another release", "nvidia-smi; ldconfig -p | grep libcuda.so",
              std::string(from::cuda_compatibility)}};
   const auto& [file, release] = libraries.front();
   const std::string is = fmt::format("module {}, {}", loaded, file);
   if (release.empty())
-    return {{"", "host", FindingStatus::unknown, is + ", whose name tells no release", expected,
-             "a library of another release does not start", "nvidia-smi", std::string(from::cuda_compatibility)}};
+    return {{"", "host", FindingStatus::unknown, is + ", whose name contains no release", expected,
+             "CUDA does not start with a library of another release", "nvidia-smi",
+             std::string(from::cuda_compatibility)}};
   if (release == loaded) return {good("host", is, expected, from::cuda_compatibility)};
   if (file.find("/compat/") != std::string::npos)
     return {{"", "host", FindingStatus::note, is, expected, "CUDA's forward compatibility package is in use",
-             "nothing, if CUDA's table allows it for this GPU and driver", std::string(from::cuda_compatibility)}};
+             "none, if CUDA's compatibility table allows it for this GPU and driver",
+             std::string(from::cuda_compatibility)}};
   return {{"", "host", FindingStatus::error, is, expected,
-           "CUDA fails to start: driver and library do not match, as after an update without a restart",
-           "reboot, or stop what uses the GPUs, rmmod nvidia_uvm nvidia_peermem nvidia and modprobe nvidia",
+           "CUDA fails to start: driver and library do not match, for example after an update without a reboot",
+           "reboot; or stop all processes that use the GPUs, rmmod nvidia_uvm nvidia_peermem nvidia, modprobe nvidia",
            std::string(from::cuda_compatibility)}};
 }
 
@@ -102,7 +104,7 @@ Findings check_cuda(const HostFiles& host) {
   const std::string expected = fmt::format("driver {} or later for CUDA {}", it->driver, it->cuda);
   if (loaded[0] >= it->driver) return {good("host", is, expected, from::cuda_compatibility)};
   return {{"", "host", FindingStatus::error, is, expected, "programs built with this toolkit do not start",
-           "update the driver, or take CUDA " + std::to_string(it->cuda - 1) + " or its compat package",
+           "update the driver, or use CUDA " + std::to_string(it->cuda - 1) + " or its compat package",
            std::string(from::cuda_compatibility)}};
 }
 
@@ -111,7 +113,7 @@ Findings check_collective_library(const HostFiles& host) {
   const std::string expected = "one release of libnccl.so.2";
   if (libraries.empty())
     return {{"", "host", FindingStatus::note, "no libnccl.so.2 in the loader's folders", expected,
-             "frameworks bring their own, which is not looked at",
+             "frameworks bring their own library, which is not checked",
              "python3 -c 'import torch; print(torch.cuda.nccl.version())'; NCCL_DEBUG=VERSION prints what a job uses",
              std::string(from::nccl_env)}};
   std::set<std::string> releases;
@@ -120,13 +122,13 @@ Findings check_collective_library(const HostFiles& host) {
     if (releases.insert(release).second) is += (is.empty() ? "" : ", ") + file;
   const auto unnamed = std::find_if(libraries.begin(), libraries.end(), [](const auto& l) { return l.second.empty(); });
   if (unnamed != libraries.end())
-    return {{"", "host", FindingStatus::unknown, is + ": its name tells no release", expected,
+    return {{"", "host", FindingStatus::unknown, is + ": a file name contains no release", expected,
              "ranks with different releases do not connect",
              fmt::format("strings {} | grep -m1 'NCCL version'", unnamed->first), std::string(from::nccl_env)}};
   if (releases.size() == 1) return {good("host", is, expected, from::nccl_env)};
   return {{"", "host", FindingStatus::warning, is, expected,
            "which one a job uses depends on its library path; ranks with different releases do not connect",
-           "remove all but one, or set LD_LIBRARY_PATH alike everywhere; NCCL_DEBUG=VERSION prints what is used",
+           "remove all but one, or set the same LD_LIBRARY_PATH everywhere; NCCL_DEBUG=VERSION prints what is used",
            std::string(from::nccl_env)}};
 }
 

@@ -1,4 +1,4 @@
-// A report for people, and one for programs.
+// The report as text and JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// Findings that are told together: same check, same reason.
+/// Findings of one check with the same expectation and reason, which text shows together.
 struct Group {
   const Finding* first = nullptr;
   std::vector<const Finding*> members;
@@ -48,7 +48,7 @@ std::string group_text(const Group& group) {
       std::all_of(group.members.begin(), group.members.end(), [&](const Finding* m) { return m->fix == f.fix; });
   for (const auto& [name, text] : {std::pair("expected", f.expected),
                                    {"why", f.why},
-                                   {alike ? "fix" : "fix, of the first", f.fix},
+                                   {alike ? "fix" : "fix (for the first)", f.fix},
                                    {"source", f.source}})
     if (!text.empty()) out += fmt::format("    {}: {}\n", name, text);
   return out;
@@ -62,7 +62,7 @@ constexpr std::array worst_first = {FindingStatus::error, FindingStatus::warning
 std::string doctor_text(const DoctorReport& report, std::string_view version) {
   std::string out =
       fmt::format("# fabricast {}   doctor: host {}, kernel {}\n", version,
-                  report.host.empty() ? "not told" : report.host, report.kernel.empty() ? "not told" : report.kernel);
+                  report.host.empty() ? "unknown" : report.host, report.kernel.empty() ? "unknown" : report.kernel);
   if (report.root != "/") out += fmt::format("# files below {}\n", report.root);
   out += "#";
   for (const FindingStatus s : worst_first)

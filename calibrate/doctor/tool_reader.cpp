@@ -1,3 +1,5 @@
+// Parsers for the output of nvidia-smi, dmesg, systemctl, nvidia-imex-ctl, mlnx_qos and dcb. Texts may come from
+// anywhere, so everything kept from them is bounded and made printable.
 #include "tool_reader.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +17,7 @@ bool has(std::string_view line, std::string_view mark) { return line.find(mark) 
 
 constexpr std::size_t most_xids = 100000;
 
-/// "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=python3, GPU has fallen off the bus." and, of a switch,
+/// Parses "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=python3, GPU has fallen off the bus." and, for an NVSwitch,
 /// "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up".
 std::optional<XidEvent> xid_of(std::string_view line) {
   const bool of_switch = has(line, "SXid (");
@@ -46,7 +48,7 @@ bool is_kernel_line(std::string_view line) {
   return take_number(line) && line.starts_with('.');
 }
 
-/// "0   - 10.115.14.34   - READY   - Version: 560.35"; stars mark the node that was asked.
+/// Parses "0   - 10.115.14.34   - READY   - Version: 560.35"; stars mark the node that ran the command.
 void take_imex_node(ImexDomain& domain, std::string_view text) {
   std::string address, state;
   const std::vector<std::string_view> words = words_of(text);
@@ -87,7 +89,7 @@ bool ToolReader::take_kernel(std::string_view line) {
   return true;
 }
 
-/// The line of a shell that names the interface, which the output does not: "# mlnx_qos -i eth2".
+/// Parses a shell line such as "# mlnx_qos -i eth2". It names the interface, which the output does not.
 bool ToolReader::take_command(std::string_view line) {
   const bool qos = has(line, "mlnx_qos "), dcb = has(line, "dcb pfc show");
   if (!qos && !dcb) return false;
@@ -102,7 +104,7 @@ bool ToolReader::take_command(std::string_view line) {
 bool ToolReader::begin_service(std::string_view line) {
   for (const char* unit : {"nvidia-fabricmanager", "nvidia-imex"}) {
     if (!has(line, std::string(unit) + ".service")) continue;
-    // Of "Loaded: loaded (/lib/systemd/system/nvidia-imex.service; enabled)" the unit is named already.
+    // "Loaded: loaded (/lib/systemd/system/nvidia-imex.service; enabled)" follows a line that names the unit.
     if (has(line, "Loaded:")) return tool_ == Tool::service;
     tool_ = Tool::service;
     unit_ = unit;
@@ -155,14 +157,14 @@ void ToolReader::take_smi(std::string_view line) {
     return;
   }
   if (!gpu_ || trimmed(line).empty()) return;
-  // Four blanks a level; a value may have a section below it, as HW Slowdown has.
+  // Each level is indented by four blanks. A key with a value may also head a section, as HW Slowdown does.
   const std::size_t blanks = line.find_first_not_of(' ');
   std::string_view rest = line;
   const std::string key(trimmed(take_until(rest, ':')));
   const bool has_value = has(line, " : ");
   if (blanks <= 4) section_ = has_value ? std::string() : key;
   if (!has_value) return;
-  // Names have changed with releases of the driver.
+  // Older drivers use other section names.
   std::string section = section_;
   if (section == "Clocks Throttle Reasons") section = "Clocks Event Reasons";
   if (section == "Power Readings") section = "GPU Power Readings";
@@ -185,7 +187,7 @@ void ToolReader::take_nvlink(std::string_view line) {
   } else if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
     const std::string_view what = trimmed(rest.substr(0, colon));
     const std::optional<std::int64_t> count = whole_number(trimmed(rest.substr(colon + 1)));
-    // What forward error correction mends is not lost.
+    // Errors that forward error correction repairs lose no data.
     if (count && *count > 0 && what.ends_with("Errors") && !has(what, "FEC"))
       gpu.errors[fmt::format("Link {}: {}", *link, shown(what, 60))] = *count;
   }
@@ -233,7 +235,7 @@ void ToolReader::take_qos(std::string_view line) {
         mask |= (word == ":on" ? 1u : 0u) << *priority;
     flow.pfc = mask;
   }
-  // "prio:3 dscp:31,30,29,28,": a long list goes on in a line of its own.
+  // "prio:3 dscp:31,30,29,28,": a long list continues on another line of this form.
   if (words[0].starts_with("prio:") && words.size() == 2 && words[1].starts_with("dscp:")) {
     std::string_view number = words[0].substr(5), list = words[1].substr(5);
     const std::optional<int> priority = take_number(number);

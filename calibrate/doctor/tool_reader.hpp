@@ -1,4 +1,4 @@
-// Reads what tools print, a line at a time. A line that begins another tool's output changes what follows is taken for.
+// Parses the output of tools, line by line. A line that begins the output of a tool switches the parser to that tool.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace fabricast {
 
+/// Adds to the facts it was given. Unknown lines are ignored; nothing is thrown.
 class ToolReader {
  public:
   explicit ToolReader(ToolFacts& facts) : facts_(facts) {}
   void take(std::string_view line);
-  /// Whether anything was known so far.
+  /// Whether some line was recognised so far.
   bool known() const { return known_; }
 
  private:
@@ -34,8 +35,9 @@ class ToolReader {
   bool known_ = false;
   SmiGpu* gpu_ = nullptr;
   std::string section_;
-  int number_ = -1;            // of a GPU of nvlink
-  std::string unit_, netdev_;  // netdev: as the command before the output named it
+  int number_ = -1;     // GPU of `nvidia-smi nvlink`
+  std::string unit_;    // of systemd
+  std::string netdev_;  // named by the command before the output; empty: not named
 };
 
 }  // namespace fabricast

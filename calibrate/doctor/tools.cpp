@@ -41,11 +41,10 @@ ToolFacts read_tool_texts(const std::vector<ToolText>& texts) {
     if (reader.known()) continue;
     Diagnostic d;
     d.where = {text.name, 1, 1, 1};
-    d.message =
-        text.content.empty() ? "there is nothing in it" : "this is not the output of a command that doctor knows";
+    d.message = text.content.empty() ? "the file is empty" : "this is not the output of a command that doctor knows";
     d.hint =
-        "nvidia-smi -q; nvidia-smi nvlink -s or -e; dmesg; systemctl status nvidia-fabricmanager; nvidia-imex-ctl -N; "
-        "mlnx_qos -i DEV; dcb pfc show dev DEV";
+        "known: nvidia-smi -q; nvidia-smi nvlink -s or -e; dmesg; systemctl status nvidia-fabricmanager; "
+        "nvidia-imex-ctl -N; mlnx_qos -i DEV; dcb pfc show dev DEV";
     faults.push_back(d);
   }
   if (!faults.empty()) throw UserError(std::move(faults));

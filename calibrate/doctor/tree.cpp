@@ -18,7 +18,7 @@ bool digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::string trimmed(const std::string& text) {
-  // Archives of sysfs may be padded with zero bytes: its files say that they are a page long.
+  // Archived sysfs files may be padded with zero bytes, because sysfs reports a size of one page for them.
   const std::string blanks(" \t\r\n\0", 5);
   const std::size_t begin = text.find_first_not_of(blanks);
   if (begin == std::string::npos) return {};
@@ -76,7 +76,7 @@ bool Tree::has(const std::string& path) const { return !target(path).empty(); }
 std::string Tree::content(const std::string& path) const {
   std::error_code gone;
   const std::string inside = target(path);
-  // Not a pipe or a device: those may never end.
+  // Pipes and devices may never end.
   if (inside.empty() || !fs::is_regular_file(root_ / inside, gone)) return {};
   std::ifstream in(root_ / inside, std::ios::binary);
   constexpr std::size_t most = std::size_t{1} << 20;

@@ -1,4 +1,4 @@
-// NCCL's variables that hurt, or name what is not there.
+// NCCL variables with harmful values, or that name devices or files that do not exist [NCCL-env].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,29 +29,30 @@ constexpr std::array rules = {
     Rule{"NCCL_P2P_DISABLE", on, error, "unset", "GPUs of a host no longer reach each other: NVLink is not used"},
     Rule{"NCCL_P2P_LEVEL", local, error, "unset", "GPUs of a host no longer reach each other: NVLink is not used"},
     Rule{"NCCL_IB_DISABLE", on, error, "unset", "NCCL uses sockets instead of RDMA"},
-    Rule{"NCCL_SHM_DISABLE", on, warning, "unset", "GPUs without peer access go through the network within a host"},
-    Rule{"NCCL_NET_GDR_LEVEL", local, error, "unset", "GPUDirect RDMA is off: data is staged in host memory"},
-    Rule{"NCCL_NET_GDR_READ", off, warning, "unset", "what is sent is staged in host memory"},
-    Rule{"NCCL_DMABUF_ENABLE", off, note, "unset", "GPU memory is registered by nvidia_peermem alone"},
-    Rule{"NCCL_NVLS_ENABLE", off, note, "unset", "switches of NVLink do not reduce: slower on Hopper and later"},
+    Rule{"NCCL_SHM_DISABLE", on, warning, "unset", "GPUs without peer access use the network within a host"},
+    Rule{"NCCL_NET_GDR_LEVEL", local, error, "unset", "GPUDirect RDMA is off: data are staged in host memory"},
+    Rule{"NCCL_NET_GDR_READ", off, warning, "unset", "sent data are staged in host memory"},
+    Rule{"NCCL_DMABUF_ENABLE", off, note, "unset", "GPU memory can only be registered by nvidia_peermem"},
+    Rule{"NCCL_NVLS_ENABLE", off, note, "unset",
+         "NVSwitches do not reduce: collectives are slower on Hopper and later"},
     Rule{"NCCL_PXN_DISABLE", on, note, "unset", "alltoall crosses rails in the fabric instead of over NVLink"},
     Rule{"NCCL_CUMEM_ENABLE", off, note, "unset", "registered and symmetric buffers are not used"},
-    Rule{"NCCL_ALGO", any, note, "unset", "all sizes run what is best for some"},
+    Rule{"NCCL_ALGO", any, note, "unset", "all sizes use an algorithm that is best only for some"},
     Rule{"NCCL_PROTO", any, note, "unset",
-         "all sizes run what is best for some; LL128 where it is not safe corrupts data"},
+         "all sizes use a protocol that is best only for some; LL128 corrupts data where it is not safe"},
     Rule{"NCCL_MAX_NCHANNELS", any, note, "unset", "fewer channels than the search found carry less"},
     Rule{"NCCL_MAX_CTAS", any, note, "unset", "fewer channels than the search found carry less"},
-    Rule{"NCCL_NTHREADS", any, note, "unset", "the search knows the GPU's best number"},
-    Rule{"NCCL_BUFFSIZE", any, note, "unset", "4 MiB is what NCCL's tuning is made for"},
+    Rule{"NCCL_NTHREADS", any, note, "unset", "NCCL's search chooses the best number for the GPU"},
+    Rule{"NCCL_BUFFSIZE", any, note, "unset", "NCCL's tuning assumes 4 MiB"},
     Rule{"NCCL_DEBUG", [](const std::string& v) { return v == "TRACE"; }, warning, "WARN or INFO",
-         "every call is printed, also where builds without tracing print INFO at each"},
-    Rule{"NCCL_CHECK_POINTERS", on, warning, "unset", "every call asks CUDA about its pointers"},
+         "every call is printed; builds without tracing still print INFO messages"},
+    Rule{"NCCL_CHECK_POINTERS", on, warning, "unset", "every call checks its pointers with CUDA"},
     Rule{"CUDA_LAUNCH_BLOCKING", on, warning, "unset", "kernels no longer overlap: collectives wait for the CPU"},
 };
 
 Finding finding(const std::string& name, const SetVariable& v, FindingStatus status, std::string expected,
                 std::string why, std::string fix = {}) {
-  if (fix.empty()) fix = v.from == "environment" ? "unset " + name : fmt::format("take {} out of {}", name, v.from);
+  if (fix.empty()) fix = v.from == "environment" ? "unset " + name : fmt::format("remove {} from {}", name, v.from);
   return {"",
           name,
           status,
@@ -62,7 +63,8 @@ Finding finding(const std::string& name, const SetVariable& v, FindingStatus sta
           std::string(from::nccl_env)};
 }
 
-/// NCCL's lists of devices: `^` leaves out, `=` takes whole names instead of beginnings, `:port` follows a name.
+/// Whether one of NCCL's device lists names a device. `=` compares whole names instead of prefixes, and `:port` may
+/// follow a name. A leading `^`, which inverts the list, is not applied here.
 bool selects(const std::string& list, const std::string& name) {
   const std::size_t start = list.find_first_not_of("^=");
   if (start == std::string::npos) return false;
@@ -74,7 +76,7 @@ bool selects(const std::string& list, const std::string& name) {
   return false;
 }
 
-/// Names that a list leaves to NCCL.
+/// The names that NCCL may use under a list.
 std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& names) {
   std::vector<std::string> left;
   for (const std::string& name : names)
@@ -103,7 +105,7 @@ void check_lists(const HostFiles& host, Findings& found) {
                               "names no device of this host: NCCL falls back to sockets"));
     else if (!idle.empty())
       found.push_back(
-          finding("NCCL_IB_HCA", *v, warning, "all NICs next to GPUs", idle + ": next to GPUs, and not used"));
+          finding("NCCL_IB_HCA", *v, warning, "all NICs next to GPUs", idle + ": next to GPUs but not used"));
   }
   if (const SetVariable* v = host.variable("NCCL_SOCKET_IFNAME"); v && !netdevs.empty() && !v->value.empty())
     if (chosen(v->value, netdevs).empty())
@@ -122,9 +124,10 @@ Findings check_variables(const HostFiles& host) {
     found.push_back(finding("NCCL_NET", *v, error, "unset", "NCCL uses sockets instead of RDMA"));
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
     if (const SetVariable* v = host.variable(name); v && v->value.starts_with('/') && !host.tree.has(v->value))
-      found.push_back(finding(name, *v, error, "a file", "the file is not there: NCCL goes on without, or fails"));
+      found.push_back(
+          finding(name, *v, error, "a file", "the file does not exist: NCCL continues without it, or fails"));
   check_lists(host, found);
-  if (found.empty()) found.push_back(good("host", "none that hurts", "variables that hurt are unset", from::nccl_env));
+  if (found.empty()) found.push_back(good("host", "no harmful variable", "no harmful variable", from::nccl_env));
   return found;
 }
 

@@ -1,4 +1,4 @@
-// NCCL inside Python's packages, beside that of the system.
+// NCCL inside Python packages (wheels, conda environments), compared with that of the system.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace fabricast {
 
 namespace {
 
-/// A libnccl.so.2 of a wheel or of an environment of conda.
+/// A libnccl.so.2 of a wheel or of a conda environment.
 struct Packaged {
-  std::string file, release;  ///< release: empty if nothing tells
+  std::string file, release;  ///< release: empty if unknown
 };
 
-/// Prefixes under which Python keeps its packages: the system's, the user's, those of environments.
+/// Prefixes below which Python packages may be: the system's, the user's, and those of environments.
 std::vector<std::string> prefixes(const HostFiles& host) {
   std::vector<std::string> found = {"/usr", "/usr/local"};
   const auto value = [&](const char* name) {
@@ -37,7 +37,7 @@ std::vector<std::string> prefixes(const HostFiles& host) {
   return found;
 }
 
-/// "nvidia_nccl_cu12-2.21.5.dist-info": the wheel's release, which its library's name does not have.
+/// The release of a wheel, from a name such as "nvidia_nccl_cu12-2.21.5.dist-info": the library's name has none.
 std::string release_of_wheel(const Tree& tree, const std::string& packages) {
   for (const std::string& name : tree.names(packages))
     if (name.starts_with("nvidia_nccl") && name.ends_with(".dist-info"))
@@ -62,7 +62,7 @@ std::vector<Packaged> packaged(const HostFiles& host) {
           add(packages + "/nvidia/nccl/lib/libnccl.so.2", release_of_wheel(host.tree, packages));
         }
       }
-    // The system's own folders are the loader's, and another check's.
+    // Another check covers the system's folders, which the loader searches.
     if (prefix == "/usr" || prefix == "/usr/local") continue;
     const std::string file = host.tree.target(prefix + "/lib/libnccl.so.2");
     const std::size_t at = file.rfind(".so.");
@@ -73,10 +73,11 @@ std::vector<Packaged> packaged(const HostFiles& host) {
 }
 
 std::string named(const std::string& file, const std::string& release) {
-  return fmt::format("{} ({})", file, release.empty() ? "release not told" : release);
+  return fmt::format("{} ({})", file, release.empty() ? "release unknown" : release);
 }
 
-/// What LD_LIBRARY_PATH names goes before the path inside a wheel's libraries, which is a RUNPATH.
+/// The library that LD_LIBRARY_PATH names. It takes precedence over the path inside a wheel's libraries, which is a
+/// RUNPATH.
 Packaged forced(const HostFiles& host) {
   const SetVariable* path = host.variable("LD_LIBRARY_PATH");
   if (!path) return {};
@@ -92,7 +93,7 @@ Packaged forced(const HostFiles& host) {
 Findings check_packaged_library(const HostFiles& host) {
   const std::vector<Packaged> wheels = packaged(host);
   if (wheels.empty()) return {};
-  const std::string expected = "one release of NCCL in Python's packages and in the system";
+  const std::string expected = "the same release of NCCL in Python packages and in the system";
   const Packaged over = forced(host);
   const auto libraries = library_releases(host, "libnccl.so.2");
   std::set<std::string> releases;
@@ -103,8 +104,8 @@ Findings check_packaged_library(const HostFiles& host) {
   if (!over.file.empty() && (releases.size() > 1 || *releases.begin() != over.release))
     found.push_back({"", "host", FindingStatus::warning,
                      is + "; LD_LIBRARY_PATH loads " + named(over.file, over.release), expected,
-                     "Python's programs then run another NCCL than the one that they were built and tested with",
-                     "take its folder out of LD_LIBRARY_PATH; NCCL_DEBUG=VERSION prints what is used",
+                     "Python programs then run an NCCL other than the one that they were built and tested with",
+                     "remove its folder from LD_LIBRARY_PATH; NCCL_DEBUG=VERSION prints what is used",
                      std::string(from::nccl_env)});
   else if (releases.size() > 1)
     found.push_back({"", "host", FindingStatus::note, is, expected,
@@ -115,9 +116,9 @@ Findings check_packaged_library(const HostFiles& host) {
     found.push_back(
         {"", "host", FindingStatus::note,
          is + "; programs without Python load " + named(libraries.front().first, libraries.front().second), expected,
-         "nccl-tests of the system measures another NCCL than the one that training runs",
-         "build nccl-tests with the wheel's NCCL (NCCL_HOME), or give both one release; ldd and readelf -d tell "
-         "which one a program takes",
+         "nccl-tests of the system measures an NCCL other than the one that training runs",
+         "build nccl-tests with the wheel's NCCL (NCCL_HOME), or install one release; ldd and readelf -d show "
+         "which one a program uses",
          std::string(from::nccl_env)});
   else
     found.push_back(good("host", is, expected, from::nccl_env));

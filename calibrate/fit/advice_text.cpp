@@ -1,3 +1,4 @@
+// Advice of `calibrate fit --advise` as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +12,9 @@ namespace fabricast {
 
 namespace {
 
-/// Half the width of the 90 % interval.
+/// Half the width of the 90 % interval, as a factor.
 double factor(double error) { return std::exp(quantile_95 * error); }
+/// The same in percent.
 double percent(double error) { return 100 * (factor(error) - 1); }
 
 std::string line_of(const Uncertain& p) {
@@ -36,13 +38,13 @@ std::string advice_text(const FitAdvice& advice) {
     if (u.stated == Stated::little) little += line_of(u.parameters.front());
     if (u.stated == Stated::together) together += together_text(u);
   }
-  if (advice.unstated.empty()) return "the data tell all that matters to forecasts of these systems\n";
-  std::string out = "what the data do not tell (intervals of 90 %, and what they do to forecasts)\n";
-  if (!together.empty()) out += "  told only together:\n" + together;
-  if (!little.empty()) out += "  told too little:\n" + little;
-  if (!nothing.empty()) out += "  not told at all:\n" + nothing;
-  if (advice.runs.empty()) return out + "no run of nccl-tests on these systems would tell much more\n";
-  out += "what would tell, one after the other\n";
+  if (advice.unstated.empty()) return "the data determine all parameters that matter to forecasts of these systems\n";
+  std::string out = "parameters that the data do not determine (90 % intervals, and their effect on forecasts)\n";
+  if (!together.empty()) out += "  determined only together:\n" + together;
+  if (!little.empty()) out += "  determined too little:\n" + little;
+  if (!nothing.empty()) out += "  not determined at all:\n" + nothing;
+  if (advice.runs.empty()) return out + "no run of nccl-tests on these systems would determine much more\n";
+  out += "runs that would determine them, in this order\n";
   for (const AdvisedRun& run : advice.runs) {
     out += fmt::format("  {}: {}\n", run.run.system, run.command);
     for (const Narrowed& n : run.narrows)

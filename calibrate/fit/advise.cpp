@@ -1,3 +1,4 @@
+// Chooses runs that narrow the parameters which a fit leaves open.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -20,17 +21,17 @@ namespace {
 using Eigen::Index;
 
 constexpr std::size_t most_systems = 3, most_runs = 3;
-constexpr double least_gain = 0.1;    // of the uncertainty left, for another run
-constexpr double nearly = 0.8;        // of the best run's gain: enough for one on fewer nodes, or with less forced
-constexpr double stated_by_rest = 0.9;  // of a run's gain: what sizes it keeps if the others tell hardly anything
-constexpr double least_narrowed = 0.9;
+constexpr double least_gain = 0.1;      // fraction of the remaining uncertainty that another run must remove
+constexpr double nearly = 0.8;          // fraction of the best run's gain at which an earlier candidate is preferred
+constexpr double stated_by_rest = 0.9;  // fraction of a run's gain that must remain when sizes at its ends are dropped
+constexpr double least_narrowed = 0.9;  // a parameter is narrowed if its error falls below this fraction
 constexpr std::size_t most_narrowed = 3;
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// The systems whose rows are least certain: a run elsewhere tells less.
+/// The systems with the least certain forecasts. Runs on other systems would give less information.
 std::vector<std::string> uncertain_systems(const LinearRows& data, const Eigen::MatrixXd& columns,
                                            const Eigen::MatrixXd& covariance) {
   std::map<std::string, std::pair<double, double>> sums;
@@ -59,8 +60,8 @@ std::vector<MeasuredCase> candidates_on(const std::vector<MeasuredCase>& cases,
   return runs;
 }
 
-/// What is known of a system's parameter before the fit: its interval is of what systems share, and they differ by about
-/// as much as forecasts of systems left out of a fit are off.
+/// Standard deviation of a parameter of one system before the fit. The prior's interval is of the value that systems
+/// share. Single systems differ from it by about as much as forecasts of held-out systems are wrong.
 double prior_of(const std::string& path, const Fit& fit, Hardware& hardware) {
   constexpr double between_systems = 0.2;
   for (const FittedParameter& p : fit.parameters)
@@ -68,8 +69,8 @@ double prior_of(const std::string& path, const Fit& fit, Hardware& hardware) {
   return std::hypot(prior_deviation(*hardware.find(path)), between_systems);
 }
 
-/// Picks runs one after the other, by how much they narrow the parameters, each counted by its effect on forecasts
-/// [Chaloner1995].
+/// Picks runs one at a time. The criterion is the sum of the variances of the parameters, each multiplied by the square
+/// of its effect on forecasts (A-optimality, [Chaloner1995]).
 class RunChoice {
  public:
   RunChoice(Knowledge knowledge, Tellings tellings)
@@ -78,9 +79,10 @@ class RunChoice {
   struct Pick {
     std::size_t candidate;
     std::set<std::size_t> bands;
-    Eigen::VectorXd before, after;  ///< errors
+    Eigen::VectorXd before, after;  ///< errors of the parameters
   };
-  /// The first run that tells nearly as much as the best, unless all tell hardly anything.
+  /// The first candidate with nearly the gain of the best; none if no candidate removes a tenth of the uncertainty.
+  /// Candidates of a system are ordered by number of nodes, so small runs are preferred.
   std::optional<Pick> next() {
     const double now = left_after({});
     std::map<std::size_t, double> gains;
@@ -118,7 +120,7 @@ class RunChoice {
   }
 
   Knowledge knowledge_;
-  Tellings tellings_;  ///< of the runs not taken yet
+  Tellings tellings_;  ///< of the runs that were not picked yet
 };
 
 std::vector<Narrowed> narrowed_by(const RunChoice::Pick& pick, const Knowledge& knowledge) {
@@ -142,7 +144,7 @@ std::vector<std::size_t> all_rows(const LinearRows& linear) {
   return rows;
 }
 
-/// Rows that run as they are told to.
+/// Rows that run the algorithm and protocol that their run forces.
 std::vector<std::size_t> obedient_rows(const LinearRows& candidates) {
   std::vector<std::size_t> rows = all_rows(candidates);
   std::erase_if(rows, [&](std::size_t i) {
@@ -152,7 +154,7 @@ std::vector<std::size_t> obedient_rows(const LinearRows& candidates) {
   return rows;
 }
 
-/// What the parameters do to the rows measured, and to those that NCCL would run of the same collectives.
+/// Effects of the parameters on the measured rows, and on candidates with NCCL's own choice for the same collectives.
 Eigen::VectorXd effects_of(const LinearRows& data, const LinearRows& candidates, const std::vector<std::string>& paths,
                            const std::function<bool(const std::string& system)>& counts) {
   std::set<std::string> collectives;
@@ -208,7 +210,7 @@ FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const F
   knowledge.effect = effects_of(data, candidates, knowledge.paths, [](const std::string&) { return true; });
   FitAdvice advice{unstated_of(knowledge), {}};
 
-  // What no run on these systems can tell does not make one worth less.
+  // Runs on these systems are judged by effects on these systems only.
   knowledge.effect = effects_of(data, candidates, knowledge.paths,
                                 [&](const std::string& system) { return contains(systems, system); });
   RunChoice choice(knowledge, tellings_of(candidates, candidates.columns(knowledge.paths), obedient_rows(candidates),

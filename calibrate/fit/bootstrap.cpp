@@ -13,10 +13,10 @@ namespace {
 
 using Eigen::Index;
 
-/// What is left of the row when an outlier is pulled in as the loss does.
+/// The residual whose square is the robust loss: an outlier is shrunk.
 double tame(double residual, double scale) { return std::copysign(std::sqrt(robust_loss(residual, scale)), residual); }
 
-/// Rows that count, case by case, with their residuals over the spread of their band.
+/// Rows that count, case by case, with their residuals divided by the spread of their band.
 struct Standardized {
   std::vector<std::size_t> rows;
   std::vector<double> values;
@@ -35,8 +35,8 @@ Standardized standardize(const FitProblem& problem, const FitTask& task, const F
   return s;
 }
 
-/// Mean product of residuals of different cases of one system in one band: the square of their sum holds all products,
-/// the squares of the cases' own sums those within a case.
+/// Mean product of residuals of different cases of one system in one band. The square of the sum of all residuals
+/// contains all products; the squares of the cases' sums contain those within a case, which are subtracted.
 double alike_of(const FitProblem& problem, const Standardized& s) {
   std::map<std::pair<std::string, std::size_t>, std::map<std::size_t, std::pair<double, int>>> cases;
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
@@ -56,7 +56,7 @@ double alike_of(const FitProblem& problem, const Standardized& s) {
   return pairs > 0 ? std::clamp(products / pairs, 0.0, 0.9) : 0;
 }
 
-/// Correlation of neighbouring sizes of a case, less what cases have in common.
+/// Correlation of neighbouring sizes of a case, without the part that cases of a system share.
 double neighbours_of(const FitProblem& problem, const Standardized& s, double alike) {
   double products = 0, squares = 0;
   int pairs = 0;
@@ -70,7 +70,7 @@ double neighbours_of(const FitProblem& problem, const Standardized& s, double al
   return std::clamp((correlation - alike) / (1 - alike), 0.0, 0.98);
 }
 
-/// Errors of all rows, drawn; zero for those that do not count.
+/// Sampled errors of all rows; zero for those that do not count.
 Eigen::VectorXd sample_errors(const FitProblem& problem, const FitTask& task, const ErrorModel& model, Rng& rng) {
   Eigen::VectorXd errors = Eigen::VectorXd::Zero(static_cast<Index>(problem.rows().size()));
   std::map<std::pair<std::string, std::size_t>, double> common;
@@ -107,8 +107,8 @@ ErrorModel error_model(const FitProblem& problem, const FitTask& task, const Fit
     weights[band] += task.weights[k];
     ++rows;
   }
-  // What the parameters have taken up of the errors; once more, as few rows tell of their own spread too
-  // [MacKinnonWhite1985].
+  // Corrects for the share of the errors that the parameters have absorbed. The correction is applied twice, because
+  // few rows also determine their own spread poorly [MacKinnonWhite1985].
   const double freedom = std::pow(rows / std::max(1.0, rows - parameters_used), 2);
   for (std::size_t b = 0; b < bands.size(); ++b)
     if (weights[b] > 0) {

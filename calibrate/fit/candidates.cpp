@@ -15,9 +15,9 @@ namespace {
 /// Variables that the candidates set themselves.
 constexpr std::array chosen = {"NCCL_ALGO",          "NCCL_PROTO",    "NCCL_MIN_NCHANNELS",
                                "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"};
-constexpr int most_ranks = 256, most_ranks_alltoall = 64;  // more tell nothing else, and take long
+constexpr int most_ranks = 256, most_ranks_alltoall = 64;  // more ranks take long and add no other information
 
-/// A case as a run of nccl-tests whose settings are NCCL's own.
+/// The case as a run of nccl-tests, without rows and without the variables that candidates set.
 MeasuredCase plain_run(MeasuredCase c) {
   for (const char* variable : chosen) c.env.erase(variable);
   std::erase_if(c.env, [](const auto& entry) { return !entry.first.starts_with("NCCL_"); });
@@ -28,30 +28,30 @@ MeasuredCase plain_run(MeasuredCase c) {
 }
 
 void add_sizes(MeasuredCase& run) {
-  // Shorter ones leave ranks without an element.
+  // Smaller sizes would leave ranks without an element.
   const bool is_split = run.collective == "all_gather" || run.collective == "alltoall";
   for (const std::int64_t bytes :
        {is_split ? 1 << 10 : 1 << 3, 1 << 15, 1 << 16, 1 << 19, 1 << 20, 1 << 25, 1 << 26, 1 << 28})
     run.rows.push_back({bytes, 1});
 }
 
-/// What forces a run, NCCL's words: algorithm and protocol, empty: as NCCL likes.
+/// Values of NCCL_ALGO and NCCL_PROTO; empty: NCCL's own choice.
 struct Forced {
   std::string algorithm, protocol;
   bool one_channel = false;
 };
 
-std::vector<Forced> paths_of(const std::string& collective) {
-  std::vector<Forced> routes{{}};
-  if (collective == "sendrecv" || collective == "alltoall") return routes;
+std::vector<Forced> forced_choices(const std::string& collective) {
+  std::vector<Forced> list{{}};
+  if (collective == "sendrecv" || collective == "alltoall") return list;
   const bool is_reduction = collective == "all_reduce";
   for (const char* protocol : {"LL", "LL128", "Simple"}) {
-    routes.push_back({"Ring", protocol});
+    list.push_back({"Ring", protocol});
     if (!is_reduction) continue;
-    routes.push_back({"Tree", protocol});
-    routes.push_back({"Ring", protocol, true});
+    list.push_back({"Tree", protocol});
+    list.push_back({"Ring", protocol, true});
   }
-  return routes;
+  return list;
 }
 
 std::string size_text(std::int64_t bytes) {
@@ -73,7 +73,7 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
     nodes.insert(2);
     for (const MeasuredCase& c : cases)
       if (c.nodes * c.gpus_per_node <= most_ranks) nodes.insert(c.nodes);
-    // The most is what differs most from two.
+    // The largest number differs most from two.
     if (nodes.size() > 3) nodes = {1, 2, *nodes.rbegin()};
   }
   std::vector<MeasuredCase> runs;
@@ -82,11 +82,11 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
     if (n * like.gpus_per_node < 2 || n * like.gpus_per_node > most_ranks) continue;
     for (const std::string collective : {"all_reduce", "all_gather", "broadcast", "sendrecv", "alltoall"}) {
       if (collective == "alltoall" && n * like.gpus_per_node > most_ranks_alltoall) continue;
-      for (const Forced& route : paths_of(collective)) {
+      for (const Forced& forced : forced_choices(collective)) {
         MeasuredCase run = like;
         run.nodes = n, run.collective = collective;
-        if (!route.algorithm.empty()) run.env["NCCL_ALGO"] = route.algorithm, run.env["NCCL_PROTO"] = route.protocol;
-        if (route.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
+        if (!forced.algorithm.empty()) run.env["NCCL_ALGO"] = forced.algorithm, run.env["NCCL_PROTO"] = forced.protocol;
+        if (forced.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
         add_sizes(run);
         run.id = fmt::format("candidate-{}", runs.size() + 1);
         runs.push_back(std::move(run));

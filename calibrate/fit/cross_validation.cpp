@@ -1,4 +1,4 @@
-// How far off forecasts are for what a fit has not seen.
+// Errors of forecasts for systems that the fit has not seen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace fabricast {
 
 namespace {
 
-/// A fit without some starts where the fit of all ends: further steps hardly move what is left out.
+/// Iterations of a fit without some systems. It starts where the fit of all ends, so more iterations change little.
 constexpr int steps_without = 6;
 
 /// The point with all parameters but the free ones at their prior.
@@ -25,8 +25,8 @@ Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& 
   return result;
 }
 
-/// A case with the rows for which `keep` holds; its settings are part of what a calibration learns, so that cases which
-/// a common fit does not look at count here.
+/// A case with the rows for which `keep` holds. Cases that are set aside count here: a calibration also learns the
+/// settings of a system that a scenario cannot express.
 template <class Keep>
 MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
   MeasuredCase part = whole;
@@ -40,7 +40,8 @@ void forecast_cases(const std::vector<CaseRunner>& runners, const Hardware& hard
   for (const CaseRunner& runner : runners) add_errors(runner.measured().system, runner.run(hardware), errors);
 }
 
-/// Calibrates systems with some of their own cases, and forecasts the others.
+/// Calibrates each system with some of its own cases, and forecasts its others: more than two nodes from one and two,
+/// and each third of the sizes from the other two.
 class OwnCalibration {
  public:
   OwnCalibration(const std::vector<MeasuredCase>& cases, const FitOptions& options) : cases_(cases), options_(options) {
@@ -100,7 +101,7 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
     if (by == LeftOut::site) with[c.system] = c.site;
     if (by == LeftOut::fifth) with[c.system] = fmt::format("{} of 5", place(c.site) % 5 + 1);
     if (by != LeftOut::kind) continue;
-    // A system is of the kind of its network, if some case of it has one.
+    // Some case with a network decides the kind; systems on one node are of the kind of their GPUs' connection.
     const bool network = c.nodes > 1 && !c.link.empty();
     const GpuKind& gpu = *gpu_called(hardware, c.gpu).kind;
     const std::string kind = fmt::format("{} {}", gpu.architecture, network ? c.link : c.intranode);
@@ -117,9 +118,9 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   std::set<std::string> fitted_systems;
   for (const FitProblem::Row& row : problem.rows()) fitted_systems.insert(row.system);
   if (together.size() < 2 || fitted_systems.size() < 2)
-    throw UserError(fmt::format("leaving one {} out takes cases of two or more", name_of(by)));
+    throw UserError(fmt::format("leaving one {} out needs cases of at least two", name_of(by)));
   const TwoFits all = fit_twice(problem, options);
-  // All cases count, also those that no fit looks at.
+  // All cases are forecast, including those that no fit uses.
   const std::vector<CaseRunner> runners(cases.begin(), cases.end());
   const auto forecast_into = [&](std::vector<CaseResult>& results, const std::string& system, const Hardware& hardware,
                                  bool residuals) {

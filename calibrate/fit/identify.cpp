@@ -10,22 +10,23 @@ namespace {
 
 using Eigen::Index;
 
-constexpr double wide = 0.246;            // error of a logarithm whose 90 % interval is a factor 1.5
-constexpr double least_identified_effect = 0.012;  // 2 % of forecasts at 90 %
-constexpr double least_stated = 0.1;        // of the prior's information: below it is nothing
-constexpr double stated_with_others = 0.5;  // variance once all others are known, over that now: below it is their fault
+constexpr double wide = 0.246;                     // error of a logarithm whose 90 % interval is a factor of 1.5
+constexpr double least_identified_effect = 0.012;  // standard deviation: 2 % of forecasts at 90 %
+constexpr double least_stated = 0.1;               // fraction of the prior's information below which data say nothing
+/// Variance with all others known, relative to the variance now. Below it, other parameters cause the uncertainty.
+constexpr double stated_with_others = 0.5;
 constexpr std::size_t most_partners = 3, most_parameters = 10;
 
 Eigen::MatrixXd inverse_of(const Eigen::MatrixXd& matrix) {
   return matrix.ldlt().solve(Eigen::MatrixXd::Identity(matrix.rows(), matrix.cols()));
 }
 
-/// The covariance when one parameter becomes known.
+/// The covariance given that one parameter is known.
 Eigen::MatrixXd given(const Eigen::MatrixXd& covariance, Index known) {
   return covariance - covariance.col(known) * covariance.row(known) / covariance(known, known);
 }
 
-/// The parameter and those whose ignorance is most of its own, by forward selection.
+/// The parameter and those whose uncertainty causes most of its own, by forward selection.
 std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, double if_all_known) {
   constexpr double least_gain = 0.03;  // of the variance
   std::vector<Index> group{parameter};
@@ -33,7 +34,7 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
     Index best = parameter;
     double gain = least_gain * covariance(parameter, parameter);
     for (Index k = 0; k < covariance.rows(); ++k) {
-      // What is known by now has no variance left but rounding.
+      // A parameter that is already known has only rounding errors left as variance.
       if (std::find(group.begin(), group.end(), k) != group.end()) continue;
       const double stated = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
       if (stated > gain) best = k, gain = stated;
@@ -45,7 +46,8 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
   return group;
 }
 
-/// Powers of the product that is told best, relative to what its factors are told alone.
+/// Exponents of the product that is determined best, relative to how well its factors are determined alone: the
+/// eigenvector of the smallest eigenvalue of the correlation matrix.
 Eigen::VectorXd best_stated(const Eigen::MatrixXd& covariance) {
   const Eigen::VectorXd scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
@@ -57,7 +59,7 @@ Eigen::VectorXd best_stated(const Eigen::MatrixXd& covariance) {
 }  // namespace
 
 Eigen::MatrixXd covariance_of(const Knowledge& knowledge) {
-  // In units of the priors, whose information is then 1: well conditioned, whatever the data leave open.
+  // In units of the priors, whose information is then 1. This is well conditioned even if the data leave much open.
   const auto& prior = knowledge.prior;
   Eigen::MatrixXd scaled = prior.asDiagonal() * knowledge.data * prior.asDiagonal();
   scaled.diagonal().array() += 1;

@@ -1,4 +1,4 @@
-// Which parameters data tell, apart and together: linear algebra on their information.
+// Which parameters the data determine, alone and together: linear algebra on information matrices. Pure functions.
 #pragma once
 
 #include <Eigen/Dense>
@@ -9,19 +9,19 @@
 
 namespace fabricast {
 
-/// Of some parameters, in their logarithms.
+/// What is known about some parameters, in their logarithms.
 struct Knowledge {
   std::vector<std::string> paths;
-  Eigen::VectorXd prior;   ///< standard deviations before any data, above zero
-  Eigen::VectorXd effect;  ///< what forecasts move by, relative to the parameter
-  Eigen::MatrixXd data;    ///< information of the data: inverse of the covariance by them alone, where that is
+  Eigen::VectorXd prior;   ///< standard deviations before any data; positive
+  Eigen::VectorXd effect;  ///< change of the forecasts' logarithm per change of the parameter's
+  Eigen::MatrixXd data;    ///< information matrix of the data, the inverse of their covariance if it exists
 };
 
-/// By data and priors.
+/// Covariance of the parameters by data and priors.
 Eigen::MatrixXd covariance_of(const Knowledge& knowledge);
 
-/// Parameters that matter to forecasts and that the data leave uncertain, largest effect first; each alone or with
-/// those that it is told together with.
+/// Parameters that matter to forecasts and that the data leave uncertain, largest effect first. A parameter that the
+/// data determine only in a product with others is listed with them.
 std::vector<Unstated> unstated_of(const Knowledge& knowledge);
 
 }  // namespace fabricast

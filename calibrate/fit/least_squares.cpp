@@ -20,7 +20,8 @@ double loss_of(const LeastSquares& problem, const Minimum& at) {
   return prior.rows() > 0 ? sum + (prior * (at.x - problem.prior)).squaredNorm() : sum;
 }
 
-/// The linear problem around a point: rows of the data, times the roots of their weights, then of the prior.
+/// The linear problem around a point: rows of the data, multiplied by the roots of their weights, then rows of the
+/// prior.
 struct Linear {
   Eigen::MatrixXd matrix;
   Eigen::VectorXd right;
@@ -41,7 +42,7 @@ Linear linear_at(const LeastSquares& problem, const Minimum& at, const Eigen::Ma
   return l;
 }
 
-/// Triangle and right side of the same least squares, so that attempts with other damping are cheap.
+/// The triangular factor and right side of the same problem. It makes further attempts with other damping cheap.
 Linear triangle_of(const Linear& l) {
   if (l.matrix.rows() <= l.matrix.cols()) return l;
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(l.matrix);
@@ -50,7 +51,7 @@ Linear triangle_of(const Linear& l) {
           Eigen::VectorXd(qr.householderQ().transpose() * l.right).head(n)};
 }
 
-/// The step in units of `scales`: what columns are divided by, as unknowns may differ by many orders of magnitude.
+/// The damped step. Columns are divided by `scales`, because unknowns may differ by many orders of magnitude.
 Eigen::VectorXd damped_step(const Linear& l, const Eigen::VectorXd& scales, double damping) {
   const Index rows = l.matrix.rows(), n = l.matrix.cols();
   Eigen::MatrixXd matrix(rows + n, n);
@@ -87,7 +88,7 @@ Minimum evaluate(const LeastSquares& problem, Eigen::VectorXd x) {
 Minimum minimize(const LeastSquares& problem, Minimum at) {
   constexpr double most_damping = 1e15;
   double damping = problem.damping, growth = 2;
-  Eigen::VectorXd lengths = Eigen::VectorXd::Zero(at.x.size());  // the longest that columns have been
+  Eigen::VectorXd lengths = Eigen::VectorXd::Zero(at.x.size());  // largest lengths of the columns so far
   for (int iteration = 0; iteration < problem.iterations; ++iteration) {
     if (problem.progress) problem.progress(iteration, at.loss);
     const Linear linear = triangle_of(linear_at(problem, at, problem.derivatives(at.x, at.residuals)));
@@ -102,7 +103,7 @@ Minimum minimize(const LeastSquares& problem, Minimum at) {
       Minimum trial = evaluate(problem, at.x + step);
       if (trial.loss < at.loss) {
         gain = at.loss - trial.loss;
-        // By how much of the hoped-for gain came true [Nielsen1999].
+        // The damping changes with the fraction of the predicted gain that was achieved [Nielsen1999].
         damping *= std::max(1.0 / 3, 1 - std::pow(2 * gain / hoped - 1, 3)), growth = 2;
         at = std::move(trial);
       } else {

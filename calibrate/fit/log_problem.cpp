@@ -103,7 +103,7 @@ Eigen::VectorXd LogProblem::residuals(const Eigen::VectorXd& theta) {
   return r;
 }
 
-/// Figures are nearly linear in the logarithms: columns are taken anew where their parameter has moved.
+/// Figures are nearly linear in the logarithms, so a column is computed anew only if its parameter has moved.
 const Eigen::MatrixXd& LogProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double moved_enough = 0.3;
   std::vector<Eigen::Index> columns;

@@ -1,8 +1,9 @@
 // Forecasts as a least-squares problem in the logarithms of parameters.
 //
-// Residuals are ln(forecast / measured) over what a figure is uncertain by; every parameter has a prior at its value with the
-// width of its interval. Cauchy's loss keeps what lies beyond 2.5 times the uncertainty from leading. Deterministic, whatever
-// the number of threads.
+// A residual is ln(forecast / measured) of a figure, divided by the uncertainty of the figure. Every parameter has a
+// prior with its value and interval. Cauchy's loss with a scale of 2.5 limits the influence of outliers. Fits of steps
+// and of serving use it. Results do not depend on the number of threads. An object must not be used by several threads
+// at once.
 #pragma once
 
 #include <cmath>
@@ -16,19 +17,19 @@
 
 namespace fabricast {
 
-/// A case that is forecast once for all its figures.
+/// A case. One forecast gives all its figures.
 struct LogCase {
   /// ln(forecast / measured) of each figure. May be called by several threads at once.
   std::function<std::vector<double>(const Hardware&)> ratios;
-  std::vector<double> noise;            ///< of each figure: a standard deviation of the logarithm
-  std::vector<std::string> parameters;  ///< what the paths of those that it depends on begin with
+  std::vector<double> noise;            ///< standard deviation of the logarithm, by figure
+  std::vector<std::string> parameters;  ///< prefixes of the paths of the parameters that it depends on
 };
 
 class LogProblem {
  public:
-  /// Of the parameters that `may_move` those that matter: they move some figure by a fifth of its noise within their
-  /// interval.
-  /// \param step  of derivatives, in logarithms
+  /// Takes the parameters for which `may_move` holds and that matter: one standard deviation of their prior changes
+  /// some figure by at least a fifth of its noise.
+  /// \param step  difference for derivatives, in logarithms
   LogProblem(std::vector<LogCase> cases, Hardware prior, const std::function<bool(std::string_view path)>& may_move,
              double step);
 
@@ -36,25 +37,30 @@ class LogProblem {
   std::size_t figures() const { return figures_; }
   /// The first figure of a case.
   std::size_t first_figure(std::size_t c) const { return first_[c]; }
+  /// Logarithms of the priors' values.
   Eigen::VectorXd centre() const;
-  /// Where a hardware's parameters are.
+  /// Logarithms of a hardware's parameters.
   Eigen::VectorXd place(const Hardware& hardware) const;
+  /// The hardware with parameters exp(theta); fractions are limited to 1.
   Hardware hardware(const Eigen::VectorXd& theta) const;
-  /// \param weights  of figures; none: all 1
+  /// The least-squares problem. It refers to this object.
+  /// \param weights  by figure; empty: all 1
   LeastSquares task(int iterations, Eigen::VectorXd weights = {});
-  /// Parameters at a minimum, with intervals and samples that belong together.
+  /// Parameters at a minimum, with intervals and joint samples.
   Fit posterior(const LeastSquares& task, double loss_before, const Minimum& found);
-  /// Derivatives as they were taken at one place, so that what follows does not depend on what went before.
+  /// Sets the derivatives, so that later results do not depend on earlier calls.
+  /// \param at  the point at which they were taken
   void restart(const Eigen::MatrixXd& derivatives, const Eigen::VectorXd& at);
-  /// The next are taken anew.
+  /// Makes the next call of `derivatives` compute all columns anew.
   void forget_derivatives() { taken_at_.setConstant(std::nan("")); }
+  /// Derivatives of the residuals [figure][parameter]. Columns are kept until their parameter has moved by 0.3.
   const Eigen::MatrixXd& derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& residuals);
 
  private:
   Eigen::Index size() const { return static_cast<Eigen::Index>(paths_.size()); }
   Eigen::VectorXd precision() const;
   Eigen::VectorXd residuals(const Eigen::VectorXd& theta);
-  /// Residuals of a case, from `first` on.
+  /// Writes the residuals of a case to its rows of `to`.
   void write_residuals(std::size_t c, const Hardware& hardware, Eigen::VectorXd& to) const;
   bool uses(std::size_t c, const std::string& path) const;
   void keep_what_matters();
@@ -67,7 +73,7 @@ class LogProblem {
   std::vector<std::string> paths_;
   std::vector<Parameter> priors_;
   Eigen::MatrixXd jacobian_;  ///< [figure][parameter]
-  Eigen::VectorXd taken_at_;  ///< by parameter: where its column was taken
+  Eigen::VectorXd taken_at_;  ///< by parameter: the value at which its column was taken; NaN: never
 };
 
 }  // namespace fabricast

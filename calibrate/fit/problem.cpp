@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// Whether a parameter belongs to other algorithms, as those of NVLS do, and not to this one.
+/// Whether a parameter belongs only to other algorithms, as those of NVLS do.
 bool is_of_others(std::string_view parameter, Algorithm algorithm) {
   const auto named = [&](std::string_view part) { return parameter.find(part) != std::string_view::npos; };
   const CollectiveAlgorithm& asked = *find_by_algorithm(algorithm);
@@ -22,7 +22,7 @@ bool is_of_others(std::string_view parameter, Algorithm algorithm) {
   return asked.in_pairs && named(".message");
 }
 
-/// Whether a row can depend on a parameter: `hop_ll`, `rate_simple` and the like serve one protocol only.
+/// Whether a row can depend on a parameter. Names such as `hop_ll` and `rate_simple` belong to one protocol.
 bool serves(const std::string& parameter, Algorithm algorithm, Protocol protocol) {
   if (is_of_others(parameter, algorithm)) return false;
   for (const std::string_view name : EnumNames<Protocol>::names)
@@ -30,7 +30,7 @@ bool serves(const std::string& parameter, Algorithm algorithm, Protocol protocol
   return true;
 }
 
-/// All pairs of more ranks take too long for a fit, and tell nothing else than those of fewer.
+/// An alltoall on more ranks takes too long for a fit and adds no other information.
 constexpr int most_pairs = 256;
 bool is_long(const MeasuredCase& c) { return c.collective == "alltoall" && c.nodes * c.gpus_per_node > most_pairs; }
 

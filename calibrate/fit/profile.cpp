@@ -1,4 +1,4 @@
-// Writes fitted parameters as a profile.
+// Writes fitted parameters as a profile (JSON).
 #include <fmt/format.h>
 
 #include <map>
@@ -24,7 +24,7 @@ std::string profile_json(const std::vector<std::pair<std::string, Parameter>>& p
   for (const auto& [path, p] : parameters) {
     const auto first = path.find('.');
     const std::string section = path.substr(0, first), rest = path.substr(first + 1);
-    // Names of software generations hold a dot.
+    // Names of software parameters and of stacks may contain a dot, such as `channel_launch_before_2.9`.
     const auto second = section == "software" ? std::string::npos
                         : section == "stacks" ? rest.rfind('.')
                                               : rest.find('.');

@@ -14,12 +14,12 @@ namespace fabricast {
 
 namespace {
 
-/// Fitted parameters have to be better by this share before they are taken.
+/// Relative reduction of the mean error from which on fitted parameters are accepted.
 constexpr double worth_it = 0.02;
 constexpr std::size_t most_parts = 4;
-constexpr std::size_t most_given = 200;  ///< rows that a forecast goes on from, for time
+constexpr std::size_t most_given = 200;  ///< rows to condition on; more take long
 
-/// All rows of some cases as the distribution of errors sees them.
+/// Rows of some cases, with ln(measured / forecast).
 struct Rows {
   std::vector<ResidualRow> rows;
   std::vector<double> logs;
@@ -38,7 +38,7 @@ Rows rows_of(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   return all;
 }
 
-/// What is known of the site by some rows.
+/// The distribution of the site's errors, conditioned on known rows.
 SiteResiduals site_by(const Rows& known) {
   Rows some;
   for (const std::size_t i : thinned(known.rows.size(), most_given)) {
@@ -50,9 +50,10 @@ SiteResiduals site_by(const Rows& known) {
 
 using Logs = std::array<std::vector<double>, bands.size()>;
 
-void add_errors(const SiteResiduals& site, const Rows& asked, Logs& logs) {
-  for (std::size_t i = 0; i < asked.rows.size(); ++i)
-    logs[band_of(asked.rows[i].bytes)].push_back(std::abs(site.of(asked.rows[i]).median - asked.logs[i]));
+/// Adds the errors of forecasts for `unseen` rows, by band.
+void add_errors(const SiteResiduals& site, const Rows& unseen, Logs& logs) {
+  for (std::size_t i = 0; i < unseen.rows.size(); ++i)
+    logs[band_of(unseen.rows[i].bytes)].push_back(std::abs(site.of(unseen.rows[i]).median - unseen.logs[i]));
 }
 
 BandValues medians(const Logs& logs) {
@@ -69,12 +70,12 @@ double mean(const Logs& logs) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-/// Which part a row is of: of several cases each case is of one, of a single one rows go round.
+/// The part that a row belongs to. Several cases are assigned to parts as a whole; the rows of a single case in turn.
 std::size_t part_of(std::size_t cases, std::size_t number, std::size_t row, std::size_t parts) {
   return (cases > 1 ? number : row) % parts;
 }
 
-/// The cases with the rows of one part alone, or without them.
+/// The cases with only the rows of one part (`its`), or with all others.
 std::vector<MeasuredCase> cases_of_part(const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
                                         bool its) {
   std::vector<MeasuredCase> some;
@@ -88,7 +89,7 @@ std::vector<MeasuredCase> cases_of_part(const std::vector<MeasuredCase>& cases, 
   return some;
 }
 
-/// The same of rows that are forecast already. \pre `all` are those of the cases, in order
+/// The same for rows that are already forecast. \pre `all` are the rows of the cases, in order
 Rows rows_of_part(const Rows& all, const std::vector<MeasuredCase>& cases, std::size_t parts, std::size_t part,
                   bool its) {
   Rows some;
@@ -108,7 +109,7 @@ std::size_t parts_of(const std::vector<MeasuredCase>& cases) {
   return cases.front().rows.size() < least_rows ? 1 : 3;
 }
 
-/// Whether fitted parameters forecast what they have not seen better than those that were there.
+/// Whether fitted parameters forecast rows that they have not seen better than the parameters at the start.
 bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options,
             PartErrors& errors) {
   const std::size_t parts = parts_of(cases);
@@ -129,16 +130,17 @@ bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const
   return mean(fitted) < (1 - worth_it) * mean(rows);
 }
 
-/// What of a case may stand behind a time that a parameter was bent to.
+/// How the timing of a case may explain a time that pulls a launch parameter beyond its prior; empty if it may not.
 std::string suspect_of(const MeasuredCase& c, const std::string& path) {
   if (path.find("launch") == std::string::npos && path.find("issue") == std::string::npos) return {};
-  if (harness_number(c, "ranks_per_process") > 1) return "one process drives several GPUs there";
+  if (harness_number(c, "ranks_per_process") > 1) return "one process drives several GPUs in that case";
   const auto tool = c.harness.find("tool");
-  if (tool != c.harness.end() && tool->second != "nccl_tests") return "it was timed by " + tool->second;
-  return "how it was timed: GPUs per process (-g, -t), warm-up, CUDA graphs";
+  if (tool != c.harness.end() && tool->second != "nccl_tests") return "it was timed with " + tool->second;
+  return "GPUs per process (-g, -t), warm-up, CUDA graphs";
 }
 
-/// Parameters beyond what 99 % was thought of them, with the row whose time moved nearest to what was measured.
+/// Parameters beyond the 99 % range of their priors, each with the row that comes closest to its measurement by the
+/// move.
 std::vector<Doubt> doubts_of(const std::vector<MeasuredCase>& cases, const Hardware& start, const Fit& fit) {
   std::vector<Doubt> doubts;
   constexpr double of_99 = 2.576 / quantile_95;
@@ -173,7 +175,7 @@ std::vector<Doubt> doubts_of(const std::vector<MeasuredCase>& cases, const Hardw
   return doubts;
 }
 
-/// Of the case with most nodes, on as many more.
+/// Intervals to expect for the case with the most nodes, on 1, 2, 4 and 16 times as many.
 std::vector<LargerJob> larger_jobs(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   const auto fewer = [](const MeasuredCase& a, const MeasuredCase& b) { return a.nodes < b.nodes; };
   const MeasuredCase& largest = *std::max_element(cases.begin(), cases.end(), fewer);
@@ -185,7 +187,7 @@ std::vector<LargerJob> larger_jobs(const std::vector<MeasuredCase>& cases, const
     Rows rows;
     try {
       rows = rows_of({larger}, hardware);
-    } catch (const UserError&) { continue; }  // a node without NICs has no larger job
+    } catch (const UserError&) { continue; }  // for example, nodes without NICs
     std::array<std::vector<double>, bands.size()> widths;
     for (const ResidualRow& row : rows.rows)
       widths[band_of(row.bytes)].push_back(std::expm1(site.of(row).half_width()));

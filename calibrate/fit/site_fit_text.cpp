@@ -1,3 +1,4 @@
+// The result of a fit to one site as text, and its profile.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ std::string band_line(std::string_view name, const BandValues& values) {
   return out + "\n";
 }
 
-/// The names of the bands, over their columns.
+/// The heading of a table by size band.
 std::string band_names(const std::string& of) {
   std::string out = fmt::format("{:<46}", of);
   for (const Band& band : bands) out += fmt::format("{:>18}", band.name);
@@ -28,26 +29,26 @@ std::string band_names(const std::string& of) {
 std::string errors_text(const SiteFit& site) {
   const PartErrors& e = site.errors;
   if (e.parts < 2)
-    return "too few rows to ask whether fitted parameters would be better: they stay, and forecasts go on from the "
-           "rows\n";
-  std::string out = band_names(fmt::format("median error in % of rows left out, in {} parts", e.parts));
-  out += band_line("as shipped", e.shipped) + band_line("going on from the other rows", e.rows) +
-         band_line("and with parameters fitted to them", e.fitted);
+    return "too few rows to test whether fitted parameters would be better: parameters stay, and forecasts are "
+           "conditioned on the rows\n";
+  std::string out = band_names(fmt::format("median error in % of left-out rows, {} parts", e.parts));
+  out += band_line("as shipped", e.shipped) + band_line("conditioned on the other rows", e.rows) +
+         band_line("and parameters fitted to them", e.fitted);
   out += site.refused
-             ? "the fit is refused: parameters fitted to some rows forecast the others no better; they stay, and "
-               "forecasts go on from the rows\n"
-             : "the fit is taken\n";
+             ? "the fit is refused: parameters fitted to some rows do not forecast the others better; parameters stay, "
+               "and forecasts are conditioned on the rows\n"
+             : "the fit is accepted\n";
   return out;
 }
 
 std::string doubts_text(const SiteFit& site) {
   std::string out;
   for (const Doubt& d : site.doubts) {
-    out += fmt::format("warning: {} would be {:.4g}{}{} where {:.4g} was thought of it, beyond 99 %", d.path, d.after,
+    out += fmt::format("warning: {} would be {:.4g}{}{} instead of {:.4g}, beyond its 99 % range", d.path, d.after,
                        d.unit.empty() ? "" : " ", d.unit, d.before);
-    if (!d.case_id.empty()) out += fmt::format("; most for {} B of {}", d.bytes, d.case_id);
+    if (!d.case_id.empty()) out += fmt::format("; mostly because of {} B of {}", d.bytes, d.case_id);
     out += "\n";
-    if (!d.instead.empty()) out += fmt::format("  hint: suspect the harness first: {}\n", d.instead);
+    if (!d.instead.empty()) out += fmt::format("  hint: check the harness first: {}\n", d.instead);
   }
   return out;
 }
@@ -59,7 +60,7 @@ std::string seen_text(const std::vector<MeasuredCase>& seen) {
     ++cases;
     rows += c.rows.size();
   }
-  std::string out = "this profile has seen:";
+  std::string out = "measured rows in this profile:";
   const char* comma = "";
   for (const auto& [kind, counts] : by_kind) {
     out += fmt::format("{} {} ({} rows)", comma, kind, counts.second);
@@ -77,11 +78,11 @@ std::string site_fit_text(const SiteFit& site) {
   for (const auto& [path, ref] : hardware.all_parameters(true)) units[path] = ref.unit;
   if (!site.fit.parameters.empty())
     out += fmt::format("  {:<44} {:>9}    {:>9} {:<5} {:>12} {:>8}\n", "parameter", "before", "after", "unit",
-                       "90 % within", "rows");
+                       "90 % factor", "rows");
   for (const FittedParameter& p : site.fit.parameters)
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g} {:<5} {:>12} {:>8}\n", p.path, p.before.value, p.after.value,
                        units[p.path], fmt::format("x/: {:.2f}", std::exp(quantile_95 * p.error)), p.rows);
-  if (!site.larger.empty()) out += band_names("90 % interval to expect, +- %");
+  if (!site.larger.empty()) out += band_names("expected 90 % interval, +- %");
   for (const LargerJob& job : site.larger)
     out += band_line(fmt::format("on {} {}", job.nodes, job.nodes == 1 ? "node" : "nodes"), job.half_width);
   return out;

@@ -16,18 +16,18 @@ double prior_sigma(const Parameter& p) {
   return std::max(0.01, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
 }
 
-/// What a parameter is of, whatever kind it belongs to: siblings share it.
+/// The name that siblings share: the path without the architecture or network.
 std::string family_of(const std::string& path) {
   const auto first = path.find('.'), last = path.rfind('.');
   const std::string section = path.substr(0, first);
   return section == "architectures" || section == "networks" ? section + path.substr(last) : path;
 }
 
-constexpr double sibling_sigma = 0.3;  // half of what holds 90 % of siblings, in logarithms
+constexpr double sibling_sigma = 0.3;  // half the width of the range that contains 90 % of siblings, as a logarithm
 
 double counted(const FitTask& task) { return static_cast<double>((task.weights.array() > 0).count()); }
 
-/// What a parameter's distance of one sigma counts. \param weight  as a part of all rows
+/// The loss of a distance of one sigma. \param weight  as a fraction of all rows
 double pull_of(const FitTask& task, double weight) { return weight * counted(task); }
 
 double prior_precision(const FitProblem& problem, const FitTask& task, std::size_t j) {
@@ -65,7 +65,7 @@ Eigen::VectorXd with_free_part(const FitTask& task, Eigen::VectorXd theta, const
   return theta;
 }
 
-/// Takes the derivatives of the free parameters that have none, or have moved.
+/// Computes derivatives of the free parameters that have none or have moved.
 void refresh(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta,
              const Eigen::VectorXd& residuals, Linearization& derivatives) {
   constexpr double far = 0.02;
@@ -84,7 +84,7 @@ Eigen::MatrixXd free_columns(const FitTask& task, const Linearization& derivativ
   return columns;
 }
 
-/// Losses are on average over the rows that count.
+/// The loss of a FitPoint is divided by the number of rows that count.
 FitPoint fit_point(const FitTask& task, const Eigen::VectorXd& theta, Minimum m) {
   return {with_free_part(task, theta, m.x), std::move(m.residuals), m.loss / counted(task)};
 }
@@ -108,7 +108,7 @@ Eigen::VectorXd row_weights(const FitProblem& problem, const std::vector<std::st
   double count = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool out = std::find(left_out.begin(), left_out.end(), rows[i].system) != left_out.end();
-    // A system of many rows weighs a little more than one of few.
+    // With an exponent above -1, a system with many rows has a little more weight than one with few.
     weights[static_cast<Index>(i)] = out ? 0 : std::pow(rows_of[{rows[i].system, rows[i].band}], -0.75);
     count += out ? 0 : 1;
   }
@@ -133,7 +133,7 @@ LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const
     l.precision[k] = prior_precision(problem, task, task.free[static_cast<std::size_t>(k)]);
   if (task.sibling_weight > 0) l.bonds = bonds_of(problem, task);
   l.scale = task.scale, l.iterations = task.iterations;
-  l.longest_step = 0.7;  // a step of more than a factor two is a guess beyond the linear picture
+  l.longest_step = 0.7;  // beyond a factor of two, the linear approximation is a guess
   if (task.progress)
     l.progress = [&task](int iteration, double loss) { task.progress(iteration, loss / counted(task)); };
   return l;
@@ -163,7 +163,7 @@ LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPo
   fit.roots.resize(rows);
   for (Index i = 0; i < rows; ++i)
     fit.roots[i] = std::sqrt(task.weights[i] * robust_weight(point.residuals[i], task.scale));
-  // Intervals and siblings hold 90 % within their sigma, which the roots divide by.
+  // Sigma of priors and siblings is the half width of a 90 % range; the roots divide by it.
   fit.prior_errors.setConstant(prior.rows(), std::sqrt(pull_of(task, task.sibling_weight)) / quantile_95);
   fit.prior_errors.head(unknowns).setConstant(std::sqrt(pull_of(task, task.prior_weight)) / quantile_95);
   Eigen::MatrixXd matrix(rows + prior.rows(), unknowns);
@@ -178,7 +178,7 @@ std::vector<double> errors_by_data(const FitProblem& problem, const FitTask& tas
   const Eigen::MatrixXd information = information_at(least_squares(problem, task, point.theta, nullptr),
                                                      minimum_of(task, point), free_columns(task, derivatives));
   double squares = 0;
-  // Rows of one system err together: count systems times bands as the number of independent data.
+  // Errors of rows of one system are correlated, so systems times bands count as the number of independent data.
   std::set<std::pair<std::string, std::size_t>> groups;
   for (std::size_t i = 0; i < problem.rows().size(); ++i) {
     const auto k = static_cast<Index>(i);

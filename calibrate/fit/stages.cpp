@@ -13,7 +13,7 @@ namespace {
 
 constexpr int replicates = 400;  // of the bootstrap
 
-/// Interval, error and draws of a parameter from what the bootstrap moved it by.
+/// Sets interval, error and samples of a parameter from its moves in the bootstrap.
 void take_samples(const Eigen::VectorXd& moved, FittedParameter& p) {
   std::vector<double> sorted(moved.begin(), moved.end());
   std::sort(sorted.begin(), sorted.end());
@@ -27,8 +27,8 @@ void take_samples(const Eigen::VectorXd& moved, FittedParameter& p) {
     p.after.samples.push_back(p.after.value * std::exp(moved[static_cast<Eigen::Index>(d)]));
 }
 
-/// The spread that the residuals show in each band, drawn towards the one before where few cases tell: data of two
-/// nodes are fitted better than what larger jobs then do.
+/// The spread of the residuals in each band, shrunk toward the previous one if there are few cases: a fit to data of
+/// two nodes has smaller residuals than larger jobs will have.
 std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, const FitTask& task,
                                                   const ErrorModel& found, const ForecastSpread& start) {
   constexpr double prior_cases = 12;
@@ -71,7 +71,7 @@ std::vector<std::size_t> identified(const FitTask& task, const std::vector<doubl
 TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   TwoFits f;
   f.task = task_of(problem, options);
-  if (f.task.free.empty()) throw UserError("the cases tell of no parameter to fit");
+  if (f.task.free.empty()) throw UserError("the cases depend on no parameter that can be fitted");
   f.start = evaluate(problem, f.task, problem.prior_point());
   f.derivatives = no_derivatives(problem);
   f.first = f.last = solve(problem, f.task, f.start, f.derivatives);
@@ -81,7 +81,7 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
       identified(f.task, errors_by_data(problem, f.task, f.first, f.derivatives), options.identified);
   if (some.empty()) return f;
   f.task.free = some;
-  f.last = solve(problem, f.task, f.start, f.derivatives);  // the priors pull nothing there, whatever is free
+  f.last = solve(problem, f.task, f.start, f.derivatives);  // priors have no pull at the start, whatever is free
   return f;
 }
 

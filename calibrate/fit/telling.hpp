@@ -1,4 +1,4 @@
-// What rows around a fit tell of parameters, and what parameters do to them.
+// Information of rows about parameters, and effects of parameters on rows, linear around a fit.
 #pragma once
 
 #include <map>
@@ -12,32 +12,37 @@
 
 namespace fabricast {
 
-/// Rows of cases, as linear around the hardware's parameters that a fit with these options moves.
+/// Rows of cases, linearized around the hardware's parameters, for the parameters that the options select.
 struct LinearRows {
   FitProblem problem;
   Eigen::VectorXd weights, residuals;
   Eigen::MatrixXd jacobian;
 
   LinearRows(const std::vector<MeasuredCase>& cases, const Hardware& hardware, const FitOptions& options);
-  /// Derivatives by these parameters, zero for those that no row depends on.
+  /// Derivatives with respect to these parameters; zero for those that no row depends on.
   Eigen::MatrixXd columns(const std::vector<std::string>& paths) const;
 };
 
-/// Spread of measured rows, as the loss sees it; at least 3 %, however well they are fitted.
+/// Root mean square of the residuals, with outliers shrunk as by the loss; at least 0.03, however good the fit.
 double noise_of(const LinearRows& data, double scale);
 
-/// Information of each run in each band, as one independent measurement: sizes nearby err together.
+/// Information matrices [run][band]. A run counts as one independent measurement in each band, because errors of
+/// neighbouring sizes are correlated.
 using Tellings = std::map<std::size_t, std::map<std::size_t, Eigen::MatrixXd>>;
-/// \param scale  of the loss, by which outliers tell less
+/// \param columns  derivatives [row][parameter]
+/// \param noise    standard deviation of a row
+/// \param scale    of the loss, which gives outliers less weight
 Tellings tellings_of(const LinearRows& linear, const Eigen::MatrixXd& columns, const std::vector<std::size_t>& rows,
                      double noise, double scale);
+/// The sum over bands; zero if there are none.
 Eigen::MatrixXd sum_of(const std::map<std::size_t, Eigen::MatrixXd>& by_band, Eigen::Index size);
 
-/// What parameters do to forecasts: root of the mean square over the rows of a system, a number of nodes and a band.
+/// Effects of parameters on forecasts: root mean square of the derivatives over the rows of a system, number of nodes
+/// and band.
 class Effects {
  public:
   void add(const LinearRows& linear, const Eigen::MatrixXd& columns, std::size_t row);
-  /// Of each where it is largest.
+  /// The largest effect of each parameter over all of these groups.
   Eigen::VectorXd largest(Eigen::Index size) const;
 
  private:

@@ -1,8 +1,8 @@
-// Tables of sizes and times that people keep: CSV with a header line, `bytes,time_us`.
+// CSV tables of sizes and times with a header line, `bytes,time_us`.
 //
-// Columns stand in any order and go by their names: `bytes` or `size`, `time_us`, and where they are there `algbw` and
-// `busbw` (GB/s), `wrong` and `collective`. Others are passed over. Fields are parted by what parts those of the header:
-// commas, semicolons or tabs; quotes around a field count for nothing.
+// The header names the columns, in any order: `bytes` or `size` and `time_us`; optionally `algbw` and `busbw` (GB/s),
+// `wrong` and `collective`. Other columns are ignored. Fields are separated as in the header, by commas, semicolons or
+// tabs. Quotes around a field are removed; a field cannot contain the separator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::vector<std::string_view> fields_of(std::string_view text, char separator) {
   return fields;
 }
 
-/// Where each column stands; -1: there is none.
+/// Position of each column; -1: there is none.
 using Places = std::array<int, column_count>;
 
 std::optional<Places> places_of(const std::vector<std::string_view>& fields) {
@@ -58,7 +58,7 @@ std::optional<Places> places_of(const std::vector<std::string_view>& fields) {
     for (const auto& [name, column] : names) {
       if (word != name) continue;
       int& place = places[static_cast<std::size_t>(column)];
-      if (place >= 0) return std::nullopt;  // it is not clear which one counts
+      if (place >= 0) return std::nullopt;  // two columns of one name: it is unclear which one counts
       place = static_cast<int>(i);
     }
   }
@@ -75,7 +75,7 @@ class Csv : public BlockFormat {
     constexpr std::size_t longest_header = 1000;
     text = trimmed(text);
     if (text.size() > longest_header) return false;
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what spreadsheets write before UTF-8
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as spreadsheets write it
     if (text.starts_with('#')) text.remove_prefix(1);
     for (const char separator : {',', ';', '\t'}) {
       if (text.find(separator) == std::string_view::npos) continue;
@@ -114,7 +114,7 @@ class Csv : public BlockFormat {
     return place < 0 ? std::string_view() : fields[static_cast<std::size_t>(place)];
   }
 
-  /// A row, behind the prefix of a launcher or without one.
+  /// Reads a row, with or without the prefix of a launcher.
   void row(std::string_view text, int line) {
     constexpr int most_prefixes = 4;
     std::string fault;
@@ -127,13 +127,13 @@ class Csv : public BlockFormat {
     sink_.problem(line, std::move(fault));
   }
 
-  /// Adds a row. \returns what is wrong with it; empty: nothing, and it is in its table
+  /// Adds a row to its table. \returns what is wrong with it; empty if it was added
   std::string fault_of_row(const std::vector<std::string_view>& fields, int line) {
     const auto refused = [](std::string_view what, std::string_view found, std::string_view rule) {
       return fmt::format("the {} '{}' {}", what, shown(found, 40), rule);
     };
-    if (fields.size() < width_) return "the row breaks off";
-    if (fields.size() > width_) return fmt::format("{} fields, where the header has {}", fields.size(), width_);
+    if (fields.size() < width_) return "truncated row";
+    if (fields.size() > width_) return fmt::format("{} fields, but the header has {}", fields.size(), width_);
     LogRow r;
     r.line = line;
     const std::string_view size = field(fields, Column::bytes), time = field(fields, Column::time);
@@ -142,7 +142,7 @@ class Csv : public BlockFormat {
     } else if (const auto quantity = parse_bytes(size)) {
       r.bytes = quantity.value.value;
     } else {
-      return refused("size", size, "is no whole number of bytes, with a unit or without: 8388608, 8MiB");
+      return refused("size", size, "is not a whole number of bytes, such as 8388608 or 8MiB");
     }
     if (r.bytes < 0) return refused("size", size, "is negative");
     const auto us = printed_number(time);
@@ -151,17 +151,17 @@ class Csv : public BlockFormat {
     if (std::string fault = fault_of_bandwidths(fields, r, *us); !fault.empty()) return fault;
     if (const std::string_view wrong = field(fields, Column::wrong); !wrong.empty() && wrong != "N/A") {
       const auto count = whole_number(wrong);
-      if (!count || *count < 0) return refused("number of wrong results", wrong, "is no count");
+      if (!count || *count < 0) return refused("number of wrong results", wrong, "is not a count");
       r.wrong = std::min(*count, most_wrong);
     }
     const std::string_view collective = field(fields, Column::collective);
     const auto op = enum_from<CollectiveOp>(lower_case(collective));
-    if (!collective.empty() && !op) return refused("collective", collective, "is not known");
+    if (!collective.empty() && !op) return refused("collective", collective, "is unknown");
     table_of(op ? std::string(name_of(*op)) : std::string(), line).rows.push_back(r);
     return {};
   }
 
-  /// algbw is bytes over time; of busbw no collective has twice as much.
+  /// algbw must be bytes over time. busbw must be at most twice that, the largest factor of any collective.
   std::string fault_of_bandwidths(const std::vector<std::string_view>& fields, const LogRow& r,
                                   const Printed& us) const {
     constexpr double slack = 1e-6;
@@ -195,7 +195,7 @@ class Csv : public BlockFormat {
   char separator_ = ',';
   std::size_t width_ = 0;
   bool open_ = false;
-  std::vector<LogTable> tables_;  ///< by collective, as they come: no more than there are collectives
+  std::vector<LogTable> tables_;  ///< one per collective, in order of appearance
 };
 
 }  // namespace

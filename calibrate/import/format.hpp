@@ -1,4 +1,4 @@
-// What a reader of one format is, and the readers there are.
+// The interface of a reader of one format, and the readers.
 #pragma once
 
 #include <memory>
@@ -10,29 +10,30 @@
 
 namespace fabricast {
 
-/// What all readers write to.
+/// The output of all readers. Bounds what a hostile log can make it hold.
 class ImportSink {
  public:
   explicit ImportSink(Imported& result) : out(result) {}
+  /// Adds a problem; those beyond the first 1,000 are only counted.
   void problem(int line, std::string message);
-  /// A variable of NCCL's, up to 1,000 of them.
+  /// Adds a variable of NCCL. The first value counts, and at most 1,000 variables are kept.
   void variable(std::string_view name, std::string_view value);
   Imported& out;
 };
 
-/// A format whose parts follow each other in blocks: only one block is open at a time. Lines of NCCL and others may
-/// stand between those of a block.
+/// A format that consists of blocks. Only one block is open at a time. Lines of NCCL and of other programs may
+/// interrupt a block.
 class BlockFormat {
  public:
   explicit BlockFormat(ImportSink& sink) : sink_(sink) {}
   virtual ~BlockFormat() = default;
   BlockFormat(const BlockFormat&) = delete;
   BlockFormat& operator=(const BlockFormat&) = delete;
-  /// Whether the line starts a block; if so, it is read.
+  /// Reads the line if it starts a block. \returns whether it does
   virtual bool begins(std::string_view text, int line) = 0;
-  /// Whether the line belongs to the open block; if so, it is read, or is a problem.
+  /// Reads the line if it belongs to the open block, or reports it as a problem. \returns whether it belongs there
   virtual bool continues(std::string_view text, int line) = 0;
-  /// The open block ends.
+  /// Ends the open block.
   virtual void close() = 0;
 
  protected:
@@ -45,23 +46,27 @@ std::unique_ptr<BlockFormat> perftest_format(ImportSink& sink);
 std::unique_ptr<BlockFormat> peer_matrix_format(ImportSink& sink);
 std::unique_ptr<BlockFormat> topo_matrix_format(ImportSink& sink);
 
-/// nccl-tests looks at lines of no format, too: a command line names the test.
+/// nccl-tests also uses lines that belong to no format, because versions before 2.17 do not print which test runs.
 class NcclTestsFormat : public BlockFormat {
  public:
   using BlockFormat::BlockFormat;
+  /// Takes note of a line that may be a command line and name the test.
   virtual void see_command(std::string_view text) = 0;
-  /// NCCL said its version.
+  /// Takes note of the version that NCCL printed.
   virtual void see_version(const std::string& version) = 0;
 };
 std::unique_ptr<NcclTestsFormat> nccl_tests_format(ImportSink& sink);
 
-/// Lines of NCCL itself.
+/// Lines that NCCL prints.
 class NcclLog {
  public:
   explicit NcclLog(ImportSink& sink);
   ~NcclLog();
-  /// Whether the line is NCCL's; if so, it is read. `before`: what stands in front of it.
+  /// Reads the line if NCCL printed it.
+  /// \param before  receives the text in front of NCCL's, which may be an interrupted row of a table
+  /// \returns whether NCCL printed the line
   bool read(std::string_view text, int line, std::string_view& before);
+  /// Sorts NICs and communicators. Call once, at the end of the log.
   void finish();
 
  private:
@@ -69,11 +74,11 @@ class NcclLog {
   std::unique_ptr<State> state_;
 };
 
-/// Lines by which NCCL tells of the topology and of what is not used; others change nothing.
+/// Reads a line of NCCL about the topology or about features that it does not use. Other lines change nothing.
 void read_nccl_hint(std::string_view text, NcclFacts& facts);
 
-/// The JSON file of nccl-tests that starts at the current line. Afterwards the reader stands on the line in which it
-/// ends, or on the one that is no JSON any more. \returns whether that line is still to be read as text
+/// Reads the JSON file of nccl-tests that starts at the current line. Afterwards the reader is at the line where the
+/// JSON ends, or at the first line that is no longer JSON. \returns whether that line is still to be read as text
 bool read_nccl_tests_json(LineReader& lines, ImportSink& sink);
 
 /// Lines of `calibrate probe`.
@@ -81,10 +86,11 @@ class ProbeResults {
  public:
   explicit ProbeResults(ImportSink& sink);
   ~ProbeResults();
-  /// Whether a line is one of them, by its beginning; measurements only after a line of provenance.
+  /// Whether a line begins like one of them. Measurements are recognised only after a provenance line.
   bool begins(std::string_view text) const;
-  /// The current line, all its pieces.
+  /// Reads the current line with all its pieces.
   void read(LineReader& lines);
+  /// Writes the last tables. Call once, at the end of the log.
   void finish();
 
  private:
@@ -92,8 +98,8 @@ class ProbeResults {
   std::unique_ptr<State> state_;
 };
 
-/// NCCL's topology XML that starts at the current line; the reader stands on its last line afterwards, or on the one
-/// that is no XML any more. \returns whether that line is still to be read as text
+/// Reads NCCL's topology XML that starts at the current line. Afterwards the reader is at its last line, or at the
+/// first line that is no longer XML. \returns whether that line is still to be read as text
 bool read_topology_block(LineReader& lines, ImportSink& sink);
 
 }  // namespace fabricast

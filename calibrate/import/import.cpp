@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t most_problems = 1000;
 constexpr std::size_t largest_topology = std::size_t{1} << 22;
 
-/// The formats whose blocks follow each other. Titles of the first ones could be taken for those of the later ones; the
-/// text of nccl-tests comes after all of them.
+/// The formats that consist of blocks. Order matters: a later format could mistake the title of an earlier one for its
+/// own. The text of nccl-tests comes last, because it accepts rows without a header.
 constexpr std::array block_formats = {
     osu_format, perftest_format, peer_matrix_format, topo_matrix_format, csv_format,
 };
@@ -30,7 +30,7 @@ class Blocks {
     all_.push_back(std::move(tests));
   }
 
-  /// Offers a line to all. \returns whether one took it
+  /// Offers a line to all formats. \returns whether one of them read it
   bool read(std::string_view text, int line) {
     for (const auto& format : all_)
       if (format->begins(text, line)) {
@@ -52,14 +52,15 @@ class Blocks {
   BlockFormat* open_ = nullptr;
 };
 
-/// The start of a line of NCCL's without its host, process, thread and device: what another program had printed on it.
+/// What another program had printed on a line before NCCL interrupted it: the text in front of NCCL's, without NCCL's
+/// own host, process, thread and device.
 std::string_view interrupted(std::string_view before) {
   if (before.ends_with(']')) before = before.substr(0, before.rfind('['));
   before = before.substr(0, before.find_last_not_of(" \t") + 1);
   const std::size_t space = before.find_last_of(" \t");
   const std::string_view host = space == std::string_view::npos ? before : before.substr(space + 1);
   if (std::count(host.begin(), host.end(), ':') < 2) return {};
-  // `-1node-3:17:42`: the root of a row, and a host.
+  // `-1node-3:17:42`: the root column of a row, directly followed by a host.
   std::size_t glued = host.starts_with('-') ? 1 : 0;
   while (glued < host.size() && is_digit(host[glued])) ++glued;
   return before.substr(0, before.size() - host.size() + (space == std::string_view::npos ? 0 : glued));
@@ -85,11 +86,11 @@ class Importer {
   }
 
  private:
-  /// \returns whether it is one line of JSON, which is read in pieces
+  /// \returns whether the line is JSON, which is read in pieces
   bool long_line() {
     if (!lines_.starts()) return false;
     if (is_json(lines_.text())) return true;
-    sink_.problem(lines_.line(), "a line of more than 65536 bytes is passed over");
+    sink_.problem(lines_.line(), "line ignored: it is longer than 65536 bytes");
     return false;
   }
 
@@ -165,11 +166,11 @@ void ImportSink::variable(std::string_view name, std::string_view value) {
 namespace {
 
 void read_topology_text(std::string& xml, int first, bool fits, ImportSink& sink) {
-  if (!fits) return sink.problem(first, "a topology of more than 4 MiB is passed over");
+  if (!fits) return sink.problem(first, "topology file ignored: it is larger than 4 MiB");
   if (const std::size_t end = xml.rfind("</system>"); end != std::string::npos) xml.resize(end + 9);
   try {
     NodeLayout layout = read_topology(xml, {});
-    if (sink.out.node) return sink.problem(first, "a second topology file is passed over");
+    if (sink.out.node) return sink.problem(first, "topology file ignored: it is not the first");
     sink.out.node = std::move(layout);
   } catch (const UserError& e) {
     for (const Diagnostic& d : e.diagnostics())
@@ -188,7 +189,7 @@ bool read_topology_block(LineReader& lines, ImportSink& sink) {
     if (!inside && lines.starts() && !trimmed(text).empty() && !trimmed(text).starts_with('<')) break;
     fits = fits && xml.size() + text.size() < largest_topology;
     if (fits) xml.append(text).append(lines.ends() ? "\n" : "");
-    // An element may be broken into lines, and these start with anything.
+    // An element may span several lines, and these may start with anything.
     if (const std::size_t last = text.find_last_of("<>"); last != std::string_view::npos) inside = text[last] == '<';
     ended = text.find("</system>") != std::string_view::npos;
   } while (!ended && (more = lines.next()));

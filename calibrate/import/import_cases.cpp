@@ -16,10 +16,10 @@ namespace {
 
 /// Variables that name files of the measured host.
 constexpr std::array<std::string_view, 2> file_variables = {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
-/// Variables that say what is printed.
+/// Whether a variable only affects what is printed.
 bool only_prints(std::string_view name) { return name.starts_with("NCCL_DEBUG") || name.ends_with("_DUMP_FILE"); }
 
-/// What is known of the system, each with where it comes from.
+/// What the logs state about the system.
 struct System {
   std::string gpu, intranode, link;
   int gpus_per_node = 0;
@@ -45,7 +45,7 @@ std::string link_of(const NcclFacts& nccl) {
   return {};
 }
 
-/// NICs that NCCL lists are those it uses; a provider of its own lists none.
+/// Number of NICs of the link's kind. NCCL lists only the NICs that it uses; a network plugin lists none.
 std::optional<int> nics_of(const NcclFacts& nccl, const std::string& link) {
   const std::string kind = link == "infiniband" ? "IB" : link == "roce" ? "RoCE" : link == "socket" ? "Socket" : "";
   const auto count =
@@ -53,19 +53,19 @@ std::optional<int> nics_of(const NcclFacts& nccl, const std::string& link) {
   return count > 0 ? std::optional(static_cast<int>(count)) : std::nullopt;
 }
 
-/// Whether NCCL's connections over the network read and write GPU memory; empty: they do not tell, or differ.
+/// Whether NCCL's connections over the network use GPUDirect RDMA. Null if that is not stated, or if they differ.
 std::optional<bool> gdr_of(const NcclFacts& nccl) {
   const NcclConnections net = nccl.over_network();
   if (net.gdr + net.staged == 0) return nccl.gdr;
   return net.gdr == 0 ? std::optional(false) : net.staged == 0 ? std::optional(true) : std::nullopt;
 }
 
-/// Two logs that tell different things of one system.
+/// Takes over what a log states. \throws UserError if an earlier log states something else
 template <class T>
 void settle(T& known, const T& found, const T& nothing, const char* what, const std::string& log) {
   if (found == nothing) return;
   if (known != nothing && !(known == found))
-    throw UserError(fmt::format("{}: the log tells another {} than what comes before", log, what),
+    throw UserError(fmt::format("{}: the {} differs from earlier logs", log, what),
                     "import the logs of one system at a time");
   known = found;
 }
@@ -99,16 +99,16 @@ System system_of(const NamedLogs& logs) {
       if (!node.nics.empty()) here.nics = static_cast<int>(node.nics.size()), here.nic_gbps = node.nics[0].rate * 8;
     }
     settle(s.gpu, here.gpu, std::string(), "GPU", name);
-    settle(s.intranode, here.intranode, std::string(), "way between GPUs", name);
+    settle(s.intranode, here.intranode, std::string(), "connection between GPUs", name);
     settle(s.link, here.link, std::string(), "network", name);
     settle(s.gpus_per_node, here.gpus_per_node, 0, "number of GPUs", name);
     settle<std::optional<int>>(s.nics, here.nics, std::nullopt, "number of NICs", name);
-    settle<std::optional<double>>(s.nic_gbps, here.nic_gbps, std::nullopt, "rate of NICs", name);
+    settle<std::optional<double>>(s.nic_gbps, here.nic_gbps, std::nullopt, "NIC rate", name);
   }
   return s;
 }
 
-/// One table's case, and what it lacks.
+/// Makes the case of one table, and lists the facts that are missing.
 class CaseOfTable {
  public:
   CaseOfTable(const std::string& log, const Imported& in, const LogTable& table, const System& system,
@@ -142,7 +142,7 @@ class CaseOfTable {
 
   [[noreturn]] void contradict(const char* what, const std::string& stated, const std::string& other) const {
     throw UserError(
-        {fault(log_, table_.line, fmt::format("the log tells of {} '{}', the scenario of '{}'", what, stated, other))});
+        {fault(log_, table_.line, fmt::format("{}: the log states '{}', the scenario '{}'", what, stated, other))});
   }
 
   void ranks() {
@@ -156,14 +156,14 @@ class CaseOfTable {
       if (ranks == 0) ranks = per_node * std::max(1, nodes == 0 ? scenario_->cluster.nodes : nodes);
       if (nodes == 0 && ranks % per_node == 0) nodes = ranks / per_node;
       if (nodes > 0 && ranks != nodes * per_node)
-        contradict("GPUs of a node", fmt::format("{:g}", static_cast<double>(ranks) / nodes), std::to_string(per_node));
+        contradict("GPUs per node", fmt::format("{:g}", static_cast<double>(ranks) / nodes), std::to_string(per_node));
     }
     if (ranks == 0) lack("ranks");
     if (nodes == 0) lack("nodes");
     if (ranks == 0 || nodes == 0) return;
     if (ranks % nodes != 0)
       throw UserError(
-          {fault(log_, table_.line, fmt::format("{} ranks are not shared evenly by {} nodes", ranks, nodes))});
+          {fault(log_, table_.line, fmt::format("{} ranks cannot be distributed evenly over {} nodes", ranks, nodes))});
     c_.nodes = nodes, c_.gpus_per_node = ranks / nodes;
   }
 
@@ -193,21 +193,21 @@ class CaseOfTable {
     if (scenario_) c_.env = scenario_->nccl.env;
     for (const auto& [name, value] : in_.nccl.env)
       if (!only_prints(name)) c_.env[name] = value;
-    // What the probe held NCCL to.
-    const auto held = [&](const char* detail, std::initializer_list<const char*> variables) {
+    // Settings that the probe forced on NCCL.
+    const auto forced = [&](const char* detail, std::initializer_list<const char*> variables) {
       if (const auto it = table_.details.find(detail); it != table_.details.end())
         for (const char* name : variables) c_.env[name] = it->second;
     };
-    held("algorithm", {"NCCL_ALGO"}), held("protocol", {"NCCL_PROTO"});
-    held("channels", {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"});
+    forced("algorithm", {"NCCL_ALGO"}), forced("protocol", {"NCCL_PROTO"});
+    forced("channels", {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"});
     for (const std::string_view name : file_variables)
       if (const auto it = c_.env.find(std::string(name)); it != c_.env.end()) {
-        set_aside(fmt::format("{} named a file", name));
+        set_aside(fmt::format("{} names a file", name));
         c_.env.erase(it);
       }
     for (const auto& [key, what] : {std::pair{"graph", "CUDA graphs"},
-                                    {"agg iters", "calls in groups"},
-                                    {"blocking", "a wait after each call"},
+                                    {"agg iters", "grouped calls"},
+                                    {"blocking", "blocking calls"},
                                     {"unalign", "unaligned buffers"}})
       if (table_.details.count(key)) set_aside(what);
     if (const auto root = table_.details.find("root"); root != table_.details.end())
@@ -241,13 +241,13 @@ class CaseOfTable {
   std::vector<std::string> missing_;
 };
 
-/// Why a table is no case; empty if it may be one.
+/// Why a table cannot be a case. Empty if it can.
 std::string unfit(const LogTable& t) {
   if (t.tool != "nccl_tests" && t.tool != "probe")
-    return fmt::format("{} is no collective of nccl-tests", t.operation.empty() ? t.tool : t.operation);
-  if (t.operation.empty()) return "the log does not tell which collective it is of";
-  if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("{} is no collective of a scenario", t.operation);
-  if (t.cpu_time) return "its times are those of the host's calls";
+    return fmt::format("{} is not a test of nccl-tests", t.operation.empty() ? t.tool : t.operation);
+  if (t.operation.empty()) return "the log does not state the collective";
+  if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("a scenario has no collective {}", t.operation);
+  if (t.cpu_time) return "its times are host times of the calls";
   return {};
 }
 
@@ -266,22 +266,22 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
   for (const auto& [name, log] : logs)
     for (const LogTable& t : log.tables) {
       if (const std::string why = unfit(t); !why.empty()) {
-        out.left_out.push_back(note(name, t.line, "the table is no case: " + why));
+        out.left_out.push_back(note(name, t.line, "table left out: " + why));
         continue;
       }
       CaseOfTable reader(name, log, t, facts, scenario);
       MeasuredCase c = reader.read();
       if (!reader.missing().empty()) {
         const std::vector<std::string_view> words(reader.missing().begin(), reader.missing().end());
-        faults.push_back(fault(name, t.line, "the log does not tell what a case needs: " + join(words),
-                               scenario ? "" : "--scenario S.yaml gives what no log tells"));
+        faults.push_back(fault(name, t.line, "the log does not state what a case needs: " + join(words),
+                               scenario ? "" : "--scenario S.yaml supplies what no log states"));
         continue;
       }
       for (const LogRow& row : t.rows)
         if (row.wrong > 0)
-          out.left_out.push_back(note(name, row.line, "the row is left out: its results were wrong"));
+          out.left_out.push_back(note(name, row.line, "row left out: its results are wrong"));
         else if (row.bytes < 1)
-          out.left_out.push_back(note(name, row.line, "the row is left out: it moves no bytes"));
+          out.left_out.push_back(note(name, row.line, "row left out: it has 0 bytes"));
         else
           c.rows.push_back({row.bytes, row.time_us});
       if (c.rows.empty()) continue;

@@ -1,4 +1,4 @@
-// What was found, a line per table and fact.
+// The contents of a log as text, one line per table and fact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@ std::string list_of(const std::vector<std::string>& words) {
   return join(std::vector<std::string_view>(words.begin(), words.end()));
 }
 
-/// `what`, and how many: "3 nodes", "1 node".
+/// A number with its noun: "3 nodes", "1 node".
 std::string counted(std::int64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 std::string table_line(const LogTable& t) {
   std::string text =
-      fmt::format("  line {:<6} {} {}: {}", t.line, t.tool, t.operation.empty() ? "(operation not told)" : t.operation,
+      fmt::format("  line {:<6} {} {}: {}", t.line, t.tool, t.operation.empty() ? "(operation unknown)" : t.operation,
                   counted(static_cast<std::int64_t>(t.rows.size()), "row"));
   const auto [least, most] = std::minmax_element(t.rows.begin(), t.rows.end(),
                                                  [](const LogRow& a, const LogRow& b) { return a.bytes < b.bytes; });
@@ -32,7 +32,7 @@ std::string table_line(const LogTable& t) {
   if (!t.gpu.empty()) text += ", " + t.gpu;
   if (!t.nccl_version.empty()) text += ", NCCL " + t.nccl_version;
   if (t.iterations > 0) text += ", " + counted(t.iterations, "iteration");
-  if (t.cpu_time) text += ", host's times";
+  if (t.cpu_time) text += ", host times";
   for (const auto& [key, value] : t.details) text += fmt::format(", {} {}", key, value);
   const auto wrong = std::count_if(t.rows.begin(), t.rows.end(), [](const LogRow& r) { return r.wrong > 0; });
   if (wrong > 0) text += fmt::format(", {} with wrong results", counted(wrong, "row"));
@@ -71,7 +71,7 @@ std::string nccl_lines(const NcclFacts& n) {
   if (n.pxn) fact("PXN in rings", *n.pxn ? "yes" : "no");
   if (n.nvls_multicast) fact("NVLS multicast", *n.nvls_multicast ? "available" : "not available");
   if (n.mnnvl) fact("MNNVL", *n.mnnvl ? "used" : "not used");
-  if (n.mnnvl_broken) fact("MNNVL", "there, but not working");
+  if (n.mnnvl_broken) fact("MNNVL", "available, but not working");
   if (n.peers_refused > 0) fact("peer to peer", fmt::format("refused in {} lines", n.peers_refused));
   if (n.acs_hint) fact("hint", "Access Control Services");
   fact("topology file", n.topology_file);

@@ -1,4 +1,4 @@
-// What NCCL's lines tell beside the things that it lists: topology, what is not used, and sums over connections [NCCL-log].
+// NCCL's lines about the topology and about features that it does not use [NCCL-log], and counts over its connections.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ static void read_nic_speed(std::string_view text, NcclFacts& facts) {
 
 void read_nccl_hint(std::string_view text, NcclFacts& facts) {
   const auto contains = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  // `MNNVL 1 cliqueId 0 cliqueSize 8 cliqueRank 0`, and a warning where the system has it and it fails
+  // `MNNVL 1 cliqueId 0 cliqueSize 8 cliqueRank 0`, or a warning if MNNVL is available but fails
   if (text.starts_with("MNNVL ")) {
     std::string_view rest = text.substr(6);
     if (contains(" is available but not working")) facts.mnnvl_broken = true;

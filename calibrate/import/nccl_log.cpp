@@ -13,19 +13,19 @@ namespace fabricast {
 
 namespace {
 
-/// What has been listed is found by a hash, as logs of many ranks say most things many times.
+/// Compact key of an edge for the set of known edges. Logs of many ranks repeat most lines, so a lookup must be cheap.
 struct EdgeKey {
   std::uint64_t ends, rest;
   auto operator<=>(const EdgeKey&) const = default;
 };
 
 constexpr std::size_t most_warnings = 50;
-/// A communicator of more ranks is a damaged line.
+/// A line that names more ranks is malformed.
 constexpr int most_ranks = 1 << 24;
 
 bool within(int value, int low, int high) { return value >= low && value <= high; }
 
-/// Our word for NCCL's function; empty if it has none.
+/// The collective of one of NCCL's functions. Empty if it has no CollectiveOp.
 std::string operation_of(std::string_view function) {
   constexpr std::array<std::pair<std::string_view, CollectiveOp>, 8> functions = {
       {{"Broadcast", CollectiveOp::broadcast},
@@ -41,7 +41,8 @@ std::string operation_of(std::string_view function) {
   return {};
 }
 
-/// TREE, NVLS_TREE, CollNetDirect in our words; of a number, NCCL's order. Empty: not known.
+/// The name of an algorithm that NCCL prints as TREE, NVLS_TREE, CollNetDirect, or by its number in NCCL's enum. Empty
+/// if it is unknown.
 std::string algorithm_of(std::string_view word) {
   if (const auto number = small_number(word))
     return within(*number, 0, static_cast<int>(algorithm_count) - 1)
@@ -147,7 +148,7 @@ void NcclLog::State::info(std::string_view text, int line) {
     if (channel(text.substr(8), line)) return;
   } else if (text.starts_with("Ring ") &&
              (text.find(" via ") != std::string_view::npos || text.find("->") == std::string_view::npos)) {
-    // 2.4 and older call a channel a ring; newer ones show a rank's neighbours by such a line.
+    // NCCL 2.4 and older call a channel a ring. Newer versions print a rank's neighbours in a similar line.
     if (channel(text.substr(5), line)) return;
   } else if (text.starts_with("NCCL version ")) {
     return version(text.substr(13));
@@ -204,7 +205,7 @@ bool NcclLog::State::channel(std::string_view text, int line) {
   if (!text.starts_with(':')) return false;
   text = trimmed(text.substr(1));
   if (!within(*channel, 0, 1 << 10)) {
-    sink.problem(line, "the number of a channel is out of range");
+    sink.problem(line, "channel number out of range");
   } else if (text.find("->") != std::string_view::npos) {
     edge(*channel, text, line);
   } else {
@@ -214,7 +215,7 @@ bool NcclLog::State::channel(std::string_view text, int line) {
 }
 
 void NcclLog::State::edge(int channel, std::string_view text, int line) {
-  const auto broken = [&] { sink.problem(line, "the line of a channel's connection is damaged"); };
+  const auto broken = [&] { sink.problem(line, "malformed connection of a channel"); };
   NcclEdge e;
   e.channel = channel;
   std::string_view rest = text;
@@ -243,17 +244,17 @@ void NcclLog::State::ring(int channel, int channels, std::string_view text, int 
   r.channel = channel, r.channels = channels;
   for (const std::string_view word : words_of(text)) {
     const auto rank = small_number(word);
-    if (!rank || !within(*rank, 0, most_ranks)) return sink.problem(line, "the line of a ring is damaged");
+    if (!rank || !within(*rank, 0, most_ranks)) return sink.problem(line, "malformed ring");
     r.ranks.push_back(*rank);
   }
-  if (r.ranks.empty()) return sink.problem(line, "the line of a ring breaks off");
+  if (r.ranks.empty()) return sink.problem(line, "truncated ring");
   if (rings.insert(r).second) facts.rings.push_back(std::move(r));
 }
 
-/// `[0] 1/-1/-1->0->-1 [1] ...`: below, self, above; in older versions the other way round
+/// `[0] 1/-1/-1->0->-1 [1] ...`: children, self, parent; in reverse order up to 2.5
 void NcclLog::State::trees(std::string_view text, int line) {
   const std::vector<std::string_view> words = words_of(text);
-  const auto broken = [&] { sink.problem(line, "the line of a rank's trees is damaged"); };
+  const auto broken = [&] { sink.problem(line, "malformed tree"); };
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     std::string_view label = words[i], tree = words[i + 1];
     if (!label.starts_with('[') || !label.ends_with(']')) return broken();
@@ -292,7 +293,7 @@ void NcclLog::State::communicator(std::string_view text) {
   c.local_ranks = number(" localRanks ", " localranks ");
   if (c.ranks < 1) return;
   if (const auto used = number_after(text, " MNNVL ")) facts.mnnvl = facts.mnnvl.value_or(false) || *used != 0;
-  // A line with less to tell adds nothing to one with more.
+  // A line that states less than a known one adds nothing; one that states more replaces it.
   for (NcclCommunicator& known : facts.communicators)
     if (known.ranks == c.ranks && (c.nodes == 0 || known.nodes == 0 || known.nodes == c.nodes)) {
       if (known.nodes == 0) known = c;
@@ -330,7 +331,7 @@ void NcclLog::State::nics(std::string_view text) {
 
 /// `AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}`; older: `4096 Bytes -> Algo 1 proto 0 time 9.1`
 void NcclLog::State::choice(std::string_view text, int line) {
-  const auto broken = [&] { sink.problem(line, "the line of a choice is damaged"); };
+  const auto broken = [&] { sink.problem(line, "malformed choice of an algorithm"); };
   NcclChoice c;
   std::string_view rest = text;
   if (const std::size_t colon = text.find(": "); colon != std::string_view::npos && colon < text.find(" Bytes")) {
@@ -356,7 +357,7 @@ void NcclLog::State::variable(std::string_view text, std::size_t mark) {
   const std::string_view name = before.substr(before.find_last_of(" \t") + 1);
   if (!name.starts_with("NCCL_") || name.size() > 80) return;
   std::string_view value = trimmed(text.substr(mark + 23));
-  // Numbers are followed by a full stop.
+  // NCCL prints a full stop after numbers.
   if (value.ends_with('.') && whole_number(value.substr(0, value.size() - 1))) value.remove_suffix(1);
   sink.variable(name, value);
 }

@@ -1,7 +1,7 @@
 // The text that nccl-tests prints [nccl-tests-performance].
 //
 // Its columns changed over the years (bytes N op res; size count redop root error; #wrong; #iters; per-iteration
-// figures), so the header line says what the words of a row are.
+// figures), so the header line determines the meaning of the words of a row.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -25,13 +25,13 @@ bool digits(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
 }
 
-/// What the words of a row are, by their place.
+/// The meaning of the words of a row, by position.
 struct Columns {
-  int count = 5;                      ///< words before the first time
+  int count = 5;                      ///< number of words before the first time
   int type = 2, redop = 3, root = 4;  ///< -1: no such column
-  int width = 4;                      ///< words of a timing: time, algbw, busbw, wrong and what follows
-  int wrong = 3;                      ///< in a timing; -1: what stands there is no count
-  bool both = true;                   ///< out of place and in place
+  int width = 4;                      ///< number of words of a timing: time, algbw, busbw, wrong and what follows
+  int wrong = 3;                      ///< position in a timing; -1: there is no count of wrong results
+  bool both = true;                   ///< whether a row has two timings, out of place and in place
   bool cpu_time = false;
 };
 
@@ -66,8 +66,8 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
   return c;
 }
 
-/// The columns of a row that stands alone, as it is pasted without its header: by the number of words after its type.
-/// Nothing where it is not told.
+/// The columns of a row that was pasted without its header, by the number of words after its type. Null if that number
+/// fits no layout.
 std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words) {
   Columns c;
   const bool redop = words.size() > 3 && !numeric(words[3]);
@@ -78,12 +78,12 @@ std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words
     c.wrong = width > 3 ? 3 : -1;
     return c;
   };
-  // Two places, or the first of them, with and without a root and a count of wrong results.
+  // Two timings, or the first of them, with and without a root and a count of wrong results.
   if (rest == 9 || rest == 5) return set(1, 4, true);
   if (rest == 8) return set(0, 4, true);
   if (rest == 7) return set(1, 3, true);
   if (rest == 6 || rest == 3) return set(0, 3, true);
-  // A root is a whole number, and a short time has a fraction.
+  // Four words: a root is an integer, and a time short enough to be confused with one has a fraction.
   if (rest == 4) return digits(words[words.size() - rest]) ? set(1, 3, true) : set(0, 4, true);
   return std::nullopt;
 }
@@ -95,7 +95,7 @@ class NcclTests : public NcclTestsFormat {
   bool begins(std::string_view text, int line) override {
     text = trimmed(text);
     if (text.starts_with('#')) return header(text.substr(1), line);
-    // A log whose start is cut off: nothing else has a row of this form.
+    // The start of the log may be cut off. No other format has a row of this form.
     return !text.empty() && is_digit(text.front()) && row_like(words_of(text)) && row(text, line);
   }
 
@@ -120,7 +120,7 @@ class NcclTests : public NcclTestsFormat {
       while (begin > 0 && part(text[begin - 1])) --begin;
       while (end < text.size() && part(text[end])) ++end;
       const std::string found = operation_of_test(text.substr(begin, end - begin));
-      // Two are enough to know that it is not clear which one runs.
+      // Two different names already make it unclear which test runs.
       if (!found.empty() && commands_.size() < 2 &&
           std::find(commands_.begin(), commands_.end(), found) == commands_.end())
         commands_.push_back(found);
@@ -141,7 +141,7 @@ class NcclTests : public NcclTestsFormat {
     columns_ = {}, header_seen_ = columns_stated_ = false;
   }
 
-  /// The command lines since the last run are of this one; of several it is not clear which.
+  /// Assigns the command line since the last run to this run. If there were several, none is used.
   void take_command() {
     if (commands_.size() == 1 && tables_.run().command.empty()) tables_.run().command = commands_[0];
     commands_.clear();
@@ -159,7 +159,7 @@ class NcclTests : public NcclTestsFormat {
       if (tables_.run_has_rows() || !tables_.run().operation.empty()) new_run();
       tables_.run().operation = operation_of_test(words[3]);
       if (tables_.run().operation.empty()) {
-        sink_.problem(line, "the test '" + shown(words[3]) + "' is not known");
+        sink_.problem(line, "unknown test '" + shown(words[3]) + "'");
         tables_.run().command.clear();
       }
       return true;
@@ -232,33 +232,33 @@ class NcclTests : public NcclTestsFormat {
     if (!columns_stated_ && !tables_.run_has_rows()) take_command();
     if (!columns_stated_) columns_ = columns_of_row(words).value_or(Columns{});
     const auto size = [&] { return static_cast<int>(words.size()); };
-    // Tests without an operator print none where newer ones print `none`.
+    // Tests without an operator leave the column blank in old versions; newer ones print `none`.
     if (columns_.redop >= 0 && columns_.redop < size() && numeric(words[static_cast<std::size_t>(columns_.redop)]))
       words.insert(words.begin() + columns_.redop, std::string_view());
     const int whole = columns_.count + columns_.width * (columns_.both ? 2 : 1);
-    // The last of a timing's words may be missing only at the end of the row.
+    // All columns are required, except the out-of-place timing where only the in-place test ran (see `gap`).
     if (size() >= whole) {
       finish_row(words, line, columns_.both ? 3 : 1);
     } else if (columns_.both && size() == columns_.count + columns_.width && gap(words) >= 25) {
       finish_row(words, line, 2);
     } else if (size() == columns_.count || (columns_.both && size() == columns_.count + columns_.width)) {
-      // NCCL's own lines may come in the middle of a row; the rest then stands on a line of its own.
+      // A line of NCCL may interrupt a row; the rest of the row then follows on its own line.
       pending_.assign(words.begin(), words.end());
       pending_line_ = line;
     } else {
-      sink_.problem(line, "the row breaks off");
+      sink_.problem(line, "truncated row");
     }
     return true;
   }
 
-  /// Room before the first time: the out-of-place columns are blank where only in place is run.
+  /// Spaces before the first time. The out-of-place columns are blank if only the in-place test runs.
   std::ptrdiff_t gap(const std::vector<std::string_view>& words) const {
     const auto first = static_cast<std::size_t>(columns_.count);
     const std::string_view before = words[first - 1];
     return before.empty() ? 0 : words[first].data() - (before.data() + before.size());
   }
 
-  /// The rest of a row that was interrupted.
+  /// Reads the rest of an interrupted row. \returns whether the words are that rest
   bool complete(const std::vector<std::string_view>& words) {
     const std::size_t whole = static_cast<std::size_t>(columns_.count + columns_.width * (columns_.both ? 2 : 1));
     if (pending_.size() + words.size() < whole || pending_.size() + words.size() > whole + 3) return false;
@@ -278,9 +278,9 @@ class NcclTests : public NcclTestsFormat {
     const std::vector<std::string> held = std::exchange(pending_, {});
     const int line = std::exchange(pending_line_, 0);
     if (line == 0) return;
-    // Where no header says that there are two places, one alone is a whole row.
-    const bool one_place = !columns_stated_ && static_cast<int>(held.size()) == columns_.count + columns_.width;
-    if (!one_place) return sink_.problem(line, "the row breaks off");
+    // Without a header that announces two timings, a single one makes a complete row.
+    const bool one_timing = !columns_stated_ && static_cast<int>(held.size()) == columns_.count + columns_.width;
+    if (!one_timing) return sink_.problem(line, "truncated row");
     finish_row({held.begin(), held.end()}, line, 1);
   }
 
@@ -293,12 +293,12 @@ class NcclTests : public NcclTestsFormat {
     r.cpu_time = columns_.cpu_time;
     const auto bytes = whole_number(words[0]);
     if (!bytes) return sink_.problem(line, "the size '" + shown(words[0], 40) + "' is not a whole number of bytes");
-    if (!is_type(r.type)) return sink_.problem(line, "the type '" + r.type + "' is not known");
+    if (!is_type(r.type)) return sink_.problem(line, "unknown data type '" + r.type + "'");
     r.bytes = *bytes;
     int at = columns_.count;
     for (const int place : {1, 2}) {
       if (!(places & place)) continue;
-      // A place that was not run has no time.
+      // A test that did not run in this place prints N/A.
       if (word(at) != "N/A") {
         const auto timing =
             timing_of(word(at), word(at + 1), word(at + 2), columns_.wrong < 0 ? "N/A" : word(at + columns_.wrong));
@@ -312,8 +312,8 @@ class NcclTests : public NcclTestsFormat {
 
   TestTables tables_;
   Columns columns_;
-  bool header_seen_ = false;           ///< and rows may follow it
-  bool columns_stated_ = false;          ///< by a header of this run
+  bool header_seen_ = false;           ///< rows may follow
+  bool columns_stated_ = false;        ///< a header of this run defines the columns
   std::vector<std::string> commands_;  ///< tests that command lines named since the last run started
   std::vector<std::string> pending_;
   int pending_line_ = 0;

@@ -1,5 +1,5 @@
-// The JSON file of nccl-tests (-J) [nccl-tests-performance]. It is one line, or broken into many by a tool, and read
-// value by value.
+// The JSON file of nccl-tests (-J) [nccl-tests-performance]. It is a single line unless a tool has reformatted it, and
+// may be larger than memory, so it is parsed as a stream of values.
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The characters from the current line on.
+/// An input iterator over the characters from the current line on. The default-constructed one is the end.
 class Characters {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -44,7 +44,7 @@ class Characters {
   std::size_t at_ = 0;
 };
 
-/// Keeps the names down to the current value, and picks the values that matter.
+/// A SAX handler that tracks the path to the current value and picks the values that matter.
 class Events : public json::json_sax_t {
  public:
   Events(const LineReader& lines, ImportSink& sink) : lines_(lines), sink_(sink), tables_(sink) {}
@@ -61,7 +61,7 @@ class Events : public json::json_sax_t {
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override {
     path_.push_back({false, std::string()});
-    if (path_.size() > deepest) return fail("it nests deeper than 64 levels");
+    if (path_.size() > deepest) return fail("the JSON is nested deeper than 64 levels");
     if (in("results", 3)) row_ = {}, row_.line = lines_.line(), words_ = {}, has_size_ = false;
     if (at({"config", "devices"}, 4)) device_ = {};
     return true;
@@ -76,7 +76,7 @@ class Events : public json::json_sax_t {
   }
   bool start_array(std::size_t) override {
     path_.push_back({true, std::string()});
-    return path_.size() <= deepest || fail("it nests deeper than 64 levels");
+    return path_.size() <= deepest || fail("the JSON is nested deeper than 64 levels");
   }
   bool end_array() override {
     path_.pop_back();
@@ -87,7 +87,7 @@ class Events : public json::json_sax_t {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return fail("the JSON is damaged or breaks off");
+    return fail("malformed or truncated JSON");
   }
   void finish() {
     tables_.close();
@@ -95,7 +95,7 @@ class Events : public json::json_sax_t {
   }
   bool failed() const { return failed_; }
   const std::string& why() const { return why_; }
-  /// Whether anything in it was of nccl-tests.
+  /// Whether anything in it was written by nccl-tests.
   bool ours() const { return ours_; }
 
  private:
@@ -116,7 +116,7 @@ class Events : public json::json_sax_t {
     if (why_.empty()) why_ = std::move(why);
     return false;
   }
-  /// Whether we are in the list `name` of the outermost object, `depth` levels deep.
+  /// Whether the current value is in the list `name` of the outermost object, `depth` levels deep.
   bool in(std::string_view name, std::size_t depth) const {
     return path_.size() == depth && path_[0].name == name && path_[1].list;
   }
@@ -204,7 +204,7 @@ bool read_nccl_tests_json(LineReader& lines, ImportSink& sink) {
   Events events(lines, sink);
   json::sax_parse(Characters(lines), Characters(), &events, json::input_format_t::json, /*strict=*/false);
   events.finish();
-  // Other programs log by lines of JSON; that they break off is none of ours.
+  // Other programs log JSON lines, too; a malformed one is not a problem of this log.
   if (events.failed() && events.ours()) sink.problem(lines.line(), events.why());
   return events.failed() && !lines.at_end() && lines.line() > start;
 }

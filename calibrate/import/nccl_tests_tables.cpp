@@ -13,11 +13,11 @@ namespace fabricast {
 
 namespace {
 
-/// How a test's rows look [nccl-tests-performance].
+/// Which columns the rows of a test fill in [nccl-tests-performance].
 struct TestLook {
   std::string_view test;
   CollectiveOp op;
-  bool reduces, rooted;  ///< prints an operator; prints a root
+  bool reduces, rooted;  ///< whether it prints an operator; whether it prints a root
 };
 constexpr std::array looks = {
     TestLook{"all_reduce", CollectiveOp::all_reduce, true, false},
@@ -31,10 +31,10 @@ constexpr std::array looks = {
     TestLook{"alltoall", CollectiveOp::alltoall, false, false},
 };
 
-/// Rounding is known to half a unit; the rest is for numbers computed in single precision.
+/// Rounding of printed digits is known exactly. The slack is for tools that compute in single precision.
 constexpr double slack = 1e-6;
 
-/// What is wrong with one timing of `bytes`; empty: nothing.
+/// What is wrong with a timing of a message of `bytes`. Empty if it is consistent.
 std::string fault_of(const TestTiming& t, std::int64_t bytes) {
   if (!(t.time.value > 0)) return fmt::format("the time {:g} is not above 0", t.time.value);
   if (t.algbw.value < 0 || t.busbw.value < 0) return "a bandwidth is negative";
@@ -152,11 +152,11 @@ void TestTables::check_operation(LogTable& table) {
     return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));
   };
   if (table.operation.empty() && table.ranks > 1) {
-    // The operator, the root and busbw / algbw may leave one test only.
-    std::vector<std::string_view> left;
+    // Operator, root and busbw / algbw identify the test if only one test fits them.
+    std::vector<std::string_view> fitting;
     for (const TestLook& l : looks)
-      if (looks_like(l) && count_of(l.op) == rows) left.push_back(l.test);
-    if (left.size() == 1) table.operation = left[0];
+      if (looks_like(l) && count_of(l.op) == rows) fitting.push_back(l.test);
+    if (fitting.size() == 1) table.operation = fitting[0];
     return;
   }
   const auto look =
@@ -165,8 +165,8 @@ void TestTables::check_operation(LogTable& table) {
   const std::ptrdiff_t fit = count_of(look->op);
   const double factor = bus_factor(look->op, table.ranks);
   if (2 * fit < rows) {
-    sink_.problem(table.line, fmt::format("busbw over algbw is not {:.4g}, which it is of {} over {} ranks: the header "
-                                          "is of another run",
+    sink_.problem(table.line, fmt::format("busbw / algbw is not {:.4g}, the factor of {} over {} ranks: the header is "
+                                          "from another run",
                                           factor, table.operation, table.ranks));
     table.ranks = table.nodes = 0;
     table.hosts.clear();
@@ -178,7 +178,7 @@ void TestTables::check_operation(LogTable& table) {
     if (fits(ratios_[i], factor))
       kept.push_back(table.rows[i]);
     else
-      sink_.problem(table.rows[i].line, fmt::format("busbw over algbw is not {:.4g}, as in other rows", factor));
+      sink_.problem(table.rows[i].line, fmt::format("busbw / algbw is not {:.4g} as in the other rows", factor));
   table.rows = std::move(kept);
 }
 

@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-/// Titles whose program is not called as they read.
+/// Titles that differ from the name of their program.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> programs = {{
     {"latency", "osu_latency"},
     {"bandwidth", "osu_bw"},
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> programs
     {"all_to_allv latency", "osu_alltoallv"},
 }};
 
-/// `# OSU MPI-CUDA Allreduce Latency Test v7.5` is osu_allreduce; empty: no title.
+/// The program of a title: `# OSU MPI-CUDA Allreduce Latency Test v7.5` is osu_allreduce. Empty if it is not a title.
 std::string test_of(std::string_view text) {
   const std::size_t end = text.find(" Test");
   if (end == std::string_view::npos) return {};
@@ -52,7 +52,7 @@ std::string test_of(std::string_view text) {
   return name.size() > 4 && name.size() < 60 ? name : std::string();
 }
 
-/// Names of columns, between which there are two spaces or more.
+/// Names of columns, separated by tabs or by two or more spaces.
 std::vector<std::string> osu_columns(std::string_view text) {
   std::vector<std::string> columns;
   text = trimmed(text.substr(1));
@@ -114,7 +114,7 @@ class Osu : public BlockFormat {
         if (columns[i].find(part) != std::string::npos) return i;
       return std::size_t{0};
     };
-    // A nonblocking collective also tells of computing; only the communication alone is a time of it.
+    // Nonblocking collectives also print the time with overlapped computation. Only the pure communication counts.
     rate_ = false, value_ = find("Pure Comm");
     if (value_ == 0) value_ = find("Avg Lat");
     if (value_ == 0) value_ = find("Latency");
@@ -125,7 +125,7 @@ class Osu : public BlockFormat {
   }
 
   void row(const std::vector<std::string_view>& words, int line) {
-    if (words.size() < width_) return sink_.problem(line, "the row breaks off");
+    if (words.size() < width_) return sink_.problem(line, "truncated row");
     const auto value = printed_number(words[value_]);
     if (!value || !(value->value > 0))
       return sink_.problem(line, rate_ ? "the rate is not a number above 0" : "the time is not a number above 0");
@@ -134,7 +134,7 @@ class Osu : public BlockFormat {
     const double size = static_cast<double>(r.bytes);
     const auto at = [&](std::size_t column) { return column > 0 ? printed_number(words[column]) : std::nullopt; };
     if (rate_) {
-      if (r.bytes < 1) return sink_.problem(line, "a rate of 0 bytes");
+      if (r.bytes < 1) return sink_.problem(line, "a rate for messages of 0 bytes");
       if (const auto messages = at(messages_))
         if (!rates_agree(*messages, size, 1e-6, *value))
           return sink_.problem(line, fmt::format("{:g} messages/s of {} bytes are not {:g} MB/s", messages->value,
@@ -143,7 +143,7 @@ class Osu : public BlockFormat {
       r.time_us = size / value->value;
     } else {
       if (!in_order(at(low_), *value, at(high_)))
-        return sink_.problem(line, fmt::format("the time {:g} us is not between least and most", value->value));
+        return sink_.problem(line, fmt::format("the time {:g} us is not between minimum and maximum", value->value));
       r.time_us = value->value;
     }
     if (iterations_ > 0)

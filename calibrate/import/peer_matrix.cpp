@@ -1,4 +1,4 @@
-// Matrices of CUDA's sample p2pBandwidthLatencyTest [CUDA-samples].
+// Matrices of the CUDA sample p2pBandwidthLatencyTest [CUDA-samples].
 #include <algorithm>
 
 #include "format.hpp"
@@ -57,16 +57,16 @@ class PeerMatrices : public BlockFormat {
       if (sink_.out.peers.size() < most_matrices)
         sink_.out.peers.push_back(std::move(matrix_));
       else
-        sink_.problem(matrix_.line, "more than 1000 matrices are passed over");
+        sink_.problem(matrix_.line, "matrix ignored: the log has more than 1000");
     } else if (open_) {
-      sink_.problem(matrix_.line, "the matrix breaks off");
+      sink_.problem(matrix_.line, "truncated matrix");
     }
     matrix_ = {}, open_ = false, seen_.clear();
   }
 
  private:
   void header(const std::vector<std::string_view>& words, int line) {
-    // Latencies by the CPU's clock follow those by the GPU's under one title.
+    // Latencies by the CPU clock follow those by the GPU clock under the same title.
     if (words[0] == "CPU" && !matrix_.devices.empty()) {
       const bool enabled = matrix_.peer_to_peer;
       close();
@@ -78,7 +78,7 @@ class PeerMatrices : public BlockFormat {
       if (const auto d = small_number(words[i]); d && *d >= 0 && devices.size() < most_devices)
         devices.push_back(*d);
       else
-        return sink_.problem(line, "'" + shown(words[i], 40) + "' is not the number of a device");
+        return sink_.problem(line, "'" + shown(words[i], 40) + "' is not a device number");
     if (!matrix_.devices.empty() || devices.empty())
       return sink_.problem(line, "the matrix has " + std::string(devices.empty() ? "no devices" : "two headers"));
     matrix_.devices = std::move(devices);
@@ -91,18 +91,18 @@ class PeerMatrices : public BlockFormat {
     const auto device = small_number(words[0]);
     std::size_t from = 0;
     while (from < n && matrix_.devices[from] != device) ++from;
-    if (from == n) return sink_.problem(line, "the matrix has no column of device " + shown(words[0], 40));
-    if (seen_[from]) return sink_.problem(line, "a second row of device " + shown(words[0], 40));
+    if (from == n) return sink_.problem(line, "the matrix has no column for device " + shown(words[0], 40));
+    if (seen_[from]) return sink_.problem(line, "second row of device " + shown(words[0], 40));
     seen_[from] = true;
     if (words.size() != n + 1)
-      return sink_.problem(line, "the row has " + std::to_string(words.size() - 1) + " values where there are " +
-                                     std::to_string(n) + " columns");
+      return sink_.problem(
+          line, "the row has " + std::to_string(words.size() - 1) + " values for " + std::to_string(n) + " columns");
     for (std::size_t to = 0; to < n; ++to) {
       const auto value = printed_number(words[to + 1]);
       if (value && value->value >= 0)
         matrix_.values[from * n + to] = value->value;
       else
-        sink_.problem(line, "'" + shown(words[to + 1], 40) + "' is not a value of the matrix");
+        sink_.problem(line, "'" + shown(words[to + 1], 40) + "' is not a valid value");
     }
   }
 

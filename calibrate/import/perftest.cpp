@@ -1,4 +1,4 @@
-// Tables of perftest: ib_write_bw, ib_read_lat and their like [perftest-tables].
+// Tables of perftest: ib_write_bw, ib_read_lat and so on [perftest-tables].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace fabricast {
 
 namespace {
 
-/// MB/s of perftest are of 2^20 bytes; Gb/s of 10^9 bits [perftest-tables].
+/// To GB/s: perftest's MB/s counts 2^20 bytes, its Gb/s 10^9 bits [perftest-tables].
 constexpr double mebi = 1048576e-9, giga_bit = 0.125;
 
 enum class Column { bytes, iterations, average_mb, average_gb, rate, low, high, typical, average, other };
 
-/// Columns of a header line, whose names may be of two words.
+/// The columns of a header line. A name may consist of two words.
 std::vector<Column> perftest_columns(const std::vector<std::string_view>& words) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -39,7 +39,7 @@ std::vector<Column> perftest_columns(const std::vector<std::string_view>& words)
   return columns;
 }
 
-/// `RDMA_Write BW Test` is ib_write_bw; empty: none of perftest's titles.
+/// The program of a title: `RDMA_Write BW Test` is ib_write_bw. Empty if it is not a title of perftest.
 std::string test_of(const std::vector<std::string_view>& words) {
   if (words.size() < 3 || words.back() != "Test") return {};
   std::string verb;
@@ -86,7 +86,7 @@ class Perftest : public BlockFormat {
       row(words, line);
       return true;
     }
-    // Two settings may stand on one line.
+    // A line may hold two settings.
     bool known = false;
     for (const auto& [key, name] : {std::pair{"Device ", "device"},
                                     {"Number of qps ", "qps"},
@@ -129,7 +129,7 @@ class Perftest : public BlockFormat {
       const auto word = column(c);
       return word ? printed_number(*word) : std::nullopt;
     };
-    if (words.size() < columns_.size()) return sink_.problem(line, "the row breaks off");
+    if (words.size() < columns_.size()) return sink_.problem(line, "truncated row");
     const auto bytes = whole_number(column(Column::bytes).value_or(std::string_view()));
     if (!bytes || *bytes < 1) return sink_.problem(line, "the size is not a whole number of bytes above 0");
     LogRow r;
@@ -153,8 +153,8 @@ class Perftest : public BlockFormat {
       const auto typical = number(column(Column::typical) ? Column::typical : Column::average);
       if (!typical || !(typical->value > 0)) return sink_.problem(line, "the time is not a number above 0");
       if (!in_order(number(Column::low), *typical, number(Column::high)))
-        return sink_.problem(line,
-                             fmt::format("the typical time {:g} us is not between least and most", typical->value));
+        return sink_.problem(
+            line, fmt::format("the typical time {:g} us is not between minimum and maximum", typical->value));
       r.time_us = typical->value;
     }
     table_.rows.push_back(r);

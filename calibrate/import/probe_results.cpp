@@ -1,5 +1,5 @@
-// The JSONL of `calibrate probe`: what its nccl backend measured, as tables like those of nccl-tests. Lines come in the
-// shuffled order in which they were measured; a table has its rows by rising bytes.
+// The JSONL of `calibrate probe`: measurements of its nccl backend, as tables like those of nccl-tests. Lines are in
+// the shuffled order of measurement; the rows of a table are sorted by bytes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t longest = std::size_t{1} << 22;
 constexpr int calls_per_sample = 20;
 
-/// What tables of one session have in common.
+/// What all tables of one session have in common.
 struct Session {
   int processes = 0, nodes = 0;
   std::string gpu, nccl_version;
@@ -60,7 +60,7 @@ struct ProbeResults::State {
     session = next, seen = true;
   }
 
-  /// \returns whether its values make sense
+  /// \returns whether its values are plausible
   bool row(const json& j, int line) {
     if (j.at("backend") != "nccl") return true;
     if (j.contains("error")) {
@@ -75,7 +75,7 @@ struct ProbeResults::State {
     if (const auto [at, fresh] = tables.emplace(key, LogTable{}); fresh) begin(at->second, key, line);
     const auto [at, fresh] = rows[key].emplace(bytes, LogRow{});
     LogRow& r = at->second;
-    // Of a size measured twice the last counts. Where there is only one place, that is the time.
+    // If a size was measured twice, the last one counts. The out-of-place time is preferred.
     const bool in_place = j.at("in_place");
     if (fresh || !in_place) r.line = line, r.bytes = bytes, r.time_us = time;
     if (in_place) r.in_place_us = time;
@@ -95,7 +95,7 @@ struct ProbeResults::State {
 
   void flush() {
     for (auto& [key, table] : tables) {
-      // Pairs are no collective, and only two of the GPUs.
+      // Measurements of GPU pairs (`send`) are not collectives.
       if (!enum_from<CollectiveOp>(table.operation)) continue;
       for (const auto& [bytes, row] : rows[key]) table.rows.push_back(row);
       sink.out.tables.push_back(std::move(table));
@@ -124,10 +124,10 @@ void ProbeResults::read(LineReader& lines) {
     else if (good)
       good = state_->row(j, line);
   } catch (const json::exception&) {
-    // A key is missing, or of another type.
+    // A key is missing or has the wrong type.
     good = false;
   }
-  if (!good) state_->sink.problem(line, "a line of `calibrate probe` is damaged, or breaks off");
+  if (!good) state_->sink.problem(line, "malformed or truncated line of `calibrate probe`");
 }
 
 void ProbeResults::finish() { state_->flush(); }

@@ -50,7 +50,7 @@ std::string without_escapes(std::string_view text) {
     } else if (i + 1 < text.size() && text[i + 1] == '[') {
       for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
     } else {
-      ++i;  // an escape of two characters
+      ++i;  // a two-character escape sequence
     }
   }
   return plain;
@@ -58,7 +58,7 @@ std::string without_escapes(std::string_view text) {
 
 namespace {
 
-/// Up to and with the first `close`, if that is near.
+/// The text after the first `close`. A prefix is short, so a distant one does not count.
 std::optional<std::string_view> past(std::string_view text, char close) {
   const std::size_t at = text.substr(0, 120).find(close);
   if (at == std::string_view::npos) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<std::string_view> without_prefix(std::string_view text) {
   if (word.ends_with(':') || is_time(word)) return text.substr(size);
   // 2026-01-02 03:04:05
   if (size == 10 && word[4] == '-' && word[7] == '-' && is_digit(word[0])) return text.substr(size);
-  // `name   | `, as docker compose pads it
+  // `name   | `, as docker compose prints it
   const std::size_t bar = text.find_first_not_of(" \t", size);
   if (bar != std::string_view::npos && text[bar] == '|') return text.substr(bar + 1);
   return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<std::string_view> without_prefix(std::string_view text) {
 
 std::string version_of_code(std::int64_t code) {
   if (code < 1000 || code > 9999999) return {};
-  // Two digits of the minor version since 2.9.
+  // Since 2.9 the minor version has two digits.
   const std::int64_t major = code < 10000 ? code / 1000 : code / 10000;
   const std::int64_t minor = code < 10000 ? code / 100 % 10 : code / 100 % 100;
   return fmt::format("{}.{}.{}", major, minor, code % 100);

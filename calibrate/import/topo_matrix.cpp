@@ -35,15 +35,16 @@ class TopoMatrices : public BlockFormat {
     if (!start.starts_with("GPU")) return false;
     const std::vector<std::string_view> words = words_of(text);
     std::size_t n = 0;
-    // NICs may have any name; where the columns of devices end, `CPU Affinity` follows, or nothing.
+    // NICs may have any name. The columns of devices end at `CPU Affinity` or at the end of the line.
     const bool more = text.find("CPU Affinity") != std::string_view::npos;
     while (n < words.size() && words[n] != "CPU" && !is_link(words[n]) && (more || is_device(words[n]))) ++n;
-    // A row starts with a device, too, but goes on with links.
+    // A row starts with a device, too, but continues with links.
     if (n == 0 || (n < words.size() && words[n] != "CPU")) return false;
     if (n == 1 && words.size() == 1 && !is_space(text.front())) return false;
     close();
     if (n > most_devices) {
-      sink_.problem(line, "a matrix of " + std::to_string(n) + " devices");
+      sink_.problem(
+          line, "matrix ignored: it has " + std::to_string(n) + " devices, more than " + std::to_string(most_devices));
       return true;
     }
     matrix_.line = line, open_ = true;
@@ -66,11 +67,11 @@ class TopoMatrices : public BlockFormat {
       matrix_.names[shown(words[0].substr(0, words[0].size() - 1))] = shown(words[1]);
       return true;
     }
-    if (start.find('=') != std::string_view::npos || start.ends_with("egend:")) return true;  // the legend of words
+    if (start.find('=') != std::string_view::npos || start.ends_with("egend:")) return true;  // the legend
     const auto device = std::find(matrix_.devices.begin(), matrix_.devices.end(), words[0]);
     if (device == matrix_.devices.end()) {
       if (!is_device(words[0]) || words.size() < 2) return false;
-      sink_.problem(line, "the matrix has no column of " + shown(words[0], 40));
+      sink_.problem(line, "the matrix has no column for " + shown(words[0], 40));
       return true;
     }
     row(words, static_cast<std::size_t>(device - matrix_.devices.begin()), text, line);
@@ -86,7 +87,7 @@ class TopoMatrices : public BlockFormat {
     if (!sink_.out.topo)
       sink_.out.topo = std::move(matrix_);
     else if (sink_.out.topo->devices != matrix_.devices || sink_.out.topo->links != matrix_.links)
-      sink_.problem(matrix_.line, "a second topology matrix that differs from the first is passed over");
+      sink_.problem(matrix_.line, "matrix ignored: it differs from the first topology matrix");
     matrix_ = {};
   }
 
@@ -95,14 +96,14 @@ class TopoMatrices : public BlockFormat {
 
   void row(const std::vector<std::string_view>& words, std::size_t at, std::string_view text, int line) {
     const std::size_t n = matrix_.devices.size();
-    if (seen(at)) return sink_.problem(line, "a second row of " + matrix_.devices[at]);
-    if (words.size() < n + 1) return sink_.problem(line, "the row breaks off");
+    if (seen(at)) return sink_.problem(line, "second row of " + matrix_.devices[at]);
+    if (words.size() < n + 1) return sink_.problem(line, "truncated row");
     for (std::size_t i = 0; i < n; ++i)
       if (!is_link(words[i + 1]) || (words[i + 1] == "X") != (i == at))
-        return sink_.problem(line, "'" + shown(words[i + 1], 40) + "' is no link of " + matrix_.devices[at] + " and " +
-                                       matrix_.devices[i]);
+        return sink_.problem(line, "'" + shown(words[i + 1], 40) + "' is not a link between " + matrix_.devices[at] +
+                                       " and " + matrix_.devices[i]);
     for (std::size_t i = 0; i < n; ++i) matrix_.links[at * n + i] = words[i + 1];
-    // Columns that are empty show only where the line still has its tabs.
+    // Empty cells can be recognised only if the line still has its tabs.
     const std::string_view last = words[n];
     std::string_view rest = text.substr(static_cast<std::size_t>(last.data() + last.size() - text.data()));
     std::vector<std::string_view> cells;

@@ -1,3 +1,4 @@
+// Makes series of measured rows from logs, scenarios, cases and profiles.
 #include "fabricast/calibrate/measured.hpp"
 
 #include <fmt/format.h>
@@ -13,13 +14,13 @@ namespace fabricast {
 
 namespace {
 
-/// What a table is of; of a bare list of sizes and times it is the scenario's collective.
+/// The collective of a table; the scenario's for a bare list of sizes and times; empty if it is no collective.
 std::optional<CollectiveOp> collective_of(const LogTable& table, const World& world) {
   if (table.tool != "nccl_tests" && table.tool != "csv") return std::nullopt;
   return table.operation.empty() ? world.scenario.workload.collective : enum_from<CollectiveOp>(table.operation);
 }
 
-/// Names of NICs that NCCL_IB_HCA picks: `=mlx5_0:1,mlx5_3`.
+/// Names in NCCL_IB_HCA, such as `=mlx5_0:1,mlx5_3`; none for a list of exclusions.
 std::vector<std::string> picked_nics(const NcclFacts& nccl) {
   const auto it = nccl.env.find("NCCL_IB_HCA");
   if (it == nccl.env.end() || it->second.starts_with('^')) return {};
@@ -32,7 +33,7 @@ std::vector<std::string> picked_nics(const NcclFacts& nccl) {
   return names;
 }
 
-/// The words that make the scenario run on as many ranks as a table.
+/// The `--set` words that make the scenario run on as many ranks as a table.
 std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
   const std::int64_t ranks = table.ranks, gpus = world.scenario.node.spec.gpus;
   if (ranks <= 0 || ranks == world.planner.comm.ranks()) return {};
@@ -41,10 +42,11 @@ std::vector<std::string> set_ranks(const LogTable& table, const std::string& pat
       Diagnostic::Severity::error,
       {path, table.line, 1, 1},
       {},
-      fmt::format("{} ran on {} ranks, which no number of nodes of {} GPUs makes", table.operation, ranks, gpus),
-      "node.gpus has to be the ranks of a node"}});
+      fmt::format("{} ran on {} ranks, which is not a multiple of {} GPUs per node", table.operation, ranks, gpus),
+      "set node.gpus to the number of ranks per node"}});
 }
 
+/// The `--set` words for settings that the log states and the scenario leaves open.
 std::vector<std::string> set_harness(const LogTable& table, const Imported& log, const World& world) {
   std::vector<std::string> set;
   if (table.ranks_per_process > 1) {
@@ -89,8 +91,8 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     list.back().nics = picked_nics(log.nccl);
   }
   if (list.empty())
-    throw UserError(fmt::format("'{}' holds no collective by nccl-tests", path),
-                    "`fabricast calibrate import LOG` shows what can be read of it");
+    throw UserError(fmt::format("'{}' contains no collective of nccl-tests", path),
+                    "`fabricast calibrate import LOG` shows what can be read from it");
   return list;
 }
 
@@ -117,9 +119,9 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
     const CaseRunner runner(c);
     Scenario scenario = runner.scenario();
     if (scenario.node.spec.gpu != world.scenario.node.spec.gpu)
-      throw UserError(fmt::format("case {} was measured on {}, and the scenario has {}", c.id, scenario.node.spec.gpu,
+      throw UserError(fmt::format("case {} was measured on {}, but the scenario has {}", c.id, scenario.node.spec.gpu,
                                   world.scenario.node.spec.gpu),
-                      "rows of other GPUs tell nothing of these");
+                      "rows of other GPUs say nothing about these");
     scenario.hardware = world.scenario.hardware;
     MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
     for (const MeasuredRow& row : c.rows) series.seconds.push_back(row.time_us * 1e-6);

@@ -1,4 +1,4 @@
-// A line of CSV as its fields, as RFC 4180 has them, on one line.
+// Splits a line of CSV into fields by RFC 4180, except that a field cannot span lines.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,11 @@ namespace fabricast::published {
 
 struct CsvField {
   std::string text;
-  int column = 1;  ///< where it begins
+  int column = 1;  ///< where it begins, from 1
 };
 
-/// \param broken  is left the column of a quote that does not end
+/// The fields of a line. Unquoted fields are trimmed.
+/// \param broken  receives the column of a quoted field that does not end properly; the fields after it are missing
 std::vector<CsvField> csv_fields(std::string_view line, std::optional<int>& broken);
 
 }  // namespace fabricast::published

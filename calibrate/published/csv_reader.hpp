@@ -1,6 +1,7 @@
-// Tables of published facts: a CSV header line, then a row each, read into plain values by a list of columns.
+// Reads CSV tables of published facts into plain values: a header line, then one row per line.
 //
-// Columns stand in any order; text that is shown to a user is made harmless. The first 20 faults are told, with their places.
+// Columns may be in any order. Text is sanitized, because it is shown to users. The first 20 faults are reported with
+// their positions.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,12 +29,13 @@ constexpr std::size_t most_csv_rows = 100'000;
 constexpr std::size_t longest_csv_field = 4096;
 constexpr std::size_t largest_csv_file = std::size_t{1} << 26;
 
-/// What a column is of a row: text, a whole number or a number, both above 0. Empty is not stated.
+/// The member of a row that a column fills: text, a positive integer or a positive number. An empty field means that
+/// the value is not stated.
 template <class Row>
 struct CsvColumn {
   std::string_view name;
   std::variant<std::string Row::*, int Row::*, double Row::*> member;
-  bool needed = false;  ///< in the header, and in each row
+  bool needed = false;  ///< whether the header and every row must have it
 };
 
 /// \pre Row has a SourceSpan `where`
@@ -44,18 +46,18 @@ class CsvReader {
       : columns_(columns), rest_(text), path_(path) {}
 
   std::vector<Row> read() {
-    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // what spreadsheets write before UTF-8
+    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // a byte order mark, as spreadsheets write it
     header();
     std::vector<Row> rows;
     while (faults_.size() < most_csv_faults && next()) {
       if (trimmed(line_).empty()) continue;
       if (rows.size() == most_csv_rows) {
-        fault(1, fmt::format("more than {} rows", most_csv_rows), "part the table by source");
+        fault(1, fmt::format("more than {} rows", most_csv_rows), "split the table by source");
         break;
       }
       if (auto row = row_of_line()) rows.push_back(std::move(*row));
     }
-    if (faults_.empty() && rows.empty()) fault(1, "the table has no row", "a row each below the header");
+    if (faults_.empty() && rows.empty()) fault(1, "the table has no row", "write one row per line below the header");
     if (!faults_.empty()) throw UserError(std::move(faults_));
     return rows;
   }
@@ -81,7 +83,7 @@ class CsvReader {
     next();
     if (trimmed(line_).empty()) {
       number_ = 1;
-      fault(1, "the header line is missing", fmt::format("a header line: {}", join(names, ",")));
+      fault(1, "the header line is missing", fmt::format("columns: {}", join(names, ",")));
       throw UserError(std::move(faults_));
     }
     std::optional<int> broken;
@@ -91,13 +93,13 @@ class CsvReader {
       if (!column)
         fault(f.column, fmt::format("unknown column '{}'", shown(f.text, 40)), suggestion(f.text, names));
       else if (!there.insert(column->name).second)
-        fault(f.column, fmt::format("column '{}' stands twice", column->name));
+        fault(f.column, fmt::format("duplicate column '{}'", column->name));
       else
         header_.push_back(column);
     }
     for (const Column& c : columns_)
       if (c.needed && !there.contains(c.name) && faults_.size() < most_csv_faults)
-        fault(1, fmt::format("column '{}' is missing", c.name), fmt::format("a header line: {}", join(names, ",")));
+        fault(1, fmt::format("column '{}' is missing", c.name), fmt::format("columns: {}", join(names, ",")));
     if (!faults_.empty()) throw UserError(std::move(faults_));
   }
 
@@ -109,8 +111,8 @@ class CsvReader {
       fault(*broken, "a quoted field does not end before the next comma or the end of its line");
     } else if (fields.size() != header_.size()) {
       const CsvField& last = fields[std::min(fields.size(), header_.size()) - 1];
-      fault(last.column, fmt::format("{} fields, and the header has {}", fields.size(), header_.size()),
-            "a field that holds a comma stands in double quotes");
+      fault(last.column, fmt::format("{} fields, but the header has {}", fields.size(), header_.size()),
+            "enclose a field that contains a comma in double quotes");
     } else {
       Row row;
       row.where = {path_, number_, 1, 1};
@@ -130,15 +132,15 @@ class CsvReader {
     } else if (const auto whole = std::get_if<1>(&column.member)) {
       const auto n = small_number(f.text);
       if (!n || *n < 1)
-        fault(f.column, fmt::format("'{}' must be a whole number above 0, and is '{}'", column.name, shown(f.text, 40)),
-              "empty where it is not stated");
+        fault(f.column, fmt::format("'{}' must be a whole number above 0, not '{}'", column.name, shown(f.text, 40)),
+              "leave the field empty if the value is not stated");
       else
         row.*(*whole) = *n;
     } else {
       const auto n = parse_number(f.text);
       if (!n || !(n.value > 0) || n.value > 1e12)
-        fault(f.column, fmt::format("'{}' must be a number above 0, and is '{}'", column.name, shown(f.text, 40)),
-              "empty where it is not stated");
+        fault(f.column, fmt::format("'{}' must be a number above 0, not '{}'", column.name, shown(f.text, 40)),
+              "leave the field empty if the value is not stated");
       else
         row.*std::get<2>(column.member) = n.value;
     }

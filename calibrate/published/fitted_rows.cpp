@@ -12,12 +12,12 @@ namespace fabricast {
 
 namespace {
 
-/// Of a source and a kind of model.
+/// Per source and kind of model. More rows of one table carry little further information.
 constexpr std::size_t most_rows = 8;
-/// What forecasts of known software are off by, and as how many such rows a source counts.
+/// Typical relative error of forecasts of known software, and the number of independent rows that a source counts as.
 constexpr double row_noise = 0.06, rows_worth = 4;
 
-/// Whether its splits go together.
+/// Whether the split of the scenario is consistent.
 bool has_forecast(const StepCase& c) {
   try {
     StepRunner runner(c);

@@ -1,4 +1,4 @@
-// The validation of steps by contract (docs/formats.md).
+// The validation of steps as JSON, whose keys are a contract (docs/formats.md).
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Six digits: what an error can mean.
+/// Six digits are more than an error means.
 double six(double value) { return rounded(value, 6); }
 
 constexpr std::array<const char*, 4> outcome_names{"forecast", "refused", "not_said", "repeated"};

@@ -14,12 +14,12 @@ namespace fabricast::published {
 
 using Json = nlohmann::ordered_json;
 
-/// What is missing first is what is told.
+/// Marks a row as unmapped. Only the first reason is kept.
 inline void miss(Mapping& mapped, std::string what) {
   if (mapped.missing.empty()) mapped.missing = std::move(what);
 }
 
-/// Counted by the keys that `of` lists of each row; the most first.
+/// Counts rows by the keys that `of` returns for each of them; most frequent first, then by name.
 template <class Results, class F>
 std::vector<KeyCount> counted(const Results& results, F of) {
   std::map<std::string, std::size_t> counts;

@@ -20,7 +20,7 @@ std::string mean_row(const char* kind, const SourceMean& m) {
                      100 * m.median, 100 * m.bias, m.within);
 }
 
-/// What was assumed of a source's rows, each value once, with how many rows have it.
+/// The assumptions about the rows of each source, each with the number of rows that share it.
 std::string assumed_table(const std::vector<PublishedResult>& results) {
   std::vector<std::string> sources;
   std::map<std::string, std::map<std::string, std::size_t>> by_source;
@@ -60,16 +60,14 @@ std::string published_markdown(const std::vector<PublishedResult>& results) {
   const std::vector<PublishedSummary> summaries = summarize_published(results);
   std::string out =
       "\n## Published tables\n\n"
-      "Rows of `calibrate/data/training_steps.csv` [training-steps], each made into a scenario by a "
-      "[mapping](calibrate/published-steps.md).\n"
-      "At most eight rows of each source and kind of model are in the fit, weighed as four: most of these errors are "
-      "of rows "
-      "that it has not seen,\nof sources that it has.\n"
-      "Not said: the row has a setting that a scenario has no key for. Refused: by the estimate of memory, or as the "
-      "split "
-      "does\n"
-      "not go together. Repeated: the same step stands above, or earlier in the table.\n\n"
-      "| source | model | rows | forecast | refused | not said | repeated | mean % | median % | bias % | worst % | in "
+      "This section compares forecasts with the rows of `calibrate/data/training_steps.csv` [training-steps]. A\n"
+      "[mapping](calibrate/published-steps.md) makes a scenario of each row. At most eight rows of each source and\n"
+      "kind of model are in the fit, with a total weight of at most four. Most of these errors are therefore of rows\n"
+      "that the fit has not seen, but of sources that it has seen.\n\n"
+      "- refused: the scenario does not fit in memory by the estimate, or its split is inconsistent\n"
+      "- unmapped: a scenario cannot express the row, because a setting has no key or a needed value is not stated\n"
+      "- repeated: the same step is in `calibrate/data/steps.json`, or earlier in the table\n\n"
+      "| source | model | rows | forecast | refused | unmapped | repeated | mean % | median % | bias % | worst % | in "
       "interval |\n"
       "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const PublishedSummary& s : summaries) {
@@ -83,9 +81,10 @@ std::string published_markdown(const std::vector<PublishedResult>& results) {
       "\nEach source counts once:\n\n"
       "| model | sources | rows | mean % | median % | bias % | in interval |\n|---|---:|---:|---:|---:|---:|---:|\n" +
       mean_row("dense", mean_over_sources(summaries, false)) + mean_row("MoE", mean_over_sources(summaries, true));
-  out += "\n### What is missing\n\nRows that cannot be said:\n\n" + counts_table(missing_keys(results), "missing");
-  out += "\nRows that are refused:\n\n" + counts_table(refusals(results), "key");
-  out += "\nSettings without a key, of rows that are forecast without them:\n\n" +
+  out += "\n### What is missing\n\nUnmapped rows, by the first thing that is missing:\n\n" +
+         counts_table(missing_keys(results), "missing");
+  out += "\nRefused rows, by the key that is refused:\n\n" + counts_table(refusals(results), "key");
+  out += "\nSettings that a scenario has no key for. These rows are forecast without the setting:\n\n" +
          counts_table(unsaid_settings(results), "setting");
   out += "\n### What was assumed\n\n" + assumed_table(results);
   return out;

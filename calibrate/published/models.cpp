@@ -1,7 +1,8 @@
-// Models in published tables, and the presets that they are.
+// Models in published tables, with their presets.
 //
-// A model's text is its name, then dimensions where the source states them: `Qwen3-32B h5120 L64 a64 kv8 hd128 ff25600
-// V151936`, and how many layers are left of it. A name that is not known does with its dimensions. A new name is a line.
+// The text of a model is its name, followed by dimensions if the source states them: `Qwen3-32B h5120 L64 a64 kv8 hd128
+// ff25600 V151936`, and by the number of layers if the benchmark used a cut version. An unknown name is accepted if its
+// dimensions are stated. A new name is one more line.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +19,7 @@ namespace fabricast::published {
 namespace {
 
 struct ModelName {
-  std::string_view source;  ///< what the row's source begins with; empty: any
+  std::string_view source;  ///< prefix of the row's source; empty: any
   std::string_view name;
   std::string_view preset;
 };
@@ -79,7 +80,7 @@ constexpr std::array<ModelName, 53> model_names{{
     {"", "Qwen3-235B-A22B", "qwen3-235b-a22b"},
 }};
 
-/// `h4096` is {h, 4096}: letters, then a whole number.
+/// The words that consist of letters and a whole number: `h4096` is {h, 4096}.
 std::map<std::string, int, std::less<>> dimensions_of(std::string_view text) {
   std::map<std::string, int, std::less<>> found;
   for (const std::string_view word : words_of(text)) {
@@ -91,13 +92,14 @@ std::map<std::string, int, std::less<>> dimensions_of(std::string_view text) {
   return found;
 }
 
-/// The layers that `cut to 7 layers` leaves.
+/// The number of layers of a cut model: 7 of `cut to 7 layers`.
 std::optional<int> layers_left(std::string_view text) {
   auto rest = after(text, "cut to ");
   return rest ? take_number(*rest) : std::nullopt;
 }
 
-/// A model of the dimensions that a row states; they are those of GPT unless it says more.
+/// A model with the dimensions that a row states. Without `ff` and experts it is taken for a GPT. Null if h, L, a or V
+/// is missing.
 std::optional<Json> of_dimensions(const std::map<std::string, int, std::less<>>& d) {
   for (const char* needed : {"h", "L", "a", "V"})
     if (!d.contains(needed)) return std::nullopt;
@@ -129,9 +131,9 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
     said.json = std::move(*model);
     said.layers = dimensions.at("L"), said.experts = dimensions.contains("E");
     if (!dimensions.contains("ff") && !said.experts)
-      mapped.assumed.push_back({"workload.model", "ffn 4 x hidden, tied, biases", "as GPT: the row states no more"});
+      mapped.assumed.push_back({"workload.model", "ffn 4 x hidden, tied, biases", "as in GPT; the row states no more"});
   } else {
-    miss(mapped, "workload.model: '" + std::string(name) + "' is not known, nor h, L, a and V of it");
+    miss(mapped, "workload.model: unknown model '" + std::string(name) + "', and the row does not state h, L, a and V");
     return said;
   }
   if (row.sequence > 0)

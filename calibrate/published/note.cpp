@@ -1,4 +1,4 @@
-// The note of a row, by its parts.
+// Splits the note of a row into its parts.
 #include <charconv>
 
 #include "fabricast/core/scan.hpp"

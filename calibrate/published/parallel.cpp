@@ -1,4 +1,4 @@
-// How a published step is split over its GPUs.
+// The parallelism of a published step.
 #include <fmt/format.h>
 
 #include <optional>
@@ -10,11 +10,12 @@ namespace fabricast::published {
 
 namespace {
 
-/// What replicas share, by the column `fsdp`; nothing: the words are not known.
+/// How replicas shard their state, from the column `fsdp`.
 struct Sharing {
-  int zero = -1;
-  int shard = 0;  ///< 0: all
+  int zero = -1;  ///< ZeRO stage; -1: none
+  int shard = 0;  ///< size of a group; 0: all replicas
 };
+/// Null if the words are unknown.
 std::optional<Sharing> sharing_of(std::string_view fsdp) {
   if (fsdp.empty() || fsdp == "0") return Sharing{};
   if (fsdp == "1") return Sharing{3, 0};
@@ -29,7 +30,7 @@ std::optional<Sharing> sharing_of(std::string_view fsdp) {
   return Sharing{*zero, *shard};
 }
 
-/// Layers of each chunk where the embedding and the output take the place of one each.
+/// Layers of each chunk if embedding and output count as one layer each.
 Json layers_with_ends(int layers, int chunks) {
   Json list = Json::array();
   const int each = (layers + 2) / chunks;
@@ -37,7 +38,7 @@ Json layers_with_ends(int layers, int chunks) {
   return list;
 }
 
-/// `interleave` and `layers` of a pipeline.
+/// Writes `interleave` and `layers`.
 void cut_pipeline(Json& parallel, const PublishedRow& row, const Note& note, int layers, MappedRow& mapped) {
   int chunks = row.interleave;
   if (chunks == 0) {
@@ -50,8 +51,8 @@ void cut_pipeline(Json& parallel, const PublishedRow& row, const Note& note, int
   if (layers % all == 0 || (layers + 2) % all != 0 || (chunks == 1 && !stated && note.says("plain"))) return;
   parallel["layers"] = layers_with_ends(layers, all);
   if (!stated)
-    mapped.assumed.push_back({"workload.parallel.layers", "embedding and output count as a layer each",
-                              fmt::format("{} layers do not make {} equal chunks, and two more do", layers, all)});
+    mapped.assumed.push_back({"workload.parallel.layers", "embedding and output count as one layer each",
+                              fmt::format("{} layers do not divide into {} equal chunks; two more do", layers, all)});
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
     if (stated || software.sequence) parallel["sequence"] = true;
     if (!stated)
       mapped.assumed.push_back({"workload.parallel.sequence", software.sequence ? "true" : "false",
-                                "not stated: as the software usually has it"});
+                                "not stated; the software's usual setting"});
   }
   if (row.context > 1) parallel["context"] = row.context;
   if (row.pipeline > 1) {
@@ -78,18 +79,18 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
     if (row.tensor > 1 && !whole) parallel["expert_tensor"] = row.tensor;
     if (row.tensor > 1 && !note.says("ETP="))
       mapped.assumed.push_back({"workload.parallel.expert_tensor", fmt::format("{}", whole ? 1 : row.tensor),
-                                "not stated: as the software has it by default"});
+                                "not stated; the software's default"});
   }
   if (row.data > 0) parallel["data"] = row.data;
   const auto sharing = sharing_of(row.fsdp);
   if (!sharing) {
-    miss(mapped, "workload.parallel.zero: '" + row.fsdp + "' is not known");
+    miss(mapped, "workload.parallel.zero: unknown sharding '" + row.fsdp + "'");
     return parallel;
   }
   if (sharing->zero >= 0) parallel["zero"] = sharing->zero;
   if (sharing->shard > 0) parallel["shard"] = sharing->shard;
   if (note.says("FSDP+DP"))
-    mapped.assumed.push_back({"workload.parallel.shard", "all replicas", "the group of FSDP is not stated"});
+    mapped.assumed.push_back({"workload.parallel.shard", "all replicas", "the FSDP group is not stated"});
   return parallel;
 }
 

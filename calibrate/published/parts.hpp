@@ -1,7 +1,7 @@
-// Words of published tables and what they are in a scenario: one table each, in a file of its own.
+// The lookups that map the words of published training tables to parts of a scenario, one file each.
 //
-// Every lookup gives the parts of the scenario that the words stand for, and adds to a MappedRow what it had to assume,
-// what a scenario cannot say, and, if that decides, what is missing.
+// Every lookup writes the part of the scenario that the words stand for. It adds to the MappedRow what it had to
+// assume, which settings a scenario has no key for, and what is missing if the row cannot be forecast without a value.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,47 @@
 
 namespace fabricast::published {
 
-/// A note's parts: `basis; conf=..; complete=..; sw=..; net=..; remarks`.
+/// The parts of a note: `basis; conf=..; complete=..; sw=..; net=..; remarks`.
 struct Note {
   std::string software, network, remarks;
   bool says(std::string_view words) const { return remarks.find(words) != std::string::npos; }
-  /// Behind words, as 20 in `offload_layers=20`; 0: there is none, or it is larger than an int.
+  /// The number after some words, such as 20 for `offload_layers=`. 0 if there is none, or if it exceeds an int.
   std::int64_t number(std::string_view words) const;
 };
 Note note_of(const PublishedRow& row);
 
-/// A release of software: the stack it is, or the nearest that there is.
+/// A release of software with the stack that models it, or the nearest one.
 struct Release {
-  std::string_view source;     ///< what the row's source begins with; empty: any
+  std::string_view source;     ///< prefix of the row's source; empty: any
   std::string_view named;      ///< part of the note's `sw=`; empty: any
   std::string_view framework;  ///< of the stack
   std::string_view stack;
-  bool exact;                  ///< the stack is of this release
-  bool sequence;               ///< ranks of tensor parallelism also split what is between the products
-  bool splits_experts;         ///< experts are split as all else
-  std::string_view recompute;  ///< where the row does not state it
-  std::string_view selective;  ///< what it calls `selective`
+  bool exact;                  ///< whether the stack's parameters are those of this release
+  bool sequence;               ///< whether tensor parallelism includes sequence parallelism by default
+  bool splits_experts;         ///< whether tensor parallelism splits experts by default
+  std::string_view recompute;  ///< default of `workload.recompute`
+  std::string_view selective;  ///< the value of `workload.recompute` for what the release calls `selective`
 };
-/// Null: unknown.
+/// The release of a row. Null if it is unknown.
 const Release* find_release(const PublishedRow& row, const Note& note);
 
-/// `node`, `fabric` and `routing` of the scenario, and the nodes of the job.
+/// Writes `node`, `cluster`, and where necessary `fabric` and `routing`.
 void say_system(Json& scenario, const PublishedRow& row, const Note& note, MappedRow& mapped);
-/// `workload.model`, and whether it has experts; layers: what the pipeline cuts.
+/// `workload.model`, its number of layers and whether it is an MoE model.
 struct SaidModel {
   Json json;
   int layers = 0;
   bool experts = false;
 };
 SaidModel say_model(const PublishedRow& row, MappedRow& mapped);
-/// `precision` and `scaling`.
+/// Writes `precision` and `scaling`.
 void say_precision(Json& workload, const PublishedRow& row, MappedRow& mapped);
+/// Writes `recompute` or `recompute_modules`.
 void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped);
-/// `parallel`, of a model with so many layers.
+/// The value of `parallel`.
 Json say_parallel(const PublishedRow& row, const Note& note, const Release& software, const SaidModel& model,
                   MappedRow& mapped);
-/// `overlap`, `compiled` and `experts`, and settings that a scenario has no key for.
+/// Writes `overlap`, `compiled`, `experts`, `cuda_graphs` and `offload_layers`, and notes settings without a key.
 void say_settings(Json& workload, const PublishedRow& row, const Note& note, const SaidModel& model, MappedRow& mapped);
 
 }  // namespace fabricast::published

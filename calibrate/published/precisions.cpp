@@ -1,4 +1,4 @@
-// Names of precisions in published tables. A scenario says how many bits, and how they are scaled.
+// Names of precisions in published tables. A scenario has two keys for them: the format and its scaling.
 #include <array>
 
 #include "fabricast/core/text.hpp"
@@ -9,9 +9,9 @@ namespace fabricast::published {
 namespace {
 
 struct PrecisionName {
-  std::string_view name;  ///< in small letters
-  std::string_view word;
-  std::string_view scaling;  ///< empty: that of the stack
+  std::string_view name;     ///< in lower case
+  std::string_view word;     ///< `workload.precision`
+  std::string_view scaling;  ///< `workload.scaling`; empty: the stack's default
 };
 
 constexpr std::array<PrecisionName, 11> precision_names{{
@@ -38,7 +38,7 @@ void say_precision(Json& workload, const PublishedRow& row, MappedRow& mapped) {
     if (!p.scaling.empty()) workload["scaling"] = p.scaling;
     return;
   }
-  miss(mapped, "workload.precision: '" + row.precision + "' is not known");
+  miss(mapped, "workload.precision: unknown precision '" + row.precision + "'");
 }
 
 }  // namespace fabricast::published

@@ -1,4 +1,4 @@
-// What is computed again, in the words of published tables.
+// Activation recomputation in the words of published tables.
 #include <fmt/format.h>
 
 #include <array>

@@ -13,13 +13,13 @@ namespace fabricast::published {
 
 namespace {
 
-/// The software and the split that a row states.
+/// Software and split as the row states them.
 std::string split_of(const PublishedRow& r) {
   return fmt::format("{} {} {} {} {} {} {} {} {}", note_of(r).software, r.micro_batch, r.tensor, r.pipeline, r.context,
                      r.interleave, r.expert, r.fsdp, r.recompute);
 }
 
-/// None where the scenario cannot be read.
+/// Null if the scenario is refused.
 std::optional<StepIdentity> identity_of(const std::string& id, const std::string& scenario, double seconds) try {
   const Scenario s = parse_scenario(scenario, id).scenario;
   const TrainingSpec& t = s.workload.training;
@@ -29,7 +29,7 @@ std::optional<StepIdentity> identity_of(const std::string& id, const std::string
                       seconds, id};
 } catch (const UserError&) { return std::nullopt; }
 
-/// Published digits differ: 78.58 and 78.58034 s are the same.
+/// Tables print different numbers of digits: 78.58 and 78.58034 s are the same time.
 bool same(const StepIdentity& a, const StepIdentity& b) {
   constexpr double digits = 5e-4;
   return a.run == b.run && std::abs(a.seconds / b.seconds - 1) < digits;

@@ -1,7 +1,7 @@
-// Rows that are one step: the same run stands in several tables, or twice in one.
+// Finds rows that report the same step: a run may be in several tables, or twice in one.
 //
-// The same GPUs, model, batch, precision and time make a row a repetition of a known step. Rows of one table must agree in
-// software and split as well, as two of them may take the same time.
+// A row repeats a known step if GPUs, model, batch, precision and time are the same. Two rows of tables must also agree
+// in software and split, because different splits may take the same time.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 namespace fabricast::published {
 
 struct StepIdentity {
-  std::string run;  ///< what ran, on how many GPUs; not how it was split, as one table may say what others leave open
+  std::string run;  ///< GPUs, model, batch and precision. Not the split: one table may state what another leaves open.
   double seconds = 0;
   std::string id;
 };
@@ -22,7 +22,7 @@ struct StepIdentity {
 class Repeats {
  public:
   explicit Repeats(const std::vector<StepCase>& known);
-  /// The id of the same step, known or asked for earlier; empty: none.
+  /// The id of the same step, either known or of an earlier call. Empty if the row is new; it is then remembered.
   std::string of(const MappedRow& row);
 
  private:

@@ -1,4 +1,4 @@
-// A published row as a scenario.
+// Makes the scenario of a published row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,32 +12,33 @@ namespace published {
 
 namespace {
 
-/// As published, or from the tokens that a GPU makes in a second; 0: neither is stated.
+/// The step time as published, or computed from the tokens/s of a GPU. 0 if neither is stated.
 double seconds_of(const PublishedRow& row) {
   if (row.step_seconds > 0) return row.step_seconds;
   if (!(row.tokens_per_second > 0)) return 0;
   return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
 }
 
-/// Of a row that does not state it. torchtitan adds no gradients up: a rank's batch is one micro-batch, or as many as there
-/// are stages [torchtitan-benchmarks].
+/// The micro-batch of a row that does not state it. torchtitan does not accumulate gradients: the batch of a rank is
+/// one micro-batch, or one per pipeline stage [torchtitan-benchmarks].
 std::int64_t usual_micro_batch(const PublishedRow& row, const Release& software, MappedRow& mapped) {
   const std::int64_t batches = row.data * row.pipeline;
   const bool whole = software.stack.starts_with("torchtitan") && batches > 0 && row.global_batch % batches == 0;
   const std::int64_t micro = whole ? std::max<std::int64_t>(1, row.global_batch / batches) : 1;
-  mapped.assumed.push_back({"workload.batch.micro", std::to_string(micro),
-                            whole ? "not stated: of a rank's batch, one for each stage" : "not stated"});
+  mapped.assumed.push_back(
+      {"workload.batch.micro", std::to_string(micro), whole ? "not stated; one micro-batch per stage" : "not stated"});
   return micro;
 }
 
 Json batch_of(const PublishedRow& row, const Note& note, const Release& software, MappedRow& mapped) {
   if (row.global_batch == 0) miss(mapped, "workload.batch.global: not stated");
   std::int64_t micro = row.micro_batch > 0 ? row.micro_batch : usual_micro_batch(row, software, mapped);
-  // Sequences of a micro-batch and micro-batches of a step make the batch; where they do not, their number counts.
+  // Micro-batch size times number of micro-batches is the batch of a rank. If the row contradicts itself, the number of
+  // micro-batches counts.
   const std::int64_t batches = note.number("GA=") * row.data;
   if (batches > 0 && row.global_batch % batches == 0 && row.global_batch / batches != micro) {
     mapped.assumed.push_back({"workload.batch.micro", std::to_string(row.global_batch / batches),
-                              fmt::format("the row says {}, and {} micro-batches", micro, note.number("GA="))});
+                              fmt::format("the row states {}, but also {} micro-batches", micro, note.number("GA="))});
     micro = row.global_batch / batches;
   }
   return {{"global", row.global_batch}, {"micro", micro}};
@@ -63,12 +64,12 @@ MappedRow mapped_row(const PublishedRow& row) {
   mapped.row = row;
   mapped.seconds = seconds_of(row);
   const Note note = note_of(row);
-  if (!(mapped.seconds > 0)) miss(mapped, "step_s: neither it nor tok_s_gpu with a batch and a sequence is stated");
+  if (!(mapped.seconds > 0)) miss(mapped, "step_s: not stated, nor tok_s_gpu with batch and sequence");
   const Release* software = find_release(row, note);
   Json scenario = {{"fabricast", 1}};
   say_system(scenario, row, note, mapped);
   if (!software)
-    miss(mapped, "workload.stack: the software '" + note.software + "' is not known");
+    miss(mapped, "workload.stack: unknown software '" + note.software + "'");
   else
     scenario["workload"] = workload_of(row, note, *software, mapped);
   if (mapped.missing.empty())

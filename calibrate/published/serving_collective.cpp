@@ -1,4 +1,4 @@
-// Rows of a single all-reduce: of NCCL, or of a serving engine's own kernel.
+// Rows of a single all-reduce, by NCCL or by a serving engine's own kernel.
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"
@@ -13,10 +13,11 @@ void say_nccl(Json& scenario, const ServingRow& row, std::string_view version) {
   scenario["workload"] = {{"collective", "all_reduce"}, {"sizes", {fmt::format("{}B", row.input)}}};
 }
 
-/// In B. Numbers of 16 bits where the row's unit is likely elements.
+/// Message size in bytes. Some sources probably count elements, which are taken to have 16 bits.
 std::int64_t message_of(const ServingRow& row, MappedServing& mapped) {
   if (row.note.find("likely elements") == std::string::npos) return row.input;
-  mapped.assumed.push_back({"workload.message", fmt::format("{}B", 2 * row.input), "its sizes are likely elements"});
+  mapped.assumed.push_back(
+      {"workload.message", fmt::format("{}B", 2 * row.input), "its sizes are probably counts of elements"});
   return 2 * row.input;
 }
 
@@ -26,11 +27,11 @@ void say_own(Json& scenario, const ServingRow& row, MappedServing& mapped) {
   workload["phase"] = "all_reduce";
   workload["message"] = fmt::format("{}B", message_of(row, mapped));
   const bool eager = row.note.find("eager") != std::string::npos;
-  // No host launches a kernel every 4 us by itself: what is timed there is the kernel.
+  // This source reports times shorter than a host can launch kernels, so it must have timed the kernel alone.
   const bool timed_alone = row.source == "sglang-pr2904";
   if (timed_alone) mapped.assumed.push_back({"workload.launch", "graph", "its times are shorter than a launch"});
   workload["launch"] = eager && !timed_alone ? "eager" : "graph";
-  // Its tensor degree is all that counts of a model.
+  // Phase all_reduce uses only the tensor degree; any model will do.
   workload["model"] = {{"preset", "llama3.1-8b"}};
   workload["parallel"] = {{"tensor", row.tensor}};
   scenario["workload"] = std::move(workload);
@@ -39,8 +40,7 @@ void say_own(Json& scenario, const ServingRow& row, MappedServing& mapped) {
 }  // namespace
 
 void say_collective(Json& scenario, const ServingRow& row, MappedServing& mapped) {
-  if (mapped.metric != ServingMetric::allreduce_us)
-    return miss(mapped, "metric: " + row.metric + " is of no collective");
+  if (mapped.metric != ServingMetric::allreduce_us) return miss(mapped, "metric: a collective has no " + row.metric);
   if (row.input == 0) return miss(mapped, "workload.message: not stated");
   if (say_system(scenario, row, mapped) == 0) return;
   if (const auto version = after(row.version, "NCCL "))

@@ -1,7 +1,7 @@
-// Engines in published serving tables, and the releases that they are nearest to.
+// Engines in published serving tables, with the nearest serving stacks.
 //
-// A new engine or release is a line; the first that fits counts. `exact` only where the set's parameters are of that very
-// release. Names of `fabricast list stacks` do without.
+// A new engine or release is one more line; the first that matches counts. `exact` is set only if the stack's
+// parameters are those of that release. Names of `fabricast list stacks` need no entry.
 #include <algorithm>
 #include <array>
 
@@ -15,14 +15,14 @@ namespace fabricast::serving {
 namespace {
 
 struct Engine {
-  std::string_view name, version;  ///< what the row's begin with
+  std::string_view name, version;  ///< the row's engine, and a prefix of its version
   std::string_view stack;
   bool exact;
-  bool graphs;  ///< decode passes are CUDA graphs
+  bool graphs;  ///< whether decode passes are CUDA graphs
 };
 
-// FasterTransformer and TurboMind launch kernel by kernel: no CUDA graph of GPT is in their source [FasterTransformer].
-// vLLM since V1, the default from 0.8 on, mixes prompts into passes that decode [VLLM-tuning].
+// FasterTransformer and TurboMind launch kernels one by one: their source has no CUDA graphs for GPT
+// [FasterTransformer]. vLLM V1, the default since 0.8, mixes prompts into decode passes [VLLM-tuning].
 constexpr std::array<Engine, 12> engines{{
     {"vllm", "0.6", "vllm-0.6", true, true},
     {"vllm", "0.5", "vllm-0.6", false, true},
@@ -30,7 +30,7 @@ constexpr std::array<Engine, 12> engines{{
     {"vllm", "", "vllm-0.11", false, true},
     {"sglang", "0.5", "sglang-0.5", true, true},
     {"sglang", "", "sglang-0.5", false, true},
-    // Engines that are compiled ahead of time: of NIM 1.x, and of MLPerf's rounds until 4.1.
+    // Engines compiled ahead of time: those of NIM 1.x, and of MLPerf rounds up to 4.1.
     {"trtllm", "NIM 1", "tensorrt-llm-0.15", false, true},
     {"trtllm", "MLPerf v4", "tensorrt-llm-0.15", false, true},
     {"trtllm", "0.1", "tensorrt-llm-0.15", false, true},
@@ -45,20 +45,20 @@ const Engine* find_engine(const ServingRow& row) {
   return e == engines.end() ? nullptr : &*e;
 }
 
-/// What InferenceX's scripts set beside the engines' defaults [InferenceX].
+/// Settings of InferenceX's scripts that differ from the engines' defaults [InferenceX].
 void say_scheduler(Json& workload, const ServingRow& row) {
   if (!row.source.starts_with("inferencex") || row.phase != "requests") return;
   const bool apart = disaggregation_of(row).has_value();
   Json scheduler = Json::object();
   if (row.engine == "trtllm" && row.data > 1) {
-    // Balanced data-parallel attention: all ranks begin prompts together, or after 60 passes.
+    // Balanced data-parallel attention: all ranks start prompts together, at the latest after 60 passes.
     scheduler["wait"] = 60;
   } else if (row.engine == "trtllm" && !apart && row.model.starts_with("llama") && row.input == 1024 &&
              row.output == 1024 && row.tensor < 8) {
     scheduler["wait"] = 20;
     scheduler["fill"] = 0.9;
   }
-  // New requests are looked for every 10th pass, with 16 clients or more every 30th.
+  // The scheduler checks for new requests every 10 passes; with 16 clients or more, every 30.
   if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200") {
     std::string_view batch = row.batch;
     scheduler["receive"] = take_number(batch).value_or(0) >= 16 ? 30 : 10;
@@ -72,25 +72,24 @@ void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
   const Engine* engine = find_engine(row);
   const auto& stacks = shipped_hardware().serving;
   const auto named = stacks.find(engine ? std::string(engine->stack) : row.engine);
-  if (named == stacks.end()) return miss(mapped, "workload.stack: the engine '" + row.engine + "' is not known");
+  if (named == stacks.end()) return miss(mapped, "workload.stack: unknown engine '" + row.engine + "'");
   workload["framework"] = name_of(named->second.framework);
   workload["stack"] = named->first;
   if (!engine) return;
   if (!engine->exact) {
     const bool stated = !row.version.empty() && row.version != "?";
-    mapped.assumed.push_back(
-        {"workload.stack", named->first,
-         "nearest to " + row.engine + " " + (stated ? row.version : "of a release that is not stated")});
+    mapped.assumed.push_back({"workload.stack", named->first,
+                              "nearest to " + row.engine + " " + (stated ? row.version : "of unstated release")});
   }
   if (!engine->graphs) {
     workload["launch"] = "eager";
-    mapped.assumed.push_back({"workload.launch", "eager", "its source has no CUDA graphs of decoding"});
+    mapped.assumed.push_back({"workload.launch", "eager", "its source code has no CUDA graphs for decode"});
   }
   say_scheduler(workload, row);
   if (row.note.find("DBO") != std::string::npos) workload["overlap"] = true;
   if (row.note.find("weight offloading") != std::string::npos) mapped.unsaid.emplace_back("weights in host memory");
   if (row.note.find("NVFP4 dispatch") != std::string::npos)
-    mapped.unsaid.emplace_back("precision of tokens on the way to experts");
+    mapped.unsaid.emplace_back("precision of dispatched tokens");
 }
 
 }  // namespace fabricast::serving

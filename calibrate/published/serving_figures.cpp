@@ -1,4 +1,4 @@
-// What a scenario of published serving gives, in the units of the tables.
+// Forecasts the scenario of a published row of serving, in the units of the tables.
 #include "fabricast/calibrate/published_serving_validation.hpp"
 #include "fabricast/planner/search.hpp"
 #include "fabricast/report/forecast.hpp"
@@ -15,7 +15,7 @@ constexpr double ms = 1e3, us = 1e6;
 
 double& of(ServingFigures& figures, ServingMetric metric) { return figures[static_cast<std::size_t>(metric)]; }
 
-/// What NCCL's search finds hangs on no parameter.
+/// Results of NCCL's graph search do not depend on parameters, so all forecasts share them.
 const std::shared_ptr<SearchStore>& searches() {
   static const std::shared_ptr<SearchStore> found = make_search_store();
   return found;
@@ -32,7 +32,7 @@ InferenceForecast forecast_of(const World& world) {
   try {
     require_memory(world);
   } catch (const UserError& error) {
-    // That it is memory is what counts: a message begins at the model, as any of a split does.
+    // The path of the message is a key of the model or the split; reports count the refusal under memory.
     Diagnostic first = error.diagnostics().front();
     first.path = "memory";
     throw UserError({std::move(first)});
@@ -54,7 +54,7 @@ ServingFigures of_requests(const InferenceForecast& f) {
   return figures;
 }
 
-/// A batch that comes and goes together: its prompts, which give a token each, and a step for each token that follows.
+/// A static batch: the prompts give one token each, and every further token takes a step.
 ServingFigures of_batch(const InferenceForecast& decode, double prompts, const InferenceSpec& spec) {
   const double output = static_cast<double>(spec.output), step = decode.step.seconds;
   const double seconds = prompts + (output - 1) * step;

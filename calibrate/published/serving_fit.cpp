@@ -1,4 +1,4 @@
-// The fit of serving engines to published rows.
+// Fits the parameters of serving engines to published rows.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,13 +18,14 @@ namespace serving {
 
 namespace {
 
-/// Scenarios of a source, engine and kind of model.
+/// Per source, engine and kind of model.
 constexpr std::size_t most_scenarios = 8;
-/// What forecasts of known engines are off by, and as how many such figures those of a source, metric and kind of model count.
+/// Typical relative errors of forecasts of known engines, and the number of independent figures that those of a source,
+/// metric and kind of model count as.
 constexpr double noise_of_steps = 0.06, noise_of_waits = 0.2, figures_worth = 6;
-/// Kernels timed by themselves tell their own parameters best.
+/// Kernels timed in isolation determine their own parameters best, so they get more weight.
 constexpr double noise_of_kernels = 0.1, kernels_worth = 36;
-/// Of derivatives: events of a queue make a forecast rough on a finer scale.
+/// Step of finite differences in the logarithm of a parameter. Queue events make a forecast rough on a finer scale.
 constexpr double derivative_step = 0.05;
 
 /// Rows of one scenario.
@@ -41,7 +42,7 @@ bool has_figures(const FittedScenario& s) {
   } catch (const UserError&) { return false; }
 }
 
-/// How much memory an engine uses is a setting: times do not tell it.
+/// Whether the fit may move a parameter. The memory that an engine uses is a setting, which times do not determine.
 bool may_move(std::string_view path) { return path.starts_with("serving.") && !path.ends_with(".memory"); }
 
 std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows) {
@@ -86,7 +87,7 @@ std::vector<double> ratios_of(const FittedScenario& s, const Hardware& hardware)
   return ratios;
 }
 
-/// A source counts alike however many rows it has.
+/// The cases of the least-squares problem. Noise grows with the number of figures, so that all sources count alike.
 std::vector<LogCase> cases_of(const std::vector<FittedScenario>& scenarios, const Hardware& prior) {
   std::map<std::tuple<std::string, ServingMetric, bool>, double> counts;
   const auto group = [](const MappedServing& row) { return std::tuple(row.row.source, row.metric, row.experts); };
@@ -104,17 +105,17 @@ std::vector<LogCase> cases_of(const std::vector<FittedScenario>& scenarios, cons
   return cases;
 }
 
-/// Rows of a source have the intervals that the other sources, each left out, tell.
+/// Gives the rows of each source intervals that are learned from the other sources.
 void set_intervals_without_own(std::vector<ServingResult>& results, const std::set<std::string>& sources,
                                const Hardware& prior) {
   for (const std::string& source : sources) {
     std::vector<ServingResult> others;
     for (const ServingResult& r : results)
       if (r.mapped.row.source != source) others.push_back(r);
-    Hardware stated = prior;
-    for (const FittedParameter& p : learned_spread(others, prior)) *stated.find(p.path) = p.after;
+    Hardware learned = prior;
+    for (const FittedParameter& p : learned_spread(others, prior)) *learned.find(p.path) = p.after;
     for (ServingResult& r : results)
-      if (r.mapped.row.source == source) set_interval(r, stated.serving_spread);
+      if (r.mapped.row.source == source) set_interval(r, learned.serving_spread);
   }
 }
 
@@ -137,7 +138,8 @@ std::vector<ServingResult> leave_out_serving(const std::vector<MappedServing>& r
                                              const std::function<void(double)>& progress) {
   const std::vector<serving::FittedScenario> scenarios = serving::scenarios_of(rows);
   LogProblem problem(serving::cases_of(scenarios, prior), prior, serving::may_move, serving::derivative_step);
-  // A source more or less moves the minimum little: each fit starts at that of all rows, with the derivatives there.
+  // One source moves the minimum only a little. Each fit therefore starts at the minimum of all rows, with the
+  // derivatives there.
   const LeastSquares all = problem.task(options.iterations);
   const Minimum whole = evaluate(all, problem.place(fitted));
   problem.forget_derivatives();

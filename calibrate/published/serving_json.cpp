@@ -1,4 +1,4 @@
-// The validation of serving by contract (docs/formats.md).
+// The validation of serving as JSON, whose keys are a contract (docs/formats.md).
 #include <array>
 
 #include "fabricast/calibrate/published_serving_validation.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using published::Json;
 
-/// Six digits: what an error can mean.
+/// Six digits are more than an error means.
 double six(double value) { return rounded(value, 6); }
 
 constexpr std::array<const char*, 4> outcome_names{"forecast", "refused", "not_said", "repeated"};

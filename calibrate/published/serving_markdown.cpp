@@ -19,7 +19,7 @@ std::string counts_table(const std::vector<KeyCount>& counts, const char* what) 
 
 std::string sources_table(const std::vector<ServingSummary>& summaries) {
   std::string out =
-      "| source | model | metric | rows | forecast | refused | not said | mean % | median % | bias % | worst % | in "
+      "| source | model | metric | rows | forecast | refused | unmapped | mean % | median % | bias % | worst % | in "
       "interval |\n"
       "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const ServingSummary& s : summaries) {
@@ -42,7 +42,7 @@ std::string means_table(const std::vector<ServingMean>& means) {
   return out;
 }
 
-/// What was assumed of a source's rows, each value once, with how many rows have it.
+/// The assumptions about the rows of each source, each with the number of rows that share it.
 std::string assumed_table(const std::vector<ServingResult>& results) {
   std::vector<std::string> sources;
   std::map<std::string, std::map<std::string, std::size_t>> by_source;
@@ -80,28 +80,29 @@ std::string serving_markdown(const ServingPage& page) {
   const std::vector<ServingSummary> summaries = summarize_serving(page.results);
   std::string out =
       "# Validation of serving\n\n"
-      "Rows of `calibrate/data/serving.csv` [serving-measurements], each made into a scenario by a "
-      "[mapping](calibrate/published-serving.md).\n";
-  out += left_out
-             ? "Each source is forecast with parameters fitted without its rows ([how](models/inference.md#the-fit)).\n"
-             : "Some rows are in the fit ([which](models/inference.md#the-fit)); `--leave-out source` leaves each "
-               "source out.\n";
+      "This page compares forecasts with the rows of `calibrate/data/serving.csv` [serving-measurements]. A\n"
+      "[mapping](calibrate/published-serving.md) makes a scenario of each row. ";
+  out += left_out ? "Each source is forecast with parameters fitted without\n"
+                    "its rows ([how](models/inference.md#the-fit)).\n"
+                  : "Some rows are in the fit\n"
+                    "([which ones](models/inference.md#the-fit)); `--leave-out source` leaves out each source.\n";
   out += fmt::format("Written by `fabricast calibrate validate --serving{} --markdown docs/validation-serving.md`.\n\n",
                      left_out ? " --leave-out source" : "");
   out +=
-      "Error is forecast over published, less one: of times `+` is too slow, of rates `+` is too fast. In interval: "
-      "rows that lie in\n"
-      "their 90 % interval. Not said: the row has a setting that a scenario has no key for. Refused: by the estimate "
-      "of memory, or as\n"
-      "the split does not go together.\n\n";
+      "The error is forecast / published - 1. For times, `+` means that the forecast is too slow; for rates, that it\n"
+      "is too fast.\n\n"
+      "- in interval: rows that lie in their 90 % interval\n"
+      "- refused: the scenario does not fit in memory by the estimate, or its split is inconsistent\n"
+      "- unmapped: a scenario cannot express the row, because a setting has no key or a needed value is not stated\n\n";
   out += fmt::format("## {}\n\nEach source counts once. Single all-reduces count as dense.\n\n",
                      left_out ? "Left out by source" : "By metric");
   out += means_table(serving_means(summaries));
   if (left_out) out += "\n## In the fit\n\n" + means_table(serving_means(summarize_serving(page.in_the_fit)));
   out += "\n## By source\n\n" + sources_table(summaries);
-  out += "\n## What is missing\n\nRows that cannot be said:\n\n" + counts_table(missing_keys(page.results), "missing");
-  out += "\nRows that are refused:\n\n" + counts_table(refusals(page.results), "key");
-  out += "\nSettings without a key, of rows that are forecast without them:\n\n" +
+  out += "\n## What is missing\n\nUnmapped rows, by the first thing that is missing:\n\n" +
+         counts_table(missing_keys(page.results), "missing");
+  out += "\nRefused rows, by the key that is refused:\n\n" + counts_table(refusals(page.results), "key");
+  out += "\nSettings that a scenario has no key for. These rows are forecast without the setting:\n\n" +
          counts_table(unsaid_settings(page.results), "setting");
   out += "\n## What was assumed\n\n" + assumed_table(page.results);
   out += "\n## Rows\n\n" + rows_table(page.results);

@@ -1,4 +1,5 @@
-// Models and precisions in published serving tables: `weights/cache`, as `fp8/bf16`, with `?` for what is not stated.
+// Models and precisions in published serving tables. A precision is `weights/cache`, such as `fp8/bf16`; `?` is not
+// stated.
 #include <array>
 
 #include "fabricast/core/names.hpp"
@@ -16,7 +17,7 @@ struct PrecisionWord {
 };
 constexpr std::array<PrecisionWord, 4> weight_words{
     {{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp8", "fp8"}, {"fp4", "fp4"}}};
-/// Of a cache 16 bits are 16 bits.
+/// For a KV cache only the number of bits matters, so fp16 is bf16.
 constexpr std::array<PrecisionWord, 4> cache_words{{{"bf16", "bf16"}, {"fp16", "bf16"}, {"fp8", "fp8"}, {"?", ""}}};
 
 bool computes_in_4_bits(const ServingRow& row) {
@@ -34,15 +35,15 @@ void say_weights(Json& workload, const ServingRow& row, std::string_view word, M
   } else if (row.model.starts_with("gpt-oss")) {
     workload["precision"] = "bf16";
     workload["experts"] = {{"weight_precision", "fp4"}};
-    assume("workload.experts.weight_precision", "fp4", "its experts alone have 4 bits, and are multiplied in 16");
+    assume("workload.experts.weight_precision", "fp4", "only its experts have 4 bits, and their GEMMs run in 16");
   } else if (!computes_in_4_bits(row)) {
     workload["precision"] = "bf16";
     workload["weight_precision"] = "fp4";
-    assume("workload.precision", "bf16", "the GPU has no GEMMs of 4 bits");
+    assume("workload.precision", "bf16", "the GPU has no 4-bit GEMMs");
   } else if (row.model.starts_with("deepseek")) {
     workload["precision"] = "bf16";
     workload["experts"] = {{"precision", "fp4"}};
-    assume("workload.experts.precision", "fp4", "attention keeps 16 bits in its published checkpoint of 4 bits");
+    assume("workload.experts.precision", "fp4", "its published 4-bit checkpoint keeps attention in 16 bits");
   } else {
     workload["precision"] = word;
   }
@@ -52,7 +53,7 @@ void say_weights(Json& workload, const ServingRow& row, std::string_view word, M
 
 void say_numbers(Json& workload, const ServingRow& row, MappedServing& mapped) {
   const ModelPreset* model = find_by_name(model_presets(), row.model);
-  if (!model) return miss(mapped, "workload.model: '" + row.model + "' is not known");
+  if (!model) return miss(mapped, "workload.model: unknown model '" + row.model + "'");
   mapped.experts = model->dimensions.experts > 0;
   workload["model"] = {{"preset", row.model}};
   std::string_view cache = row.precision;
@@ -63,11 +64,10 @@ void say_numbers(Json& workload, const ServingRow& row, MappedServing& mapped) {
   }
   const auto* weight = find_by_name(weight_words, weights);
   const auto* cached = find_by_name(cache_words, cache.empty() ? "?" : cache);
-  if (!weight || !cached) return miss(mapped, "workload.precision: '" + row.precision + "' is not known");
+  if (!weight || !cached) return miss(mapped, "workload.precision: unknown precision '" + row.precision + "'");
   say_weights(workload, row, weight->word, mapped);
   if (cached->word.empty())
-    mapped.assumed.push_back(
-        {"workload.cache_precision", "auto", "not stated: fp8 where products have 8 bits or fewer"});
+    mapped.assumed.push_back({"workload.cache_precision", "auto", "not stated; fp8 where GEMMs have 8 bits or fewer"});
   else
     workload["cache_precision"] = cached->word;
 }

@@ -1,7 +1,8 @@
-// Words of published serving tables and what they are in a scenario: systems, engines, precisions, splits, requests.
+// The lookups that map the words of published serving tables to parts of a scenario: systems, engines, precisions,
+// splits, requests.
 //
-// Every lookup gives the parts of the scenario that the words stand for, and adds to a Mapping what it had to assume,
-// what a scenario cannot say, and, if that decides, what is missing.
+// Every lookup writes the part of the scenario that the words stand for. It adds to the Mapping what it had to assume,
+// which settings a scenario has no key for, and, if the row cannot be forecast without a value, what is missing.
 #pragma once
 
 #include <optional>
@@ -16,41 +17,43 @@ namespace fabricast::serving {
 using published::Json;
 using published::miss;
 
-/// What a row's `system` says: `gpu=h100-sxm;count=8;nodes=1;net=nvswitch`.
+/// The parts of a row's `system`: `gpu=h100-sxm;count=8;nodes=1;net=nvswitch`.
 struct ServingSystem {
   std::string gpu, network;
-  int gpus = 0, nodes = 0;  ///< 0: not stated, or no number
+  int gpus = 0, nodes = 0;  ///< 0: not stated, or not a number
 };
 ServingSystem system_of(const ServingRow& row);
 
-/// What a row's note says of GPUs for prompts and others that decode.
+/// Equal groups of GPUs that each run the whole model, and the degrees of parallelism of one of them.
 struct Workers {
   int count = 0, tensor = 1, pipeline = 1, data = 1, expert = 1;
-  int expert_tensor = 0;  ///< ways that an expert is split; 0: not stated
-  int batch = 0;          ///< sequences of each attention-parallel rank
+  int expert_tensor = 0;  ///< number of ranks that share an expert; 0: not stated
+  int batch = 0;          ///< sequences of each attention data-parallel rank
   int gpus_of_one() const { return tensor * pipeline * data; }
   int gpus() const { return count * gpus_of_one(); }
 };
+/// Workers for prefill and workers for decode, as the note of a row states them.
 struct Disaggregation {
   Workers prompts, decoding;
 };
-/// Nothing: prompts and decoding share all GPUs.
+/// Null if prefill and decode share all GPUs.
 std::optional<Disaggregation> disaggregation_of(const ServingRow& row);
 
-/// Attention-parallel replicas, each with requests of its own.
+/// Number of attention data-parallel replicas, each with its own requests.
 int replicas_of(const ServingRow& row, int gpus);
 
-/// `node`, `cluster`, network. \returns the job's GPUs, with those that fill up its last node
+/// Writes `node`, `cluster` and the network.
+/// \returns the GPUs of the job, including those that fill up its last node; 0 if the row is unmapped
 int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped);
-/// The same of a collective: a node of the row's GPUs, NCCL's version, one size.
+/// Writes the scenario of a single all-reduce, by NCCL or by the engine's own kernel.
 void say_collective(Json& scenario, const ServingRow& row, MappedServing& mapped);
-/// `framework`, `stack`, `launch`, and what the engine does besides.
+/// Writes `framework`, `stack`, `launch`, `scheduler` and `overlap`.
 void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped);
-/// `model`, `precision`, `weight_precision`, `cache_precision`.
+/// Writes `model`, `precision`, `weight_precision` and `cache_precision`.
 void say_numbers(Json& workload, const ServingRow& row, MappedServing& mapped);
-/// `parallel` and `disaggregated`, of so many GPUs.
+/// Writes `parallel` and `disaggregated`.
 void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped);
-/// `phase`, `batch`, `input`, `output`.
+/// Writes `phase`, `batch`, `input`, `output` and `load`.
 void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped);
 
 }  // namespace fabricast::serving

@@ -1,4 +1,4 @@
-// Requests in published serving tables: how many at once, how long, and which phase they are timed in.
+// Requests in published serving tables: their concurrency, their lengths, and the phase in which they are timed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace fabricast::serving {
 
 namespace {
 
-/// A row's phase, what it is in a scenario, and the metrics that it has a forecast of.
+/// A phase of the tables, its `workload.phase`, and the metrics that the scenario determines.
 struct Phase {
   std::string_view name, word;
   std::array<ServingMetric, 7> metrics;
@@ -27,7 +27,7 @@ constexpr std::array<Phase, 4> phases{{
      "both",
      {M::tpot_ms, M::ttft_ms, M::latency_ms, M::out_tok_s, M::out_tok_s_gpu, M::req_s, M::kv_transfer_ms},
      7},
-    // Prompts wait for others: a first token's time is that of a queue.
+    // Prompts wait for each other, so the time to the first token is that of a queue. It is not forecast.
     {"offline", "both", {M::tpot_ms, M::out_tok_s, M::out_tok_s_gpu, M::req_s}, 4},
 }};
 
@@ -35,7 +35,7 @@ bool says(const std::string& text, std::string_view words) { return text.find(wo
 
 int at_least_one(double sequences) { return std::max(1, static_cast<int>(std::lround(sequences))); }
 
-/// Requests that a client kept going, where the source measured them; 0: it did not.
+/// The concurrency that a client actually achieved, if the source measured it. Else 0.
 double achieved_concurrency(const ServingRow& row) {
   auto rest = after(row.note, "achieved concurrency ");
   if (!rest) return 0;
@@ -43,15 +43,16 @@ double achieved_concurrency(const ServingRow& row) {
   return n && n.value > 0 && n.value < 1e6 ? n.value : 0;
 }
 
-/// Tokens of prompts that a pass holds by default, in both engines.
+/// Default limit of prompt tokens per pass in both engines.
 constexpr int tokens_of_a_pass = 8192;
 
-/// Offline, a peak, or a server's rate at the limit of its latency: as many requests as the engine takes.
+/// Whether the row was measured with as many requests as the engine accepts: offline, a peak rate, or a server at the
+/// limit of its latency.
 bool is_the_most(const ServingRow& row) {
   return row.phase != "requests" || says(row.note, "Server") || says(row.note, "peak");
 }
 
-/// Sequences of a replica; 0: the largest that fits.
+/// Sequences of a replica. 0: the largest batch that fits.
 int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
   if (const double achieved = achieved_concurrency(row); achieved > 0) return at_least_one(achieved / replicas);
@@ -62,29 +63,29 @@ int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   }
   if (row.batch.empty() && row.phase == "prefill" && row.input > 0) {
     const int together = std::max(1, tokens_of_a_pass / row.input);
-    mapped.assumed.push_back({"workload.batch", fmt::format("{}", together), "not stated: prompts fill a pass"});
+    mapped.assumed.push_back({"workload.batch", fmt::format("{}", together), "not stated; prompts fill a pass"});
     return together;
   }
   if (!row.batch.empty() && !says(row.batch, "fills memory") && !says(row.batch, "max") &&
       !says(row.batch, "all at once"))
-    miss(mapped, "workload.batch: '" + row.batch + "' is not known");
+    miss(mapped, "workload.batch: unknown batch '" + row.batch + "'");
   else if (row.batch.empty() && !(is_rate(mapped.metric) && is_the_most(row)))
-    miss(mapped, "workload.arrivals: requests come at a rate, and how many run at once is not stated");
+    miss(mapped, "workload.arrivals: requests arrive at a rate, and the concurrency is not stated");
   else
     mapped.assumed.push_back({"workload.batch", "the largest that fits", "the engine fills its memory"});
   return 0;
 }
 
-/// Mean of lengths that are drawn evenly from 0.8 to 1 of the nominal one.
+/// The mean length. InferenceX samples lengths uniformly from 0.8 to 1 of the nominal one.
 int mean_length(const ServingRow& row, int nominal, const char* key, MappedServing& mapped) {
   if (!row.source.starts_with("inferencex") || nominal <= 1) return nominal;
   const int mean = static_cast<int>(std::lround(0.9 * nominal));
-  mapped.assumed.push_back({key, fmt::format("{}", mean), "the mean of 0.8 to 1 of the nominal length"});
+  mapped.assumed.push_back({key, fmt::format("{}", mean), "mean of 0.8 to 1 of the nominal length"});
   return mean;
 }
 
-/// How far lengths of a client that samples them are from their mean: InferenceX evenly from 0.8 to 1 of the nominal, SGLang's
-/// bench_serving evenly from 1.
+/// Half width of the lengths' distribution, relative to its mean: InferenceX samples uniformly from 0.8 to 1 of the
+/// nominal length, SGLang's bench_serving from 1 token.
 double spread_of(const ServingRow& row) {
   if (row.source.starts_with("inferencex")) return 0.1 / 0.9;
   return row.source == "sgl-cookbook" ? 1 : 0;
@@ -93,7 +94,7 @@ double spread_of(const ServingRow& row) {
 void say_load(Json& workload, const ServingRow& row) {
   Json load = Json::object();
   if (const double spread = spread_of(row); spread > 0) load["spread"] = spread;
-  // All clients begin at once, and their first requests count [InferenceX].
+  // All clients start at once, and their first requests are included in the figures [InferenceX].
   if (row.source.starts_with("inferencex")) load["warmup"] = 0;
   if (!load.empty()) workload["load"] = std::move(load);
 }
@@ -102,13 +103,14 @@ void say_load(Json& workload, const ServingRow& row) {
 
 void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing& mapped) {
   const auto phase = std::find_if(phases.begin(), phases.end(), [&](const Phase& p) { return p.name == row.phase; });
-  if (phase == phases.end()) return miss(mapped, "workload.phase: '" + row.phase + "' is not known");
+  if (phase == phases.end()) return miss(mapped, "workload.phase: unknown phase '" + row.phase + "'");
   const auto end = phase->metrics.begin() + static_cast<std::ptrdiff_t>(phase->count);
   if (std::find(phase->metrics.begin(), end, mapped.metric) == end)
     return miss(mapped, "metric: " + row.metric + " has no forecast in phase " + row.phase);
   if (row.input == 0) return miss(mapped, "workload.input: not stated");
   if (row.output == 0 && row.phase != "prefill") return miss(mapped, "workload.output: not stated");
-  // Clients at work, of whose tokens the median is told: those beside prompts are few.
+  // Some rows report the median over the tokens of concurrent clients. Only few tokens are slowed by prompts, so the
+  // median differs from the mean and is a metric of its own.
   const bool median = says(row.note, "median token latency") && row.batch != "1";
   if (median) mapped.metric = ServingMetric::itl_p50_ms;
   workload["phase"] = median ? "both" : phase->word;
@@ -116,7 +118,7 @@ void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing
   workload["input"] = mean_length(row, row.input, "workload.input", mapped);
   workload["output"] = mean_length(row, std::max(1, row.output), "workload.output", mapped);
   if (row.phase == "requests") say_load(workload, row);
-  if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("lengths that differ from request to request");
+  if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("request lengths that vary widely");
 }
 
 }  // namespace fabricast::serving

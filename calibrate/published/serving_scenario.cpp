@@ -1,4 +1,4 @@
-// A published row of serving as a scenario.
+// Makes the scenario of a published row of serving.
 #include <fmt/format.h>
 
 #include <map>
@@ -35,7 +35,7 @@ MappedServing mapped_row(const ServingRow& row) {
     else
       say_inference(scenario, row, mapped);
   } else {
-    miss(mapped, "metric: '" + row.metric + "' is not known");
+    miss(mapped, "metric: unknown metric '" + row.metric + "'");
   }
   if (mapped.missing.empty()) {
     mapped.scenario = scenario.dump();

@@ -1,4 +1,4 @@
-// How published serving is split over its GPUs.
+// The parallelism of published serving.
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"
@@ -8,7 +8,7 @@ namespace fabricast::serving {
 
 namespace {
 
-/// The number behind a word: `dp8` after `dp` is 8; 0: it is not there.
+/// The number that follows a word: 8 for `dp` in `dp8`. 0 if there is none.
 int number_behind(std::string_view text, std::string_view word) {
   auto rest = after(text, word);
   const auto n = rest ? take_number(*rest) : std::nullopt;
@@ -35,14 +35,14 @@ Workers workers_of(const ServingRow& row) {
   return w;
 }
 
-/// Ways that each expert is split, where a scenario does not take it so by itself; 0: it does.
+/// The value of `parallel.expert_tensor`. 0 if it equals the scenario's default.
 int expert_tensor_of(const Workers& w, MappedServing& mapped) {
   if (!mapped.experts) return 0;
   const int split = w.expert_tensor > 0 ? w.expert_tensor : w.expert > 1 ? 1 : w.tensor * w.data;
   if (split == (w.expert > 1 ? 1 : w.tensor)) return 0;
   if (w.expert_tensor == 0)
     mapped.assumed.push_back({"workload.parallel.expert_tensor", fmt::format("{}", split),
-                              "not stated: experts are split over all ranks of a worker"});
+                              "not stated; experts are split over all ranks of a worker"});
   return split;
 }
 
@@ -50,7 +50,7 @@ Json parallel_of(const Workers& w, int gpus, MappedServing& mapped) {
   Json parallel = {{"tensor", w.tensor}};
   if (w.pipeline > 1) parallel["pipeline"] = w.pipeline;
   if (w.expert > 1) parallel["expert"] = w.expert;
-  if (const int routes = expert_tensor_of(w, mapped); routes > 0) parallel["expert_tensor"] = routes;
+  if (const int degree = expert_tensor_of(w, mapped); degree > 0) parallel["expert_tensor"] = degree;
   parallel["data"] = gpus / (w.tensor * w.pipeline);
   return parallel;
 }
@@ -82,11 +82,11 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
   const int stated = apart ? apart->prompts.gpus() + decoding.gpus() : decoding.gpus();
   const int all = system_of(row).gpus;
   if (apart ? stated != all : all % stated != 0)
-    return miss(mapped, fmt::format("workload.parallel: its degrees make {} GPUs, and there are {}", stated, all));
+    return miss(mapped, fmt::format("workload.parallel: the degrees need {} GPUs, but there are {}", stated, all));
   workload["parallel"] = parallel_of(decoding, apart ? decoding.gpus() : gpus, mapped);
   if (!apart) {
     if (row.note.find("tp 1 assumed") != std::string::npos)
-      mapped.assumed.push_back({"workload.parallel.tensor", "1", "the split is not in the source"});
+      mapped.assumed.push_back({"workload.parallel.tensor", "1", "the source does not state the split"});
     return;
   }
   const int prompts = gpus - decoding.gpus();

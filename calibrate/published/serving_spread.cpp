@@ -10,9 +10,9 @@ namespace fabricast {
 
 namespace {
 
-/// Parameters of a spread under which rows of a kind come, by name.
+/// The name of the spread parameter that applies to a row.
 std::string kind_of(const MappedServing& row) {
-  // Each has another value, by which it is told.
+  // Each parameter gets a distinct value, which identifies it in the result.
   ServingSpread numbered;
   std::vector<ParameterRef> all = parameters(numbered);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].parameter->value = static_cast<double>(i);

@@ -1,4 +1,4 @@
-// Which spread a published figure has.
+// The spread that applies to a published metric.
 #pragma once
 
 #include "fabricast/calibrate/published_serving.hpp"
@@ -6,6 +6,7 @@
 
 namespace fabricast {
 
+/// The standard deviation of ln(measured / forecast) of a metric.
 inline double deviation_of(const ServingDeviations& d, ServingMetric metric) {
   switch (metric) {
     case ServingMetric::ttft_ms:

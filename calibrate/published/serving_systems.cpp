@@ -1,7 +1,7 @@
-// Systems in published serving tables: a GPU's name is a node, and the rest is said in numbers.
+// Systems in published serving tables. The name of the GPU determines the node; the rest is given in numbers.
 //
-// A new GPU is a line; names of `fabricast list gpus` do without. Where a page does not name the network, it is the vendor's
-// reference design [vendor-datasheets], and the row says so.
+// A new GPU is one more line; names of `fabricast list gpus` need no entry. If a source does not name the network, it
+// is assumed to be the vendor's reference design [vendor-datasheets], and the row lists the assumption.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,8 +18,8 @@ namespace {
 struct GpuName {
   std::string_view name;
   std::string_view node;  ///< JSON
-  int gpus;               ///< of a node
-  bool rack;              ///< nodes are trays of one NVLink domain
+  int gpus;               ///< GPUs per node
+  bool rack;              ///< whether nodes are trays of one NVLink domain
 };
 
 constexpr std::array<GpuName, 8> gpu_names{{
@@ -33,7 +33,7 @@ constexpr std::array<GpuName, 8> gpu_names{{
     {"gh200", R"({"gpu": "gh200"})", 1, false},
 }};
 
-/// The words of a network, and what is assumed of it; empty: it is stated.
+/// The words for a network, and the network that is assumed; empty: the source states it.
 struct NetworkName {
   std::string_view name, assumed;
 };
@@ -45,7 +45,7 @@ constexpr std::array<NetworkName, 4> network_names{{
 }};
 
 Json node_of(const GpuName* known, const ServingSystem& system, const ServingRow& row) {
-  // The tables have one name for both boards.
+  // The tables use one name for both boards.
   if (system.gpu == "gh200" && row.note.find("144 GB") != std::string::npos) return {{"gpu", "gh200-144gb"}};
   return known ? Json::parse(known->node) : Json{{"gpu", system.gpu}};
 }
@@ -54,13 +54,13 @@ void say_network(const ServingSystem& system, MappedServing& mapped) {
   for (const NetworkName& n : network_names) {
     if (n.name != system.network) continue;
     if (!n.assumed.empty())
-      mapped.assumed.push_back({"node.nics", std::string(n.assumed), "the source does not say all of its network"});
+      mapped.assumed.push_back({"node.nics", std::string(n.assumed), "the source describes its network incompletely"});
     return;
   }
-  miss(mapped, "node.nics: the network '" + system.network + "' is not known");
+  miss(mapped, "node.nics: unknown network '" + system.network + "'");
 }
 
-/// GPUs of nodes that are filled, with more workers for prompts; 0: none fill them.
+/// The number of GPUs after further prefill workers have filled up the last node. 0 if they cannot fill it exactly.
 int filled_up(const Disaggregation& workers, int gpus, int of_node) {
   const int all = (gpus + of_node - 1) / of_node * of_node;
   return (all - gpus) % workers.prompts.gpus_of_one() == 0 ? all : 0;
@@ -90,11 +90,11 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
   for (const GpuName& g : gpu_names)
     if (g.name == system.gpu) known = &g;
   if (!known && !shipped_hardware().gpus.contains(system.gpu)) {
-    miss(mapped, "node.gpu: '" + system.gpu + "' is not known");
+    miss(mapped, "node.gpu: unknown GPU '" + system.gpu + "'");
     return 0;
   }
   if (system.gpus == 0 || system.nodes == 0) {
-    miss(mapped, "cluster.nodes: count= and nodes= are needed");
+    miss(mapped, "cluster.nodes: count= and nodes= are required");
     return 0;
   }
   int gpus = system.gpus, nodes = system.nodes;
@@ -103,21 +103,21 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
   const auto workers = disaggregation_of(row);
   const bool broken = nodes > 1 && known && gpus != nodes * known->gpus;
   if (broken && known->rack && gpus % 2 == 0) {
-    // All are in one NVLink domain: how many of them share a tray changes nothing.
+    // All GPUs are in one NVLink domain, so the number of GPUs per tray does not matter.
     nodes = gpus / 2;
     mapped.assumed.push_back(
-        {"node.gpus", "2", fmt::format("{} GPUs are not whole trays; all share NVLink anyway", gpus)});
+        {"node.gpus", "2", fmt::format("{} GPUs do not fill whole trays; all share NVLink anyway", gpus)});
     scenario["nvlink_domain"] = {{"nodes", nodes}};
   } else if (broken && workers && !is_rate(mapped.metric) &&
              filled_up(*workers, gpus, known->gpus) == nodes * known->gpus) {
     gpus = nodes * known->gpus;
     mapped.assumed.push_back(
         {"workload.disaggregated.prefill.gpus", fmt::format("{}", gpus - workers->decoding.gpus()),
-         fmt::format("{} GPUs are not whole nodes: more workers for prompts fill the last one, and "
-                     "change nothing of a request",
+         fmt::format("{} GPUs do not fill whole nodes; further prefill workers fill the last one and do "
+                     "not affect a request",
                      system.gpus)});
   } else if (gpus % nodes != 0) {
-    miss(mapped, fmt::format("cluster.nodes: {} GPUs are not {} equal nodes", gpus, nodes));
+    miss(mapped, fmt::format("cluster.nodes: {} GPUs cannot form {} equal nodes", gpus, nodes));
     return 0;
   }
   if (!known || gpus / nodes != known->gpus || !node.contains("profile")) node["gpus"] = gpus / nodes;

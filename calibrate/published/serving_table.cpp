@@ -1,4 +1,4 @@
-// The CSV of published serving.
+// The columns of the table of published serving.
 #include <array>
 
 #include "../cases/data_path.hpp"

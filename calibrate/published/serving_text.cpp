@@ -19,11 +19,11 @@ std::string counts_text(const char* title, const std::vector<KeyCount>& counts) 
 std::string row_text(const ServingResult& r) {
   const MappedServing& m = r.mapped;
   std::string out = fmt::format("{:>22} {:<14} {:>11.5g}", m.id, m.row.metric, m.row.value);
-  if (r.outcome == RowOutcome::unsayable) return out + "  cannot be said: " + r.why + "\n";
+  if (r.outcome == RowOutcome::unsayable) return out + "  unmapped: " + r.why + "\n";
   if (r.outcome == RowOutcome::refused) return out + "  refused: " + r.key + ": " + r.why + "\n";
   out += fmt::format(" {:>11.5g} {:>9.1f}\n", r.forecast, 100 * r.error());
   for (const Assumed& a : m.assumed) out += fmt::format("{:>24}assumed {}: {} ({})\n", "", a.key, a.value, a.why);
-  for (const std::string& setting : m.unsaid) out += fmt::format("{:>24}not said: {}\n", "", setting);
+  for (const std::string& setting : m.unsaid) out += fmt::format("{:>24}without: {}\n", "", setting);
   return out;
 }
 
@@ -41,7 +41,7 @@ std::string serving_text(const std::vector<ServingResult>& results, bool rows) {
   }
   out +=
       "published serving, by source\n"
-      "           source  model  metric           rows  forecast  refused  not said   mean %  median %   bias %  worst "
+      "           source  model  metric           rows  forecast  refused  unmapped   mean %  median %   bias %  worst "
       "%  in interval\n";
   const std::vector<ServingSummary> summaries = summarize_serving(results);
   for (const ServingSummary& s : summaries) {
@@ -59,10 +59,9 @@ std::string serving_text(const std::vector<ServingResult>& results, bool rows) {
     out += fmt::format("           {:<6} {:<15} {:>7} {:>5} {:>8.1f} {:>9.1f} {:>8.1f} {:>12}\n",
                        m.experts ? "MoE" : "dense", name_of(m.metric), m.sources, m.rows, 100 * m.mean, 100 * m.median,
                        100 * m.bias, m.within);
-  out += counts_text("rows that cannot be said, by what is missing", missing_keys(results));
-  out += counts_text("rows that are refused, by key", refusals(results));
-  out +=
-      counts_text("settings that a scenario has no key for, of rows that are said without", unsaid_settings(results));
+  out += counts_text("unmapped rows, by what is missing", missing_keys(results));
+  out += counts_text("refused rows, by key", refusals(results));
+  out += counts_text("settings without a scenario key, which the forecast ignores", unsaid_settings(results));
   return out;
 }
 

@@ -17,9 +17,9 @@ namespace serving {
 
 namespace {
 
-/// A scenario, forecast once for all its rows.
+/// A scenario that is forecast once for all its rows.
 struct Shared {
-  const MappedServing* row = nullptr;  ///< the first of them
+  const MappedServing* row = nullptr;  ///< the first of its rows
   ServingFigures figures{};
   std::string key, why;  ///< of a refusal
 };
@@ -53,11 +53,11 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
   for (const MappedServing& row : rows)
     if (!row.scenario.empty() && known.emplace(row.scenario, shared.size()).second)
       shared.push_back({&row, {}, {}, {}});
-  TaskProgress stated(progress, shared.size());
+  TaskProgress tasks(progress, shared.size());
   in_parallel(shared.size(), thread_count(threads), [&](std::size_t i) {
     stop_if_requested();
     serving::forecast(shared[i], hardware);
-    stated.one_done();
+    tasks.one_done();
   });
   std::vector<ServingResult> results;
   for (const MappedServing& row : rows) {

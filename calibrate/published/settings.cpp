@@ -1,4 +1,5 @@
-// Settings in the remarks of a row: what a scenario says of them, what it cannot, and what there is no forecast without.
+// Settings in the remarks of a row: those that a scenario has a key for, those that it has none for, and those without
+// which there is no forecast.
 #include <array>
 
 #include "parts.hpp"
@@ -7,17 +8,17 @@ namespace fabricast::published {
 
 namespace {
 
-/// Words of a remark, and the setting that they are.
+/// Words of a remark, and the setting that they stand for.
 struct Setting {
   std::string_view words, name;
 };
 
-/// The forecast is of the software's usual setting.
+/// Settings without a key. The row is forecast with the software's usual setting.
 constexpr std::array<Setting, 1> unsaid{{
-    {"delay_wgrad", "weight gradients delayed behind the tokens' return"},
+    {"delay_wgrad", "weight gradients delayed until after the combine"},
 }};
 
-/// The first that is there counts.
+/// The first match counts.
 constexpr std::array<Setting, 6> dispatchers{{
     {"disp=hybridep", "hybridep"},
     {"flex/HybridEP", "hybridep"},
@@ -27,9 +28,9 @@ constexpr std::array<Setting, 6> dispatchers{{
     {"allgather dispatcher", "allgather"},
 }};
 
-/// There is no forecast without it.
+/// Settings without a stated value that the forecast needs.
 constexpr std::array<Setting, 1> needed{{
-    {"natural routing", "workload.experts.imbalance: what routing gave is not stated"},
+    {"natural routing", "workload.experts.imbalance: the imbalance of natural routing is not stated"},
 }};
 
 void say_overlap(Json& workload, const Note& note) {
@@ -41,7 +42,7 @@ void say_overlap(Json& workload, const Note& note) {
   if (!overlap.empty()) workload["overlap"] = std::move(overlap);
 }
 
-/// Layers whose activations recipes of Megatron-Bridge keep in host memory [Megatron-Bridge].
+/// Number of layers whose activations the recipes of Megatron-Bridge keep in host memory [Megatron-Bridge].
 struct RecipeOffload {
   std::string_view model, system, precision;
   int layers;
@@ -63,18 +64,18 @@ void say_offload(Json& workload, const PublishedRow& row, const Note& note, Mapp
   for (const RecipeOffload& r : recipe_offloads)
     if (row.model == r.model && row.system == r.system && row.precision == r.precision) {
       workload["offload_layers"] = r.layers;
-      mapped.assumed.push_back({"workload.offload_layers", std::to_string(r.layers), "its recipe; not stated"});
+      mapped.assumed.push_back({"workload.offload_layers", std::to_string(r.layers), "not stated; as in its recipe"});
     }
 }
 
-/// A release's row of a table.
+/// Identifies the rows of one model and system in the table of a release.
 struct TableRow {
   std::string_view source, model, system;
   bool is(const PublishedRow& row) const { return row.source == source && row.model == model && row.system == system; }
 };
 
-/// What recipes capture that tables do not state, and their dispatcher [Megatron-Bridge]. Capacities allow whole layers:
-/// every expert has as many tokens.
+/// CUDA graphs and dispatchers of recipes, where the tables do not state them [Megatron-Bridge]. With a capacity every
+/// expert has the same number of tokens, so shapes are static and whole layers can be captured.
 struct RecipeGraphs {
   TableRow row;
   std::string_view graphs, dispatcher;
@@ -85,32 +86,35 @@ constexpr std::array<RecipeGraphs, 3> recipe_graphs{{
     {{"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-B200"}, "attention", "hybridep"},
 }};
 
-/// Rows whose split and dispatcher are of a release before: the recipe of the release has others [Megatron-Bridge].
+/// Rows whose split and dispatcher are those of an earlier release: the recipe of their own release differs
+/// [Megatron-Bridge].
 constexpr std::array<TableRow, 1> stale_rows{{
     {"megatron-bridge-26.02.01", "Qwen3_30B_a3B", "DGX-H100"},
 }};
 
-/// `attn` of Transformer Engine's scopes has attention in it, all others begin with the router; `local` scopes hold the step.
+/// Scopes of Transformer Engine: `attn` includes attention, all others begin with the router. A `local` scope is the
+/// whole step.
 void say_graphs(Json& workload, const PublishedRow& row, const Note& note, MappedRow& mapped) {
   if (note.says("cg=local") || note.says("full_iteration"))
     workload["cuda_graphs"] = "step";
   else if (note.says("cg=transformer_engine:attn"))
     workload["cuda_graphs"] = "attention";
   else if (note.says("cg=transformer_engine:mamba"))
-    mapped.unsaid.emplace_back("CUDA graphs of Mamba alone");
+    mapped.unsaid.emplace_back("CUDA graphs of Mamba layers only");
   else if (note.says("cg=transformer_engine") || note.says("TE graphs"))
     workload["cuda_graphs"] = "router";
   else if (note.says("matched A/B")) {
     workload["cuda_graphs"] = "router";
-    mapped.assumed.push_back({"workload.cuda_graphs", "router", "as of the row that it is matched with"});
+    mapped.assumed.push_back({"workload.cuda_graphs", "router", "as in the row that it is paired with"});
   }
   for (const RecipeGraphs& r : recipe_graphs)
     if (r.row.is(row)) {
       workload["cuda_graphs"] = r.graphs;
-      mapped.assumed.push_back({"workload.cuda_graphs", std::string(r.graphs), "its recipe; not stated"});
+      mapped.assumed.push_back({"workload.cuda_graphs", std::string(r.graphs), "not stated; as in its recipe"});
       if (r.dispatcher.empty()) continue;
       workload["experts"]["dispatcher"] = r.dispatcher;
-      mapped.assumed.push_back({"workload.experts.dispatcher", std::string(r.dispatcher), "its recipe; not stated"});
+      mapped.assumed.push_back(
+          {"workload.experts.dispatcher", std::string(r.dispatcher), "not stated; as in its recipe"});
     }
 }
 
@@ -119,15 +123,14 @@ void say_experts(Json& workload, const Note& note, MappedRow& mapped) {
   if (note.says("tokendrop") || note.says("capacity 1.0")) {
     experts["capacity"] = 1;
     if (!note.says("capacity"))
-      mapped.assumed.push_back(
-          {"workload.experts.capacity", "1", "tokens are dropped; at which capacity is not stated"});
+      mapped.assumed.push_back({"workload.experts.capacity", "1", "tokens are dropped; the capacity is not stated"});
   }
   for (const Setting& s : dispatchers)
     if (note.says(s.words) && !experts.contains("dispatcher")) experts["dispatcher"] = s.name;
   if (note.says("permute fusion off")) experts["fused_permutation"] = false;
   if (!experts.empty()) workload["experts"] = std::move(experts);
   if (!note.says("force-balanced"))
-    mapped.assumed.push_back({"workload.experts.imbalance", "1", "how tokens are spread is not stated"});
+    mapped.assumed.push_back({"workload.experts.imbalance", "1", "the distribution of tokens is not stated"});
 }
 
 }  // namespace

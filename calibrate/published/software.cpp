@@ -1,7 +1,7 @@
-// Releases of software in published tables, and the stacks that they are.
+// Software releases in published tables, with their stacks.
 //
-// A new release is a line. The first line that fits counts: sources ahead of names, names of forks ahead of what they
-// fork. `exact` only where the stack's parameters are of that very release.
+// A new release is one more line. The first line that matches counts, so sources come before names, and forks before
+// the software that they fork. `exact` is set only if the stack's parameters are those of that release.
 #include <algorithm>
 #include <array>
 
@@ -13,10 +13,11 @@ namespace fabricast::published {
 
 namespace {
 
-// Sequence parallelism: Megatron from 2022 on, by default with tensor parallelism in NeMo, Megatron-Bridge and the scripts
-// of its forks [NeMo-performance]; InternEvo's mode `mtp` is without [InternEvo]; BLOOM's trainer is older [BigScience-176B].
-// Experts: Megatron split them as all else until expert_tensor_parallel_size came [Megatron-Core-MoE].
-// Recomputation: of the JAX rows the projections of queries, keys and values alone were kept [DGXC-benchmarking].
+// Sequence parallelism: in Megatron since 2022; on by default with tensor parallelism in NeMo, Megatron-Bridge and the
+// scripts of Megatron's forks [NeMo-performance]. InternEvo's mode `mtp` does not have it [InternEvo], and BLOOM's
+// trainer predates it [BigScience-176B].
+// Experts: Megatron split them like other layers until expert_tensor_parallel_size was added [Megatron-Core-MoE].
+// Recomputation: the JAX rows kept only the projections of queries, keys and values [DGXC-benchmarking].
 constexpr std::array<Release, 18> releases{{
     {"megatron-sc21", "", "megatron", "megatron-2021", true, false, true, "none", "selective"},
     {"korthikanti22", "", "megatron", "megatron-2022", true, false, true, "none", "selective"},
@@ -38,7 +39,7 @@ constexpr std::array<Release, 18> releases{{
     {"", "Paxml", "fsdp", "maxtext-24.12", false, true, false, "full", "full"},
 }};
 
-/// A stack's own name in the note of a user's table.
+/// The stack of that name. User tables may name it directly in the note.
 const Release* shipped_stack(const std::string& name) {
   static const std::vector<Release> stacks = [] {
     std::vector<Release> all;

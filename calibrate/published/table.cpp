@@ -1,4 +1,4 @@
-// The CSV of published steps.
+// The columns of the table of published steps.
 #include <array>
 
 #include "../cases/data_path.hpp"

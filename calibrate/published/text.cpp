@@ -30,12 +30,12 @@ std::string row_text(const PublishedResult& r) {
                         r.step.factor, 100 * r.step.error());
       break;
     case RowOutcome::refused: return fmt::format("{} {:>12.5g}  refused: {}: {}\n", id, r.mapped.seconds, r.key, r.why);
-    case RowOutcome::unsayable: return fmt::format("{} {:>12.5g}  cannot be said: {}\n", id, r.mapped.seconds, r.why);
+    case RowOutcome::unsayable: return fmt::format("{} {:>12.5g}  unmapped: {}\n", id, r.mapped.seconds, r.why);
     case RowOutcome::repeated: return fmt::format("{} {:>12.5g}  repeats {}\n", id, r.mapped.seconds, r.key);
   }
   for (const Assumed& a : r.mapped.assumed)
     out += fmt::format("{:>36}assumed {}: {} ({})\n", "", a.key, a.value, a.why);
-  for (const std::string& setting : r.mapped.unsaid) out += fmt::format("{:>36}not said: {}\n", "", setting);
+  for (const std::string& setting : r.mapped.unsaid) out += fmt::format("{:>36}without: {}\n", "", setting);
   return out;
 }
 
@@ -50,9 +50,8 @@ std::string published_text(const std::vector<PublishedResult>& results, bool row
   }
   out +=
       "published tables, by source\n"
-      "                        source  model   rows  forecast  refused  not said  repeated   mean %  median %   bias % "
-      " "
-      "worst %  in interval\n";
+      "                        source  model   rows  forecast  refused  unmapped  repeated   mean %  median %   bias % "
+      " worst %  in interval\n";
   const std::vector<PublishedSummary> summaries = summarize_published(results);
   for (const PublishedSummary& s : summaries) {
     out += fmt::format("{:>30}  {:<6}{:>5} {:>9} {:>8} {:>9} {:>9}", s.source, s.experts ? "MoE" : "dense", s.rows,
@@ -64,10 +63,9 @@ std::string published_text(const std::vector<PublishedResult>& results, bool row
   }
   out += "\n" + mean_text("dense", mean_over_sources(summaries, false)) +
          mean_text("MoE", mean_over_sources(summaries, true));
-  out += counts_text("rows that cannot be said, by what is missing", missing_keys(results));
-  out += counts_text("rows that are refused, by key", refusals(results));
-  out +=
-      counts_text("settings that a scenario has no key for, of rows that are said without", unsaid_settings(results));
+  out += counts_text("unmapped rows, by what is missing", missing_keys(results));
+  out += counts_text("refused rows, by key", refusals(results));
+  out += counts_text("settings without a scenario key, which the forecast ignores", unsaid_settings(results));
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace fabricast {
 
 namespace {
 
-/// \param key  what refuses; empty: what the error names
+/// \param key  the key of the refusal; empty: the key that the error names
 void refuse(PublishedResult& result, const UserError& error, std::string key = {}) {
   const Diagnostic& first = error.diagnostics().front();
   result.outcome = RowOutcome::refused;
@@ -43,11 +43,11 @@ std::vector<PublishedResult> validate_published(const std::vector<MappedRow>& ro
       r.outcome = RowOutcome::repeated, r.key = std::move(other);
     }
   }
-  TaskProgress stated(progress, results.size());
+  TaskProgress tasks(progress, results.size());
   in_parallel(results.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     if (results[i].outcome == RowOutcome::forecast) forecast(results[i], hardware);
-    stated.one_done();
+    tasks.one_done();
   });
   return results;
 }

@@ -1,3 +1,4 @@
+// The study of forecasts that are conditioned on few rows, and its table.
 #include "fabricast/calibrate/conditioned.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// Numbers of `count` rows of a sweep, evenly over its sizes; empty where it has not more.
+/// `count` rows of a sweep, evenly spaced over its sizes; none if the sweep has no more rows than that.
 std::vector<std::size_t> pick(const std::vector<std::size_t>& sweep, std::size_t count) {
   if (sweep.size() <= count) return {};
   std::vector<std::size_t> picked;
@@ -24,10 +25,10 @@ std::vector<std::size_t> pick(const std::vector<std::size_t>& sweep, std::size_t
   return picked;
 }
 
-/// One system's rows, and which of them are of one sweep.
+/// The rows of a system by sweep.
 struct Sweeps {
   const SystemResiduals* system;
-  std::vector<std::vector<std::size_t>> sweeps;  ///< numbers of rows by rising size
+  std::vector<std::vector<std::size_t>> sweeps;  ///< indices of rows, by increasing size
 };
 
 Sweeps sweeps_of(const SystemResiduals& system) {
@@ -60,7 +61,7 @@ struct Errors {
 
 Errors few_errors(const ResidualModel& model, const Sweeps& of, std::size_t count) {
   Errors errors;
-  constexpr std::size_t most_sweeps = 12;  // of a system with many, for time
+  constexpr std::size_t most_sweeps = 12;  // of a system; more take long
   for (const std::size_t s : thinned(of.sweeps.size(), most_sweeps)) {
     const std::vector<std::size_t> picked = pick(of.sweeps[s], count);
     if (picked.empty()) continue;
@@ -138,15 +139,15 @@ std::string conditioned_text(const ConditionedStudy& study) {
     out += "\n";
   };
   for (const auto& few : study.few) {
-    const std::string given = fmt::format("{} rows given", few.rows);
+    const std::string given = fmt::format("{} {} given", few.rows, few.rows == 1 ? "row" : "rows");
     line(given + ", all others", few.all);
-    line(given + ", the same sweep", few.same_sweep);
+    line(given + ", same sweep", few.same_sweep);
     line(given + ", other sweeps", few.other_sweeps);
   }
   line("larger jobs, nothing given", study.larger_before);
-  line("larger jobs, one and two nodes given", study.larger_after);
-  return out +
-         fmt::format("of {} systems and bands there, {} are worse by more than two points\n", study.cells, study.worse);
+  line("larger jobs, 1 and 2 nodes given", study.larger_after);
+  return out + fmt::format("of {} such cells (system and band), {} are worse by more than two points\n", study.cells,
+                           study.worse);
 }
 
 }  // namespace fabricast

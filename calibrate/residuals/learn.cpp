@@ -1,3 +1,4 @@
+// Learns the structure and then the scale of the distribution of forecast errors; see residuals.hpp.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,12 +13,12 @@ namespace fabricast {
 
 namespace {
 
-/// What the structure is learned with: systems have scales of their own there.
+/// Degrees of freedom while the structure is learned. Heavy tails let each system have its own scale.
 constexpr double structure_freedom = 4;
-constexpr std::size_t most_rows = 50;  ///< of a system, for time
+constexpr std::size_t most_rows = 50;  ///< of a system; the density is cubic in their number
 constexpr int structure_evaluations = 40, scale_evaluations = 200;
 
-/// Some rows of a system with many.
+/// At most `most_rows` rows of a system, evenly spaced.
 SystemResiduals part_of(const SystemResiduals& whole) {
   SystemResiduals part{whole.system, whole.site, {}, {}, {}};
   for (const std::size_t i : thinned(whole.rows.size(), most_rows)) {
@@ -27,7 +28,7 @@ SystemResiduals part_of(const SystemResiduals& whole) {
   return part;
 }
 
-/// Logarithms of what rows of a site have in common.
+/// Number of parameters of the correlation; the deviations of the groups follow them in the vector of logarithms.
 constexpr std::size_t shape_count = 7;
 std::vector<double> point_of(const ResidualModel& m) {
   std::vector<double> x = {m.octaves, m.plan, m.nodes, m.node_octaves, m.series, m.row, m.host.value};
@@ -46,7 +47,7 @@ ResidualModel model_at(const std::vector<double>& x) {
   return m;
 }
 
-/// Where nothing is known: what is thought of deviations before.
+/// The centre of the prior.
 ResidualModel prior_model() {
   ResidualModel m;
   m.octaves = 12, m.plan = m.nodes = m.series = 1, m.node_octaves = 1.5, m.row = 0.05, m.host.value = 2e-6;
@@ -68,7 +69,7 @@ ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const
   const auto loss = [&](const std::vector<double>& x) {
     const ResidualModel model = model_at(x);
     double sum = squares(x, prior) / 2;
-    // Rows of a system are alike: many of them do not tell in proportion.
+    // Rows of a system are correlated, so the weight of a system grows less than its number of rows.
     constexpr double full_weight = 20;
     for (const SystemResiduals& s : few) {
       const double weight = std::sqrt(std::min(1.0, full_weight / static_cast<double>(s.rows.size())));
@@ -116,7 +117,7 @@ void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& syste
     const double constant = std::lgamma((nu + 1) / 2) - std::lgamma(nu / 2) - std::log(nu * M_PI) / 2;
     double sum = 0;
     for (std::size_t k = knot_count; k < scale_count; ++k) {
-      constexpr double alike = 0.7;  // kinds and families, as ln
+      constexpr double alike = 0.7;  // standard deviation of ln of the factors of kinds and families
       sum += z[k] * z[k] / (2 * alike * alike);
     }
     for (const Row& row : rows) {

@@ -8,7 +8,7 @@ namespace fabricast {
 
 namespace {
 
-/// Of logarithms and their likes.
+/// Difference for derivatives; variables are logarithms, of order 1.
 constexpr double step = 1e-4;
 
 struct Problem {
@@ -42,9 +42,9 @@ std::vector<double> minimize(const std::function<double(const std::vector<double
   try {
     solver.optimize(start, value);
   } catch (const nlopt::roundoff_limited&) {
-    // As near as differences can tell.
+    // The minimum is as close as differences can resolve.
   } catch (const std::runtime_error&) {
-    // The line search found no lower point: where it stands is the minimum to within the differences' error.
+    // The line search found no lower point, so this is the minimum to within the error of the differences.
   }
   return start;
 }

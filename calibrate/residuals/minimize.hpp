@@ -6,8 +6,9 @@
 
 namespace fabricast {
 
-/// L-BFGS of NLopt with differences for derivatives, which are shared out over all threads. Deterministic.
-/// \param f  called from several threads at once
+/// A local minimum by NLopt's L-BFGS. Derivatives are forward differences, computed on all threads. Deterministic.
+/// \param f            is called from several threads at once
+/// \param evaluations  maximum number of gradients
 std::vector<double> minimize(const std::function<double(const std::vector<double>&)>& f, std::vector<double> start,
                              int evaluations);
 

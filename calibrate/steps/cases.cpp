@@ -25,7 +25,7 @@ StepCase step_of(const json& j) {
   if (kernel)
     c.kernel = kernel_case(j.at("kernel").dump());
   else
-    c.scenario = j.at("scenario").dump();  // JSON is YAML
+    c.scenario = j.at("scenario").dump();  // JSON is valid YAML
   if (!(c.seconds > 0)) throw std::invalid_argument(fmt::format("'{}' must be above 0", kernel ? "time_us" : "step_s"));
   if (!(c.noise > 0)) throw std::invalid_argument("'noise' must be above 0");
   return c;

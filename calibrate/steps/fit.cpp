@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// What remains of a software generation's errors, with what was thought of it before as so many errors.
+/// The spread of a software generation from the remaining errors of its steps. The prior counts as `worth` errors.
 FittedParameter spread_of(const std::string& stack, Hardware hardware, const std::vector<double>& errors) {
   constexpr double worth = 4;
   FittedParameter p;
@@ -28,14 +28,15 @@ FittedParameter spread_of(const std::string& stack, Hardware hardware, const std
   return p;
 }
 
-/// A table of a source that holds mixtures of experts, too, is one source.
+/// The group of a step. A source that has dense and MoE models is one group.
 std::string group_of(const StepProblem& problem, std::size_t i, LeftOutSteps what) {
   if (what == LeftOutSteps::software) return problem.stack(i);
   const std::string& source = problem.steps()[i]->source;
   return what == LeftOutSteps::source ? source : source.substr(0, source.find('-'));
 }
 
-/// What is known at the minimum. \param left_out  steps that had no weight
+/// The posterior at the minimum.
+/// \param left_out  steps that had no weight
 Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& start, const Minimum& found,
               const std::set<std::size_t>& left_out) {
   Fit fit;
@@ -60,8 +61,8 @@ Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const S
   LeastSquares task = problem.task(options.iterations);
   task.progress = options.progress, task.tolerance = options.tolerance;
   const Minimum start = evaluate(task, problem.centre());
-  // Of many steps derivatives take longer than all else; those at the priors, corrected on the way, do as in each fit
-  // without some. Of few they are taken anew where the first search ends.
+  // With many steps, derivatives take most of the time. The derivatives at the priors, corrected on the way, are then
+  // good enough, as in leave_out_fits. With few steps, they are computed again where the first search ends.
   constexpr std::size_t many = 100;
   if (problem.steps().size() > many) {
     problem.restart(problem.at_priors());
@@ -80,7 +81,7 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
     LeftOutSteps by;
     std::string name;
   };
-  std::map<std::vector<std::size_t>, std::vector<Group>> groups;  // a family may be one source
+  std::map<std::vector<std::size_t>, std::vector<Group>> groups;  // a family of one source is the same group
   for (const LeftOutSteps by : what) {
     std::map<std::string, std::vector<std::size_t>> rows;
     for (std::size_t i = 0; i < problem.steps().size(); ++i)
@@ -92,7 +93,7 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
   for (const auto& [mine, names] : groups) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
-    // From the priors, whose derivatives know no measured time: nothing of what is left out may enter.
+    // Nothing of the group may enter, so each fit starts at the priors, where derivatives depend on no measured time.
     problem.restart(problem.at_priors());
     LeastSquares task = problem.task(options.iterations, weights);
     task.tolerance = options.tolerance;

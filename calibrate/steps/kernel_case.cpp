@@ -19,11 +19,12 @@ using nlohmann::json;
 template <class E>
 E word(const std::string& key, const json& value) {
   if (const auto e = enum_from<E>(value.get<std::string>())) return *e;
-  throw std::invalid_argument(fmt::format("'kernel.{}': unknown word '{}': one of {}", key, value.get<std::string>(),
+  throw std::invalid_argument(fmt::format("'kernel.{}': unknown value '{}', not one of {}", key,
+                                          value.get<std::string>(),
                                           fmt::join(EnumNames<E>::names.begin(), EnumNames<E>::names.end(), ", ")));
 }
 
-/// The sizes that a kind can not do without.
+/// The sizes that a kind requires.
 std::vector<const char*> needed(KernelKind kind) {
   switch (kind) {
     case KernelKind::gemm: return {"m", "n", "k"};
@@ -50,7 +51,7 @@ KernelCase kernel_case(const std::string& text) {
                                                    {"tokens", &c.tokens}, {"head_dim", &c.head_dim}};
   for (const auto& [key, value] : j.items()) {
     if (const auto size = sizes.find(key); size != sizes.end()) {
-      // Beyond any kernel.
+      // Larger than any real kernel.
       const std::int64_t most = key == "bytes" ? std::int64_t{1} << 50 : std::int64_t{1} << 30;
       if (!value.is_number_integer() || value < 1 || value > most)
         throw std::invalid_argument(fmt::format("'kernel.{}' must be a whole number above 0, at most {}", key, most));
@@ -76,7 +77,7 @@ KernelCase kernel_case(const std::string& text) {
     if (*sizes.at(key) == 0) throw std::invalid_argument(fmt::format("'kernel.{}' is missing", key));
   const double results = static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.count);
   if (results > 0x1p60)
-    throw std::invalid_argument("'kernel.m', 'n' and 'count' make more results than any memory holds");
+    throw std::invalid_argument("'kernel.m', 'n' and 'count' give more results than any memory holds");
   if (c.kv_heads > 0 && c.heads % c.kv_heads != 0)
     throw std::invalid_argument("'kernel.kv_heads' must divide 'kernel.heads'");
   return c;

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Below it, a difference is none.
+/// A smaller logarithm of a ratio counts as no difference.
 constexpr double least_difference = 0.01;
 
 StepPair pair_of(const json& j) {
@@ -31,11 +31,11 @@ StepPair pair_of(const json& j) {
   p.ratio = j.value("ratio", 0.0);
   if (!(p.ratio >= 0)) throw std::invalid_argument("'ratio' must be above 0");
   if (p.ratio == 0 && (!p.from_change.empty() || !p.to_change.empty()))
-    throw std::invalid_argument("'ratio' is missing: nobody measured what is changed");
+    throw std::invalid_argument("'ratio' is missing: there is no measured time of a changed scenario");
   return p;
 }
 
-/// What a pair names, by id.
+/// A step or row that a pair names.
 struct Measured {
   double seconds = 0;
   std::string scenario, missing;
@@ -64,7 +64,7 @@ StepDifference difference_of(const StepPair& pair, const std::map<std::string, M
   const auto from = all.find(pair.from), to = all.find(pair.to);
   for (const auto& [end, id] : {std::pair{from, pair.from}, std::pair{to, pair.to}})
     if (end == all.end())
-      d.missing = fmt::format("there is no step '{}'", id);
+      d.missing = fmt::format("unknown step '{}'", id);
     else if (end->second.scenario.empty())
       d.missing = end->second.missing;
   if (!d.missing.empty()) return d;
@@ -109,11 +109,11 @@ std::vector<StepDifference> step_differences(const std::vector<StepPair>& pairs,
                                              const std::function<void(double)>& progress) {
   const std::map<std::string, Measured> all = measured_of(steps, rows);
   std::vector<StepDifference> differences(pairs.size());
-  TaskProgress stated(progress, pairs.size());
+  TaskProgress tasks(progress, pairs.size());
   in_parallel(pairs.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     differences[i] = difference_of(pairs[i], all, hardware);
-    stated.one_done();
+    tasks.one_done();
   });
   return differences;
 }
@@ -143,9 +143,13 @@ std::string differences_text(const std::vector<StepDifference>& differences) {
 
 std::string differences_markdown(const std::vector<StepDifference>& differences) {
   std::string out =
-      "\n## Differences\n\nPairs of `calibrate/data/step_pairs.json`, which differ in one thing: the time of the first "
-      "over that of the second. Sign: the forecast has\nthe same one faster; size: between two thirds and one and a "
-      "half times the logarithm of what was measured. Of less than 1 %: a forecast of less, too.\n\n"
+      "\n## Differences\n\n"
+      "Pairs of steps that differ in one thing, from `calibrate/data/step_pairs.json`. The ratio is the time of the "
+      "first step divided\n"
+      "by that of the second.\n\n"
+      "- sign kept: the forecast has the same step faster\n"
+      "- size kept: the logarithm of the forecast ratio is between 2/3 and 3/2 of that of the measured ratio\n\n"
+      "A measured difference of less than 1 % counts as kept if the forecast difference is also less than 1 %.\n\n"
       "| what differs | pairs | sign kept | size kept |\n|---|---:|---:|---:|\n";
   for (const DifferenceSummary& s : summarize_differences(differences))
     out += fmt::format("| {} | {} | {} | {} |\n", s.kind, s.pairs, s.sign, s.size);

@@ -18,15 +18,16 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   for (const auto& [path, ref] : prior_.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
-    if (path.ends_with(".spread")) continue;  // moves no step
+    if (path.ends_with(".spread")) continue;  // does not affect times
     const auto uses = [&path = path](const auto& runner) { return runner->uses(path); };
     if (std::none_of(runners_.begin(), runners_.end(), uses)) continue;
     paths_.push_back(path), priors_.push_back(*ref.parameter);
   }
-  keep_telling();
+  keep_informative();
 }
 
-void StepProblem::keep_telling() {
+/// Drops the parameters that hardly move any step.
+void StepProblem::keep_informative() {
   constexpr double least = 0.2;
   linear_.matrix = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(runners_.size()), size());
   linear_.taken_at = Eigen::VectorXd::Constant(size(), std::nan(""));
@@ -80,24 +81,24 @@ Eigen::VectorXd StepProblem::residuals(const Eigen::VectorXd& theta) {
   return r;
 }
 
-/// Of the least change that explains what a row's residual has become, by what each parameter may move.
+/// Applies to each row the smallest change that explains its new residual, in the metric of the priors.
 void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
-  const Eigen::VectorXd moved = theta - linear_.x, weighed = moved.cwiseProduct(precision());
+  const Eigen::VectorXd moved = theta - linear_.x, weighted = moved.cwiseProduct(precision());
   for (std::size_t i = 0; i < runners_.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     double explained = 0, length = 0;
     for (Eigen::Index j = 0; j < size(); ++j) {
       explained += linear_.matrix(row, j) * moved[j];
-      if (uses(i, j)) length += weighed[j] * moved[j];
+      if (uses(i, j)) length += weighted[j] * moved[j];
     }
     const double missing = at[row] - linear_.at[row] - explained;
     if (!(length > 0) || !std::isfinite(missing)) continue;
     for (Eigen::Index j = 0; j < size(); ++j)
-      if (uses(i, j)) linear_.matrix(row, j) += missing * weighed[j] / length;
+      if (uses(i, j)) linear_.matrix(row, j) += missing * weighted[j] / length;
   }
 }
 
-/// Steps are nearly linear in the logarithms: columns are taken anew where their parameter has moved.
+/// Step times are nearly linear in the logarithms, so a column is computed again only if its parameter has moved far.
 const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double h = 0.03, moved_enough = 0.15;
   if (linear_.x.size() == size()) correct(theta, at);
@@ -144,7 +145,7 @@ LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {
   };
   task.weights = std::move(weights);
   task.prior = centre(), task.precision = precision();
-  task.scale = 2.5;  // of Cauchy's loss, in units of the noise
+  task.scale = 2.5;  // scale of Cauchy's loss, in units of the noise
   task.longest_step = 0.5, task.iterations = iterations, task.tolerance = 1e-4;
   return task;
 }

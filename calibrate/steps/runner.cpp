@@ -9,20 +9,22 @@
 
 namespace fabricast {
 
-/// Exchanges do not depend on what is fitted: they are timed once, in the first draw of the network.
+/// Collectives do not depend on the fitted parameters, so they are timed once, in the first sample of the network.
 struct StepRunner::State {
   KernelCase kernel;
-  std::unique_ptr<World> world;  ///< none: a kernel
+  std::unique_ptr<World> world;  ///< null: this is a kernel
   Program program;
   std::unique_ptr<Traffic> traffic;
-  std::vector<std::string> prefixes;  ///< of parameters that it uses
-  /// By what its program asks for: most parameters move most programs not at all, and a program alike takes as long.
+  std::vector<std::string> prefixes;  ///< of the paths of parameters that it uses
+  /// Step times by fingerprint of the program. Most parameters do not change most programs, and equal programs take the
+  /// same time.
   std::unordered_map<std::uint64_t, double> known;
 };
 
 namespace {
 
-std::uint64_t asked_by(const Program& program, double interference) {
+/// A hash of everything that the time of a program depends on, besides its collectives.
+std::uint64_t fingerprint(const Program& program, double interference) {
   std::uint64_t hash = mix64(std::bit_cast<std::uint64_t>(interference));
   for (const Activity& a : program.activities) {
     hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.seconds));
@@ -37,7 +39,7 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
   if (step.scenario.empty()) {
     state_->kernel = step.kernel;
     const Hardware& hardware = shipped_hardware();
-    (void)kernel_seconds(step.kernel, hardware);  // refuses what can not be
+    (void)kernel_seconds(step.kernel, hardware);  // throws if the kernel is not possible on this GPU
     state_->prefixes = hardware.parameters_of("compute", hardware.gpus.at(step.kernel.gpu).compute);
     return;
   }
@@ -59,7 +61,7 @@ double StepRunner::seconds(const Hardware& hardware) {
   const Program program = training_program(step);
   constexpr std::size_t most_known = 256;
   if (state_->known.size() >= most_known) state_->known.clear();
-  const auto [it, fresh] = state_->known.try_emplace(asked_by(program, step.stack.interference.value), 0);
+  const auto [it, fresh] = state_->known.try_emplace(fingerprint(program, step.stack.interference.value), 0);
   if (!fresh) return it->second;
   it->second =
       run_program(program, *state_->traffic, timeline_options(step.stack.interference.value, program, *state_->traffic))

@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// Of a row: the spread beside its parameters' that would just reach what was measured.
+/// The spread that, together with that of the parameters, makes the interval of a row just reach the measured time.
 double needed_spread(const StepRow& row) {
   const double reach = std::log(row.forecast / row.measured) / quantile_95;
   return std::sqrt(std::max(0.0, reach * reach - row.deviation * row.deviation));
@@ -20,7 +20,7 @@ double needed_spread(const StepRow& row) {
 }  // namespace
 
 std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& left_out, const Hardware& prior) {
-  // Two sources tell nothing of a ninth decile.
+  // Two sources do not determine a ninth decile.
   constexpr std::size_t fewest_sources = 3;
   constexpr double least = 0.02;
   std::vector<FittedParameter> learned;
@@ -41,10 +41,10 @@ void set_intervals_without_own(std::vector<LeftOutFit>& fits, const Hardware& pr
     for (const LeftOutFit& other : fits)
       if (other.by == mine.by && other.group != mine.group)
         others.insert(others.end(), other.rows.begin(), other.rows.end());
-    Hardware stated = prior;
-    for (const FittedParameter& p : learned_step_spread(others, prior)) *stated.find(p.path) = p.after;
+    Hardware learned = prior;
+    for (const FittedParameter& p : learned_step_spread(others, prior)) *learned.find(p.path) = p.after;
     for (StepRow& row : mine.rows)
-      row.factor = std::exp(quantile_95 * std::hypot(row.deviation, stated.step_spread.of(row.experts).value));
+      row.factor = std::exp(quantile_95 * std::hypot(row.deviation, learned.step_spread.of(row.experts).value));
   }
 }
 

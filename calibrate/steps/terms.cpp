@@ -31,7 +31,7 @@ std::map<std::string, StepSummary> by_source(const std::vector<StepRow>& rows, b
   return found;
 }
 
-/// The sources whose mean error grows most, with their bias before and after.
+/// The sources whose mean error grows most without a term, with their bias before and after.
 std::string explained(const StepsWithout& with, const StepsWithout& less) {
   constexpr std::size_t shown = 3;
   constexpr double least = 0.005;
@@ -51,23 +51,23 @@ std::string explained(const StepsWithout& with, const StepsWithout& less) {
 }  // namespace
 
 std::vector<StepTerm> step_terms() {
-  // A rate so high that what goes by it takes no time.
+  // A rate so high that the kernels take no time.
   constexpr double at_once = 1e6;
-  return {{"router, permutation and dispatch take the host", {"router_launch", "fused_launch"}, 0},
-          {"each local expert takes the host", {"expert_launch"}, 0},
-          {"attention and dense halves take the host", {"launch"}, 0},
-          {"experts' operands are cast", {"expert_cast"}, 0},
-          {"other operands are cast", {"cast"}, 0},
-          {"GEMMs of experts side by side are slower", {"grouped"}, 1},
-          {"short GEMMs are slower", {"gemm_depth"}, 1e-3},
-          {"kernels pass over memory, permutations too", {"stream"}, at_once},
-          {"tokens stay exposed though overlapped", {"expert_exposed"}, 0},
-          {"tensor collectives stay exposed though overlapped", {"tensor_exposed"}, 0},
-          {"computation is slower beside collectives", {"interference"}, 0},
-          {"groups wait for their slowest rank", {"jitter"}, 0},
-          {"gradients are added up", {"accumulation"}, 0},
-          {"the optimizer passes over memory", {"optimizer"}, 0},
-          {"a step has a fixed part", {"step_fixed"}, 0}};
+  return {{"host time of router, permutation and dispatch", {"router_launch", "fused_launch"}, 0},
+          {"host time of each local expert", {"expert_launch"}, 0},
+          {"host time of attention and dense halves of a layer", {"launch"}, 0},
+          {"casts of operands of experts", {"expert_cast"}, 0},
+          {"casts of other operands", {"cast"}, 0},
+          {"lower rate of grouped GEMMs", {"grouped"}, 1},
+          {"lower rate of GEMMs with a small K", {"gemm_depth"}, 1e-3},
+          {"memory traffic of element-wise kernels and permutations", {"stream"}, at_once},
+          {"dispatch and combine that overlap leaves exposed", {"expert_exposed"}, 0},
+          {"tensor collectives that overlap leaves exposed", {"tensor_exposed"}, 0},
+          {"slower computation during collectives", {"interference"}, 0},
+          {"waiting for the slowest rank of a group", {"jitter"}, 0},
+          {"gradient accumulation", {"accumulation"}, 0},
+          {"memory traffic of the optimizer", {"optimizer"}, 0},
+          {"fixed time of a step", {"step_fixed"}, 0}};
 }
 
 std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps, const Hardware& hardware,
@@ -83,7 +83,7 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
   for (const StepCase& c : steps)
     if (!c.scenario.empty()) chosen.push_back(&c);
   for (StepsWithout& s : all) s.rows.resize(chosen.size());
-  TaskProgress stated(progress, chosen.size());
+  TaskProgress tasks(progress, chosen.size());
   in_parallel(chosen.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     StepRunner runner(*chosen[i]);
@@ -93,19 +93,19 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
       row.experts = runner.experts();
       row.forecast = runner.seconds(each[t]);
     }
-    stated.one_done();
+    tasks.one_done();
   });
   return all;
 }
 
 std::string terms_markdown(const std::vector<StepsWithout>& all) {
   std::string out =
-      "# Terms of steps\n\n"
-      "Written by `fabricast calibrate validate --steps --terms --markdown docs/validation-step-terms.md`.\n"
-      "Each term is taken away, all else stays as it is fitted. Of the steps that are fitted, mean error with each "
-      "source counting once; behind, the sources\nwhose error grows most, with their bias before and after. Others "
-      "would "
-      "make up for a part if they were fitted anew.\n\n"
+      "# Terms of the step model\n\n"
+      "Written by `fabricast calibrate validate --steps --terms --markdown docs/validation-step-terms.md`.\n\n"
+      "Each term is removed in turn, while all other parameters keep their fitted values. The table shows the mean "
+      "error of the fitted\nsteps, each source counted once, and the sources whose error grows most, with their bias "
+      "before and after. If the other parameters\nwere fitted again, they would compensate for part of the "
+      "difference.\n\n"
       "| without | dense % | MoE % | explains |\n|---|---:|---:|---|\n";
   for (const StepsWithout& s : all)
     out += fmt::format("| {} | {:.1f} | {:.1f} | {} |\n", s.term.empty() ? "nothing" : s.term,

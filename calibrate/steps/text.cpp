@@ -23,7 +23,7 @@ std::string summary_markdown(const std::vector<StepSummary>& list) {
   return out;
 }
 
-/// Dense models and mixtures of experts, where there are any.
+/// The means of dense and of MoE models, where there are any.
 std::vector<StepSummary> kinds_of(const std::vector<StepRow>& rows) {
   std::vector<StepSummary> kinds;
   for (const bool experts : {false, true}) {
@@ -37,16 +37,17 @@ std::vector<StepSummary> kinds_of(const std::vector<StepRow>& rows) {
 std::string what_was_left_out(LeftOutSteps by) {
   switch (by) {
     case LeftOutSteps::software:
-      return "Fitted without any step of the same software generation: its own parameters are at their priors.";
-    case LeftOutSteps::source: return "Fitted without any row of the same source.";
+      return "Each software generation is forecast by a fit without any of its steps. Its own parameters stay at their "
+             "priors.";
+    case LeftOutSteps::source: return "Each source is forecast by a fit without any of its rows.";
     case LeftOutSteps::family:
-      return "Fitted without any row of a source of the same family: releases of one table repeat each other's rows, "
-             "so all\nwhose names begin alike are left out together.";
+      return "Each family of sources is forecast by a fit without any of its rows. Releases of one table repeat each "
+             "other's rows, so\nsources whose names begin alike form a family.";
   }
   return {};
 }
 
-/// In the order in which they were asked for.
+/// The kinds of groups that were left out, each once.
 std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   std::vector<LeftOutSteps> kinds;
   for (const LeftOutFit& f : v.left_out)
@@ -54,7 +55,7 @@ std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   return kinds;
 }
 
-/// What rows that no fit has seen ask for, dense models and MoE.
+/// The spreads that rows that no fit has seen require, of dense and of MoE models.
 std::string spreads_text(const std::vector<StepRow>& left_out, const char* form) {
   std::string out;
   for (const FittedParameter& p : learned_step_spread(left_out, prior_hardware()))
@@ -62,7 +63,8 @@ std::string spreads_text(const std::vector<StepRow>& left_out, const char* form)
   return out;
 }
 
-std::string asked_for(const StepValidation& v) {
+/// The options that requested the groups.
+std::string options_of(const StepValidation& v) {
   std::string out;
   for (const LeftOutSteps by : kinds_left_out(v)) out += fmt::format(" --leave-out {}", name_of(by));
   return out;
@@ -75,13 +77,14 @@ std::string left_out_markdown(const StepValidation& v) {
     out += fmt::format("\n## Left out by {}\n\n{}\n", name_of(by), what_was_left_out(by));
     if (by == kinds_left_out(v).front())
       out +=
-          "Each fit begins at the priors. Intervals are as wide as the errors of the other groups, each left out, ask "
-          "for.\n"
+          "Each fit starts at the priors. The widths of the intervals are learned from the errors of the other groups "
+          "that were left out.\n"
           "At most eight rows of each source and kind of model are fitted and forecast. The priors of some parameters "
-          "came from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so for these it flatters.\n";
+          "come from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so this section flatters "
+          "these rows.\n";
     out += fmt::format("\nEach source counts once:\n\n{}\n{}", summary_markdown(kinds_of(rows)),
                        summary_markdown(summarize(rows)));
-    out += spreads_text(rows, "\nSpread that these errors ask for, `{}`: {:.3g} ({:.2g} to {:.2g}).\n");
+    out += spreads_text(rows, "\nSpread that these errors require, `{}`: {:.3g} ({:.2g} to {:.2g}).\n");
   }
   return out;
 }
@@ -97,7 +100,7 @@ std::string steps_text(const StepValidation& v) {
   if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);
   for (const LeftOutSteps by : kinds_left_out(v)) {
     const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
-    out += summary_text(fmt::format("by fits without any step of the same {}", name_of(by)), summarize(rows));
+    out += summary_text(fmt::format("left out of the fit by {}", name_of(by)), summarize(rows));
     out += summary_text("the same, each source counting once", kinds_of(rows));
     out += spreads_text(rows, "{:>31}: {:.4g}, 90 %: {:.4g} to {:.4g}\n");
   }
@@ -110,17 +113,18 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       fmt::format(
           "# Validation of step times\n\n"
           "Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n",
-          asked_for(v) + (tables.find("## Differences") == std::string::npos ? "" : " --differences")) +
-      "Published steps are in `calibrate/data/steps.json`, each with its scenario and source; what was not published "
-      "of\n"
-      "them and is taken from public run scripts, identities or guesses is said in\n"
-      "[models/training.md](models/training.md). Error is forecast over published, less one.\n"
-      "`x/:`: with 90 % the measured step lies between the forecast divided and multiplied by it.\n\n"
-      "Most rows hardly feel the network: they test computation, schedules and tensor parallelism\n"
-      "[steptime-study]. What a step feels of the fabric is tested by itself.\n\n";
+          options_of(v) + (tables.find("## Differences") == std::string::npos ? "" : " --differences")) +
+      "This page compares forecasts with published times of training steps. The steps are in\n"
+      "`calibrate/data/steps.json`, each with its scenario and source. Settings that were not published come from\n"
+      "public run scripts, identities or guesses; [models/training.md](models/training.md) states which.\n\n"
+      "The error is forecast / published - 1. `x/:` is the factor of the 90 % interval: the measured step lies "
+      "between\n"
+      "the forecast divided by it and the forecast multiplied by it, with a probability of 90 %.\n\n"
+      "Most rows hardly depend on the network. They test computation, schedules and tensor parallelism\n"
+      "[steptime-study]. The effect of the fabric on a step is tested separately.\n\n";
   if (!tables.empty())
     out +=
-        "[Published tables](#published-tables) come after; [where their largest errors are]"
+        "[Published tables](#published-tables) follow below. Another page lists [where their largest errors are]"
         "(calibrate/published-steps.md#where-it-is-off).\n";
   out += left_out_markdown(v);
   out += "\n## In the fit\n\n";

@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// Half of those of a forecast: a factor that is a few per cent of itself off is as good for counting.
+/// Half the samples of a forecast. Counting rows in intervals does not need a more exact factor.
 constexpr std::size_t validated_samples = step_samples / 2;
 
 }  // namespace
@@ -31,13 +31,13 @@ StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware
                               const std::function<void(double)>& progress) {
   StepValidation v;
   v.rows.resize(steps.size());
-  TaskProgress stated(progress, steps.size());
+  TaskProgress tasks(progress, steps.size());
   in_parallel(steps.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
     const StepCase& c = steps[i];
     StepRunner runner(c);
     v.rows[i] = step_row(c, runner, hardware);
-    stated.one_done();
+    tasks.one_done();
   });
   return v;
 }

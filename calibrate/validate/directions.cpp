@@ -16,7 +16,7 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// What a variable is about; variables about one thing change together.
+/// The aspect that a variable sets. Variables of one aspect change together, so they count as one difference.
 std::string aspect_of(const std::string& variable) {
   static const std::map<std::string, std::string> known = {{"NCCL_ALGO", "algorithm"},
                                                            {"NCCL_PROTO", "protocol"},
@@ -50,7 +50,7 @@ Attributes attributes_of(const MeasuredCase& c) {
     text += key == "NCCL_ALGO" || key == "NCCL_PROTO" ? lower_case(value) : key + "=" + value;
   }
   for (const auto& [key, value] : c.harness) {
-    // How often a call is repeated does not matter, nor how many ranks one process has if it has all of a node.
+    // The number of iterations does not matter. One process for all GPUs of a node is the same harness for any number.
     if (key == "iterations") continue;
     const bool all = c.gpus_per_node > 1 && value == fmt::to_string(c.gpus_per_node);
     a["harness"] += key + "=" + (all ? "all" : value) + " ";
@@ -63,22 +63,23 @@ std::string value_of(const Attributes& a, const std::string& key) {
   return it == a.end() ? std::string() : it->second;
 }
 
-/// The one thing in which two configurations differ; empty if that is none or several.
+/// The one thing in which two configurations differ. Empty if there is none, or if there are several.
 std::string difference(const Attributes& a, const Attributes& b) {
   std::set<std::string> keys;
   for (const Attributes* x : {&a, &b})
     for (const auto& [key, value] : *x)
       if (value_of(a, key) != value_of(b, key)) keys.insert(key);
-  // One node has no network; NICs come with GPUs, and a single GPU has no other beside it.
+  // These differences follow from others: a single node has no network, NICs come with GPUs, and a single GPU has no
+  // intranode connection.
   if (keys.count("nodes") && (value_of(a, "network").empty() || value_of(b, "network").empty())) keys.erase("network");
   if (keys.count("GPUs per node")) keys.erase("NICs"), keys.erase("intranode");
-  // What an operator does not choose is no difference to forecast a direction of.
+  // Operators cannot choose these, so a direction would be of no use.
   for (const char* key : {"system", "collective", "GPU", "harness"})
     if (keys.count(key)) return {};
   return keys.size() == 1 ? *keys.begin() : std::string();
 }
 
-/// Cases alike in all attributes, with the median over them at each size.
+/// Cases that agree in all attributes, with all their times by size. The median over them counts.
 struct Configuration {
   Attributes attributes;
   std::map<std::int64_t, std::pair<std::vector<double>, std::vector<double>>> times;  ///< measured, forecast
@@ -122,10 +123,10 @@ std::vector<PairRow> common_rows(const Configuration& a, const Configuration& b)
 
 struct Crossing {
   double bytes;
-  bool falls;  ///< b gets the faster one
+  bool falls;  ///< b becomes the faster one
 };
 
-/// Where the sign changes between rows whose value counts, on a logarithmic axis.
+/// The sizes at which the sign changes between consecutive rows that count, interpolated on a logarithmic axis.
 template <class Value, class Counts>
 std::vector<Crossing> crossings(const std::vector<PairRow>& rows, Value value, Counts counts) {
   std::vector<Crossing> list;
@@ -134,8 +135,8 @@ std::vector<Crossing> crossings(const std::vector<PairRow>& rows, Value value, C
     if (!counts(row)) continue;
     if (last && (value(*last) > 0) != (value(row) > 0)) {
       const double x = std::log(static_cast<double>(last->bytes)), y = std::log(static_cast<double>(row.bytes));
-      const double part = value(*last) / (value(*last) - value(row));
-      list.push_back({std::exp(x + part * (y - x)), value(row) < 0});
+      const double fraction = value(*last) / (value(*last) - value(row));
+      list.push_back({std::exp(x + fraction * (y - x)), value(row) < 0});
     }
     last = &row;
   }
@@ -188,7 +189,7 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
     for (const Configuration& b : list) {
       const std::string aspect = difference(a.attributes, b.attributes);
       if (aspect.empty() || !comes_first(aspect, a, b)) continue;
-      // A number is compared with the next one.
+      // A number is compared only with the next larger one.
       const auto between = [&](const Configuration& c) {
         return difference(a.attributes, c.attributes) == aspect && comes_first(aspect, a, c) &&
                comes_first(aspect, c, b);

@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, Counts>> counts_by_aspect(const std::vector<C
   return list;
 }
 
-/// `96KiB`, to three digits.
+/// A size to three digits: `96KiB`.
 std::string about(double bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
@@ -45,7 +45,7 @@ bool is_wrong(const ConfigurationPair& p) {
   return p.right() < p.counted() || (p.crossing_measured() && !p.crossing_right());
 }
 
-/// Sizes at which the forecast has the wrong one faster, as ranges of neighbouring rows.
+/// Sizes at which the forecast has the wrong configuration faster, as ranges of neighbouring rows.
 std::string wrong_sizes(const ConfigurationPair& p) {
   std::string out;
   for (std::size_t i = 0; i < p.rows.size(); ++i) {
@@ -83,22 +83,20 @@ std::string directions_text(const std::vector<ConfigurationPair>& pairs) {
 
 std::string directions_markdown(const std::vector<ConfigurationPair>& pairs) {
   std::string out =
-      "\n## Which of two is faster\n\n"
-      "Pairs of measured configurations of one system that differ in one thing. Counted are sizes that both measured "
-      "and "
-      "at which they\n"
-      "differ by over 10 %; right means that the forecast has the same one faster. A pair crosses where the faster one "
-      "changes once\n"
-      "with size; right means that the forecast does so too, within a factor of two of the size. Where an algorithm "
-      "has "
-      "no schedule\n"
-      "yet, the one that stands in is compared.\n\n"
+      "\n## Which of two configurations is faster\n\n"
+      "A pair is two measured configurations of one system that differ in one thing. A size counts if both measured it "
+      "and if they\n"
+      "differ by more than 10 %. A size is right if the forecast has the same configuration faster. A pair has a "
+      "crossing if the faster\n"
+      "configuration changes once with size. A crossing is right if the forecast also has one, within a factor of two "
+      "of that size. If an\n"
+      "algorithm has no schedule yet, its stand-in is compared.\n\n"
       "| what differs | pairs | sizes | right | % | crossings | right |\n|---|---|---|---|---|---|---|\n";
   for (const auto& [aspect, c] : counts_by_aspect(pairs))
     out += fmt::format("| {} | {} | {} | {} | {:.0f} | {} | {} |\n", aspect, c.pairs, c.sizes, c.right, c.percent(),
                        c.cross, c.cross_right);
   out +=
-      "\nPairs that are wrong somewhere; crossings as measured / as forecast.\n\n"
+      "\nPairs with a wrong size or crossing. Crossings: measured / forecast.\n\n"
       "| what differs | system | collective | where | pair | right | wrong at | crossing |\n"
       "|---|---|---|---|---|---|---|---|\n";
   for (const ConfigurationPair& p : pairs)

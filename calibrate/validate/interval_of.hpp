@@ -1,4 +1,4 @@
-// The interval of a statistic over systems.
+// Bootstrap intervals of statistics over systems.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace fabricast {
 
-/// 5 and 95 % of the statistic of samples drawn from the values, with replacement. None below five values: more often than
-/// in 10 % all of them are on one side of what they are drawn from.
+/// The 5th and 95th percentile of a statistic over bootstrap replicates: samples of the values with replacement
+/// [Efron1993]. Null below five values: with a probability above 10 %, all of them are then on one side of the median
+/// of their population. Deterministic.
 template <class Statistic>
 std::optional<MedianInterval> interval_of(const std::vector<double>& values, Statistic statistic) {
   constexpr std::size_t replicates = 2000, fewest = 5;

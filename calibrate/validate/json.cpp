@@ -1,4 +1,4 @@
-// The validation by contract (docs/formats.md).
+// The validation as JSON, whose keys are a contract (docs/formats.md).
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/validate.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Six digits: what an error can mean.
+/// Six digits are more than an error means.
 double rounded(double value) { return fabricast::rounded(value, 6); }
 
 Json by_band(const BandValues& values) {

@@ -20,7 +20,7 @@ std::map<std::string, Curve> curves_of(const std::vector<ErrorRow>& rows) {
   return curves;
 }
 
-/// The one factor of a system, in which each of its bands counts alike.
+/// The common level of a system, in which each of its bands counts alike.
 double common_level(const Curve& curve) {
   double sum = 0;
   int counted = 0;
@@ -29,8 +29,8 @@ double common_level(const Curve& curve) {
   return counted ? sum / counted : 0;
 }
 
-/// What is left of a band's errors beside a level.
-double error_beside(const std::vector<double>& logs, double level) {
+/// The median error of a band after the level has been removed.
+double error_without(const std::vector<double>& logs, double level) {
   std::vector<double> absolute;
   for (const double x : logs) absolute.push_back(std::abs(x - level));
   return std::expm1(median_of(std::move(absolute)));
@@ -43,9 +43,9 @@ struct Cause {
 constexpr std::array causes = {
     Cause{"a process drives several GPUs",
           [](const MeasuredCase& c) { return harness_number(c, "ranks_per_process") > 1; }},
-    Cause{"NCCL's version is not stated", [](const MeasuredCase& c) { return c.nccl_version.empty(); }},
+    Cause{"the NCCL version is not stated", [](const MeasuredCase& c) { return c.nccl_version.empty(); }},
     Cause{"GPUDirect RDMA is not stated", [](const MeasuredCase& c) { return c.nodes > 1 && !c.gdr; }},
-    Cause{"variables of NCCL are set", [](const MeasuredCase& c) { return !c.env.empty(); }},
+    Cause{"NCCL variables are set", [](const MeasuredCase& c) { return !c.env.empty(); }},
     Cause{"several nodes", [](const MeasuredCase& c) { return c.nodes > 1; }},
 };
 
@@ -60,8 +60,8 @@ Levels levels_of(const std::vector<ErrorRow>& rows) {
       if (curve[b].empty()) continue;
       const double own = median_of(curve[b]);
       auto& [as_is, one, each, level] = values[b];
-      as_is.push_back(error_beside(curve[b], 0)), one.push_back(error_beside(curve[b], common));
-      each.push_back(error_beside(curve[b], own)), level.push_back(std::expm1(std::abs(own)));
+      as_is.push_back(error_without(curve[b], 0)), one.push_back(error_without(curve[b], common));
+      each.push_back(error_without(curve[b], own)), level.push_back(std::expm1(std::abs(own)));
     }
   }
   for (std::size_t b = 0; b < bands.size(); ++b) {

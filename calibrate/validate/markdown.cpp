@@ -12,7 +12,7 @@ std::string head_markdown() {
   return out + "\n|---|---|---|---|---|\n";
 }
 
-/// One line of a table: a name, and what `value` says of each band.
+/// One line of a table: a name, and the text that `value` returns for each band.
 template <class Value>
 std::string line_markdown(std::string_view name, Value value) {
   std::string out = fmt::format("| {} |", name);
@@ -31,7 +31,7 @@ std::string interval_markdown(const ErrorTable& table) {
                        [&](std::size_t b) { return fmt::format(" {} |", percent_text(table.median_interval[b])); });
 }
 
-/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+/// Errors before > after, by system and over all systems. If only `after` has intervals, their lines show one value.
 std::string change_markdown(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out = head_markdown();
   for (const auto& [system, cells] : after.systems)
@@ -57,7 +57,7 @@ std::string change_markdown(const ErrorTable& before, const ErrorTable& after, b
   return out;
 }
 
-/// The first screen: what forecasts err on systems that the fit has seen, and on those it has not.
+/// The first screen: errors on systems that the fit has not seen, and on those that it has seen.
 std::string short_markdown(const Validation& v) {
   const auto line = [](std::string_view name, const ErrorTable& t) {
     return line_markdown(name, [&](std::size_t b) {
@@ -66,28 +66,26 @@ std::string short_markdown(const Validation& v) {
     });
   };
   std::string out =
-      "\n## In short\n\nMedian error over systems in %, its 90 % interval (by a bootstrap over systems), and the worst "
-      "decile of systems.\n\n" +
+      "\n## Summary\n\nEach cell shows the median error over systems in %, its 90 % interval (by a bootstrap over "
+      "systems), and the worst decile of\nsystems.\n\n" +
       head_markdown();
   for (const LeaveOneOut& l : v.leave_out)
     out += line(fmt::format("left out of the fit by {}", name_of(l.by)), l.left_out);
   out += line("in the fit", v.errors);
   if (v.leave_out.empty()) return out;
   return out +
-         "\nA cluster of your own will fall where systems left out do: by site if machines of its kind (GPU generation "
-         "and "
-         "network)\nare among those measured, by kind if not. Measurements of its own bring it further: "
-         "[tutorial 5](tutorial/5-trust.md).\n";
+         "\nFor your own cluster, expect the errors of systems left out: by site if machines of its kind (GPU "
+         "generation and network) are\namong the measured ones, by kind otherwise. Your own measurements reduce the "
+         "error: [tutorial 5](tutorial/5-trust.md).\n";
 }
 
-/// Errors of both on the same rows, and in how many cells ours is the smaller one.
+/// Errors of both on the same rows, and the number of cells in which ours is smaller.
 std::string beside_nccl_markdown(const Validation& v) {
   std::string out =
-      "\n## Beside NCCL's own estimate\n\nNCCL chooses by a cost model of its own (`explain --json` prints its "
-      "estimates). "
-      "Median error over systems in %, on the rows for which it\nmakes an estimate (all but sends and receives): ours "
-      "/ "
-      "NCCL's, and the share of systems in which ours is nearer to the measurement.\n\n" +
+      "\n## Comparison with NCCL's own estimate\n\nNCCL chooses algorithms by its own cost model (`explain --json` "
+      "prints its estimates). Each cell shows the median error over\nsystems in %, ours / NCCL's, on the rows for "
+      "which NCCL makes an estimate (all except sends and receives), and the share of systems\nin which our forecast "
+      "is closer to the measurement.\n\n" +
       head_markdown();
   const auto line = [](std::string_view name, const BesideNccl& b) {
     return line_markdown(name, [&](std::size_t k) {
@@ -111,33 +109,33 @@ std::string leave_out_markdown(const LeaveOneOut& l) {
   }
   return fmt::format(
              "\n## Errors of systems left out of the fit by {}, in %\n\n"
-             "In sample > left out. For {} all parameters are fitted anew from their priors to the cases of\n"
-             "the others, and its own are forecast with them. The first number is of a fit to all.\n\n",
+             "Each cell shows in sample > left out. For {}, all parameters are fitted again from\n"
+             "their priors to the cases of the others, and its own cases are forecast with the result. The first "
+             "number comes from a fit to all cases.\n\n",
              name_of(l.by), what) +
          change_markdown(l.in_sample, l.left_out, true);
 }
 
-/// What a site's own level leaves, and which causes that can be stated go with it.
+/// The errors without the level of each site, and how levels relate to causes that a scenario can state.
 std::string levels_markdown(const LeaveOneOut& l) {
   std::string out =
       "\n## The site's level\n\n"
-      "Of systems left out by site: median over systems of their errors in %, as forecast, with one free factor for a "
-      "whole system\n(in which each band counts alike), and with one for each band. What the factors take away is the "
-      "site's level; the rest is the\nshape of its curve. Nine of ten systems have a level within the last line's "
-      "percentage of the forecast: that is the site's spread.\n\n" +
+      "This section uses the systems left out by site. It shows their median error over systems in %: as forecast, "
+      "with one free factor\nper system (in which each band counts alike), and with one free factor per band. What "
+      "the factors remove is the site's level. The\nrest is the shape of its size sweep. In 90 % of systems, the "
+      "level is within the percentage of the last line: that is the spread\nof sites.\n\n" +
       head_markdown();
   const auto line = [&](std::string_view name, const BandValues& values) {
     out += line_markdown(name, [&](std::size_t b) { return fmt::format(" {:.1f} |", 100 * values[b]); });
   };
   line("as forecast", l.levels.as_is);
-  line("one factor for a system", l.levels.one_factor);
-  line("one for each band", l.levels.factor_per_band);
-  line("level of nine in ten", l.levels.nine_of_ten);
+  line("one factor per system", l.levels.one_factor);
+  line("one factor per band", l.levels.factor_per_band);
+  line("90 % of levels are within", l.levels.nine_of_ten);
   out +=
-      "\nCauses that a scenario can state: median level of the systems that have it, and of the others, in % (+: "
-      "forecast too slow), with\ntheir numbers. Where both are alike, the cause explains nothing that the models do "
-      "not "
-      "have.\n\n" +
+      "\nThe next table shows causes that a scenario can state. Each cell is the median level of the systems with the "
+      "cause / of the other\nsystems, in % (+: the forecast is too slow), with the numbers of systems in parentheses. "
+      "If both levels are similar, the cause\nexplains nothing that the models do not already contain.\n\n" +
       head_markdown();
   for (const LevelCause& c : l.causes)
     out += line_markdown(c.name, [&](std::size_t b) {
@@ -151,17 +149,18 @@ std::string calibrated_markdown(const Calibrated& c) {
   constexpr bool mean = false;
   std::string out =
       "\n## Errors of calibrated systems, in %\n\n"
-      "Before > after calibration with some of a system's own measurements, which starts from the fit that has not "
-      "seen the system.\nThe others of its measurements are forecast.\n";
-  out +=
-      "\n### Larger jobs, by those of one and two nodes\n\n" + change_markdown(c.larger_before, c.larger_after, mean);
+      "Each cell shows before > after a calibration with some of the system's own measurements. The calibration "
+      "starts from the fit that\nhas not seen the system. The remaining measurements of the system are forecast.\n";
+  out += "\n### Larger jobs, calibrated with jobs of one and two nodes\n\n" +
+         change_markdown(c.larger_before, c.larger_after, mean);
   out += fmt::format(
-      "\nMedian over systems: below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %. Where a system has "
-      "several settings (alcf-polaris: five,\nabci2-a: a fabric that others load) one set of parameters is fitted to "
-      "all.\n",
+      "\nMedian over systems: below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %. If a system has several "
+      "settings\n(alcf-polaris: five; abci2-a: a fabric that other jobs load), one set of parameters is fitted to all "
+      "of them.\n",
       100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
       100 * c.larger_halves_after[1]);
-  return out + "\n### Every third size, by the other sizes\n\n" + change_markdown(c.sizes_before, c.sizes_after, mean);
+  return out + "\n### Every third size, calibrated with the other sizes\n\n" +
+         change_markdown(c.sizes_before, c.sizes_after, mean);
 }
 
 }  // namespace
@@ -170,14 +169,15 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   std::string out =
       "# Validation\n\n"
       "Written by `fabricast calibrate validate --leave-out site --leave-out kind --markdown docs/validation.md`; "
-      "anyone "
-      "can run it again.\n\n"
-      "Error of a row: |ln(forecast / measured)|; of a system in a band: exp(median over its rows) - 1. Each system "
-      "counts once in each\n"
-      "band. The sign tells whether forecasts are mostly above (+) or below (-) the measurement. The measured cases "
-      "and\n"
-      "their sources are in `calibrate/data/cases.json`.\n" +
-      short_markdown(v) + beside_nccl_markdown(v) + "\n## Errors by system, in %\n\n" + head_markdown();
+      "anyone can run it again.\n\n"
+      "This page compares forecasts of collectives with measured cases. The cases and their sources are in\n"
+      "`calibrate/data/cases.json`. The error of a row is |ln(forecast / measured)|. The error of a system in a size "
+      "band is\n"
+      "exp(median over its rows) - 1. Each system counts once in each band. The sign after an error shows whether "
+      "most forecasts are\n"
+      "above (+) or below (-) the measurement.\n" +
+      short_markdown(v) + beside_nccl_markdown(v) +
+      "\n## Errors by system, in %\n\nThe number of rows is in parentheses.\n\n" + head_markdown();
   for (const auto& [system, cells] : v.errors.systems)
     out += line_markdown(system, [&own = cells](std::size_t b) {
       return own[b].rows ? fmt::format(" {:.1f}{} ({}) |", 100 * own[b].error, own[b].bias > 0 ? '+' : '-', own[b].rows)
@@ -186,7 +186,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   out += summary_markdown("median over systems", v.errors.median) + interval_markdown(v.errors) +
          summary_markdown("mean", v.errors.mean) + summary_markdown("worst decile", v.errors.worst_decile);
   out +=
-      fmt::format("\n{} rows of {} cases are counted; in {} of them another algorithm stands in for NCCL's choice.\n",
+      fmt::format("\n{} rows of {} cases are counted. In {} of them, another algorithm stands in for NCCL's choice.\n",
                   v.errors.rows, v.cases.size(), v.stand_ins);
   for (const LeaveOneOut& l : v.leave_out) out += leave_out_markdown(l);
   for (const LeaveOneOut& l : v.leave_out)
@@ -194,7 +194,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   if (v.calibrated) out += calibrated_markdown(*v.calibrated);
   out += directions_markdown(v.pairs);
   out +=
-      "\n## Parameters\n\nAll numbers that the forecasts above rest on, shared by all systems of a kind.\n\n| "
+      "\n## Parameters\n\nAll parameters that the forecasts above depend on. Systems of one kind share them.\n\n| "
       "parameter | value | interval | unit | source |\n|---|---|---|---|---|\n";
   Hardware copy = hardware;
   for (const auto& [path, p] : copy.all_parameters())

@@ -6,7 +6,8 @@
 
 namespace fabricast {
 
-/// As Python's statistics.median: the mean of the middle two of an even number.
+/// The median, as Python's statistics.median: of an even number of values, the mean of the middle two. 0 if there are
+/// none.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

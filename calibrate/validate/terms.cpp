@@ -11,34 +11,34 @@ const std::vector<ModelTerm>& model_terms() {
       {"slice", "a handshake for each slice in Simple", {{"architectures.*.slice", 0}}},
       {"ll burst", "more warps take part in LL as messages grow", {{"architectures.*.ll_burst", 0}}},
       {"host by GPU generation",
-       "hops over networks and PCIe differ by the generation of GPU, so of host",
+       "network and PCIe hops differ by GPU generation, which stands for the host",
        {{"architectures.*.network_hop", 1}, {"architectures.*.pcie_hop", 1}}},
       {"channel launch",
        "each channel adds to a launch",
        {{"software.channel_launch", 0}, {"software.channel_launch_before_2.9", 0}}},
       {"issue",
-       "a process that drives several GPUs launches on one after the other",
+       "a process that drives several GPUs launches on one after another",
        {{"architectures.*.issue_per_gpu", 0}}},
-      {"groups of sends", "the host's time for a group of sends and receives", {{"software.issue_group", 0}}},
-      {"proxy message", "a proxy thread's time for each message", {{"networks.*.message", 0}}},
-      {"proxy check", "a proxy thread looks at every flag of LL", {{"software.ll_check", 1e9}}},
-      {"slice at a NIC", "a slice that leaves by a NIC takes longer", {{"networks.*.nic_slice", 0}}},
+      {"groups of sends", "host time of a group of sends and receives", {{"software.issue_group", 0}}},
+      {"proxy message", "proxy thread time of each message", {{"networks.*.message", 0}}},
+      {"proxy check", "the proxy thread checks every flag of LL", {{"software.ll_check", 1e9}}},
+      {"slice at a NIC", "a slice that leaves through a NIC takes longer", {{"networks.*.nic_slice", 0}}},
       {"network start", "a call that uses the network starts later", {{"networks.*.start", 0}}},
       {"staging",
-       "without GPUDirect RDMA a hop is longer and a NIC slower",
+       "without GPUDirect RDMA, hops take longer and NICs are slower",
        {{"networks.*.staged_hop", 0}, {"networks.*.staged_efficiency", 1}}},
-      {"GPUDirect RDMA by a CPU", "it is slower through a CPU's root complex", {{"software.gdr_by_cpu_efficiency", 1}}},
-      {"rendezvous", "large messages meet first", {{"networks.*.rendezvous", 0}}},
+      {"GPUDirect RDMA via CPU", "it is slower through a CPU's root complex", {{"software.gdr_by_cpu_efficiency", 1}}},
+      {"rendezvous", "large messages need a rendezvous", {{"networks.*.rendezvous", 0}}},
       {"peer messages",
-       "sends and receives have costs of their own for each peer",
+       "sends and receives have a cost per peer",
        {{"networks.*.peer", 0}, {"networks.*.peer_chunk", 0}, {"networks.*.peer_small", 0}}},
-      {"last receive", "a step that only receives takes less", {{"software.last_receive", 1}}},
-      {"both ways", "a block copies more when its threads go up and down a tree", {{"software.both_ways", 1}}},
-      {"tree hop in LL", "a tree's hop in LL is longer than a ring's", {{"software.tree_hop_ll", 1}}},
-      {"NVLSTree's hop", "its hops over the network are longer", {{"software.nvlstree_hop", 1}}},
-      {"old hops", "hops over networks are longer before NCCL 2.20", {{"software.network_hop_before_2.20", 1}}},
+      {"last receive", "a step that only receives takes less time", {{"software.last_receive", 1}}},
+      {"both directions", "a block copies more when its threads go up and down a tree", {{"software.both_ways", 1}}},
+      {"tree hop in LL", "a tree hop in LL takes longer than a ring hop", {{"software.tree_hop_ll", 1}}},
+      {"NVLSTree hop", "its network hops take longer", {{"software.nvlstree_hop", 1}}},
+      {"old hops", "network hops take longer before NCCL 2.20", {{"software.network_hop_before_2.20", 1}}},
       {"harness", "PyTorch and host timers add to a call", {{"software.pytorch", 0}, {"software.host_timed", 0}}},
-      {"partial pooling", "parameters of one name are drawn to each other", {}, true},
+      {"partial pooling", "parameters of the same name pull each other together", {}, true},
   };
   return terms;
 }
@@ -60,7 +60,8 @@ namespace {
 
 double most_counted(double error) { return std::min(error, 1.0); }
 
-/// By how much each system's error in a band grows; systems in a fixed order.
+/// The growth of each system's error in a band without a term. The order of systems is fixed, so bootstraps are
+/// reproducible.
 std::vector<double> growth(const ErrorTable& with, const ErrorTable& without, std::size_t band) {
   std::vector<double> list;
   for (const auto& [system, cells] : with.systems) {
@@ -85,15 +86,15 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
   const auto left_out = [&](const Hardware& hardware, const FitOptions& how) {
     return leave_out(cases, hardware, how, LeftOut::fifth, false, false).leave_one_out.left_out;
   };
-  const auto tell = [&](std::size_t done) {
+  const auto report = [&](std::size_t done) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(terms.size() + 1));
   };
   TermStudy study;
-  tell(0);
+  report(0);
   const ErrorTable with = left_out(prior, options);
   study.median = with.median;
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    tell(t + 1);
+    report(t + 1);
     Hardware hardware = prior;
     FitOptions how = options;
     TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}};
@@ -105,7 +106,7 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
     }
     study.terms.push_back(std::move(worth));
   }
-  tell(terms.size() + 1);
+  report(terms.size() + 1);
   return study;
 }
 

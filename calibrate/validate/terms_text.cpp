@@ -6,13 +6,13 @@ namespace fabricast {
 
 namespace {
 
-/// `+3.1 (1.0 to 5.2)`, in points of percent.
+/// A gain in percentage points with its interval: `+3.1 (1.0 to 5.2)`.
 std::string gain_text(const TermWorth& worth, std::size_t band) {
   const std::string interval = percent_text(worth.interval[band]);
   return fmt::format("{:+.1f}{}", 100 * worth.gain[band], interval.empty() ? "" : " (" + interval + ")");
 }
 
-/// Beyond what other systems would change, in some band.
+/// Whether the interval excludes zero in some band, so that other systems would not change the sign.
 bool helps(const TermWorth& worth) {
   for (const auto& interval : worth.interval)
     if (interval && interval->low > 0) return true;
@@ -26,7 +26,7 @@ bool harms(const TermWorth& worth) {
 
 std::string_view verdict(const TermWorth& worth) {
   if (helps(worth)) return harms(worth) ? "helps and harms" : "helps";
-  return harms(worth) ? "harms" : "not told";
+  return harms(worth) ? "harms" : "undecided";
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string_view verdict(const TermWorth& worth) {
 std::string terms_text(const TermStudy& study) {
   std::string out = fmt::format("{:<26}", "without");
   for (const Band& b : bands) out += fmt::format("{:>24}", b.name);
-  out += "   what left-out errors gain by the term: mean over systems in %, 90 % interval\n";
+  out += "   growth of left-out errors without the term: mean over systems in %, 90 % interval\n";
   for (const TermWorth& worth : study.terms) {
     out += fmt::format("{:<26}", worth.term->name);
     for (std::size_t b = 0; b < bands.size(); ++b) out += fmt::format("{:>24}", gain_text(worth, b));
@@ -45,17 +45,17 @@ std::string terms_text(const TermStudy& study) {
 
 std::string terms_markdown(const TermStudy& study) {
   std::string out =
-      "# What each term is worth\n\n"
+      "# What each model term contributes\n\n"
       "Written by `fabricast calibrate validate --terms --markdown docs/validation-terms.md`; anyone can run it "
       "again.\n\n"
-      "A term is taken away by giving its parameters the value at which they change nothing. All others are then "
-      "fitted "
-      "anew, with a\nfifth of the sites left out in turn, and these are forecast. The table says by how much the mean "
-      "over systems of their errors\n(in %, each counted as at most 100) grows without the term, with its 90 % "
-      "interval by a "
-      "bootstrap over systems. `helps`: in some band\nthe interval lies above zero; `not told`: in none, so that by "
-      "these "
-      "data the term could go. It stays where it is physics that\nanother source shows; no claim rests on it.\n\n"
+      "A term is removed by giving its parameters the value at which they have no effect. All other parameters are "
+      "then fitted again,\nwith a fifth of the sites left out in turn, and these sites are forecast. The table shows "
+      "by how much the mean over systems of\ntheir errors (in %, each counted as at most 100) grows without the "
+      "term, with its 90 % interval by a bootstrap over systems.\n\n"
+      "- `helps`: the interval lies above zero in some band\n"
+      "- `harms`: the interval lies below zero in some band\n"
+      "- `undecided`: neither. By these data, the term could be removed. It stays if it is physics that another source "
+      "shows, but no\n  claim rests on it.\n\n"
       "| term | what it is | parameters |";
   for (const Band& b : bands) out += fmt::format(" {} |", b.name);
   out += " |\n|---|---|---|---|---|---|---|---|\n";

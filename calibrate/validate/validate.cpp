@@ -126,7 +126,7 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
 
 namespace {
 
-/// One line of a table: a name, and what `value` says of each band.
+/// One line of a table: a name, and the text that `value` returns for each band.
 template <class Value>
 std::string line_text(std::string_view name, Value value) {
   std::string out = fmt::format("{:<18}", name);
@@ -134,7 +134,7 @@ std::string line_text(std::string_view name, Value value) {
   return out + "\n";
 }
 
-/// Of the median; nothing where no band has one.
+/// The line of the median's interval. Empty if no band has one.
 std::string interval_text(const ErrorTable& table) {
   const auto& intervals = table.median_interval;
   if (std::none_of(intervals.begin(), intervals.end(), [](const auto& interval) { return interval.has_value(); }))
@@ -146,16 +146,16 @@ std::string values_text(std::string_view name, const BandValues& values) {
   return line_text(name, [&](std::size_t b) { return fmt::format("{:>9.1f}         ", 100 * values[b]); });
 }
 
-/// On rows for which NCCL makes an estimate; nothing where it makes none.
+/// The comparison with NCCL's estimates. Empty if NCCL makes none.
 std::string beside_nccl_text(const BesideNccl& b) {
   if (b.cells == decltype(b.cells){}) return "";
-  return "beside NCCL's own estimate, where it makes one: median over systems, and in how many of them ours is "
-         "nearer\n" +
+  return "compared with NCCL's own estimate, where it makes one: median over systems, and in how many of them ours is "
+         "closer\n" +
          values_text("OURS", b.ours) + values_text("NCCL'S", b.nccl) +
-         line_text("NEARER", [&](std::size_t k) { return fmt::format("{:>9} of {:<6}", b.nearer[k], b.cells[k]); });
+         line_text("CLOSER", [&](std::size_t k) { return fmt::format("{:>9} of {:<6}", b.nearer[k], b.cells[k]); });
 }
 
-/// Errors before > after, by system and over all; with intervals in `after` alone, of these only what is then.
+/// Errors before > after, by system and over all systems. If only `after` has intervals, their lines show one value.
 std::string change_text(const ErrorTable& before, const ErrorTable& after, bool mean) {
   std::string out;
   for (const auto& [system, cells] : after.systems)
@@ -183,7 +183,7 @@ std::string change_text(const ErrorTable& before, const ErrorTable& after, bool 
 
 std::string calibrated_text(const Calibrated& c) {
   constexpr bool mean = false;
-  return "larger jobs, calibrated with those of one and two nodes: median error in % before > calibrated\n" +
+  return "larger jobs, calibrated with jobs of one and two nodes: median error in % before > calibrated\n" +
          change_text(c.larger_before, c.larger_after, mean) +
          fmt::format("median over systems below 1 MiB {:.1f} > {:.1f} %, from 1 MiB on {:.1f} > {:.1f} %\n",
                      100 * c.larger_halves_before[0], 100 * c.larger_halves_after[0], 100 * c.larger_halves_before[1],
@@ -202,7 +202,7 @@ std::string validation_text(const Validation& v, bool rows) {
       for (const auto& r : c.forecast.rows)
         out += fmt::format("  {:>12} {:>11.1f} {:>11.1f} {:>+7.0f} %  {}/{}{}\n", r.bytes, r.measured * 1e6,
                            r.forecast * 1e6, 100 * (r.forecast / r.measured - 1), name_of(r.algorithm),
-                           name_of(r.protocol), r.served ? "" : "  (stands in)");
+                           name_of(r.protocol), r.served ? "" : "  (stand-in)");
     }
   out += fmt::format("{:<18}", "system");
   for (const Band& b : bands) out += fmt::format("{:>18}", b.name);
@@ -224,7 +224,7 @@ std::string validation_text(const Validation& v, bool rows) {
            change_text(l.in_sample, l.left_out, true);
   if (v.calibrated) out += calibrated_text(*v.calibrated);
   for (const auto& [id, why] : v.failed) out += fmt::format("did not run: {}: {}\n", id, why);
-  out += fmt::format("{} cases, {} rows, {} of them by another algorithm than NCCL's; {} did not run\n", v.cases.size(),
+  out += fmt::format("{} cases, {} rows, {} of them by a stand-in for NCCL's choice; {} did not run\n", v.cases.size(),
                      v.errors.rows, v.stand_ins, v.failed.size());
   return out;
 }

@@ -1,5 +1,5 @@
-// CollNetChain: on every channel a chain of GPUs adds up the node's part to the GPU at the NIC, the fabric's switches
-// add up the nodes (SHARP), and the result goes back down the chain [NCCL-device].
+// CollNetChain: on every channel a chain of GPUs reduces the data of a node towards the GPU next to the NIC, the
+// fabric's switches reduce over the nodes (SHARP), and the result goes back along the chain [NCCL-device].
 #include <array>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -29,7 +29,7 @@ void node_transfers(const Communicator& comm, const Plan&, int channel, std::uin
   add_both_directions(out, shape.gpus.front(), shape.nic_in);
 }
 
-/// Worker 2r adds up on rank r, 2r + 1 hands down; after them comes the tree in the switches.
+/// Worker 2r reduces on rank r, and 2r + 1 forwards the result. The last worker is the tree in the switches.
 class ChainProgram final : public ChannelProgram {
  public:
   ChainProgram(const Communicator& comm, const Plan& plan, int channel)
@@ -88,7 +88,7 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<ChainProgram>(comm, plan, channel);
 }
 
-/// One part of a block's threads goes up, the other down [NCCL-device].
+/// One part of a block's threads goes up and the other down [NCCL-device].
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   c.both_directions = comm.node.software.both_directions.value;
 }
@@ -110,7 +110,7 @@ constexpr std::array<std::string_view, 1> own_parameters = {".sharp_"};
 CollectiveAlgorithm collnetchain_algorithm() {
   return {.algorithm = Algorithm::collnetchain,
           .name = "collnetchain",
-          .summary = "a chain of GPUs to the NIC, switches that reduce between nodes",
+          .summary = "chain of GPUs to the NIC, switches reduce between nodes",
           .source = "[SHARP-manual]",
           .own_parameters = own_parameters,
           .supports = supports,

@@ -1,6 +1,6 @@
-// CollNetDirect: GPUs hand the chunk of each head to it directly, heads add up their node's part, and the fabric's
-// switches add up the nodes (SHARP). Each NIC sends and receives the bytes of its heads once, whatever the number of
-// nodes [NCCL-device].
+// CollNetDirect: every GPU sends each head its chunk directly, the heads reduce the data of their node, and the
+// fabric's switches reduce over the nodes (SHARP). Each NIC sends and receives the bytes of its heads once, whatever
+// the number of nodes [NCCL-device].
 #include <array>
 
 #include "heads_program.hpp"
@@ -57,7 +57,7 @@ constexpr std::array<std::string_view, 1> own_parameters = {".sharp_"};
 CollectiveAlgorithm collnetdirect_algorithm() {
   return {.algorithm = Algorithm::collnetdirect,
           .name = "collnetdirect",
-          .summary = "GPUs to a head per NIC, switches that reduce between nodes",
+          .summary = "GPUs send to a head per NIC, switches reduce between nodes",
           .source = "[SHARP-manual]",
           .own_parameters = own_parameters,
           .supports = supports,

@@ -1,13 +1,13 @@
-// Copy engines: an all_gather without thread blocks. Every rank copies its part into the buffers of all others, one copy
-// for each, which the GPU's copy engines make at the speed of its links. Before and after all ranks meet at a barrier:
-// flags that their streams write and wait for [NCCL-ce].
+// Copy engines: an all_gather without thread blocks. Every rank copies its block into the buffers of all others, with
+// one copy for each. The GPU's copy engines execute the copies at the speed of its links. Before and after, all ranks
+// meet at a barrier: flags that their streams write and wait for [NCCL-ce].
 //
-//   time = launch + barriers * copy_barrier + n * copy_start + bytes on the most crowded link at its rate
+//   time = launch + barriers * copy_barrier + n * copy_start + bytes on the most loaded link / its rate
 //
-// A large call of many ranks meets at a further barrier after every eighth copy, so that ranks stay in step.
+// In a large call of many ranks, a further barrier after every eighth copy keeps the ranks in step.
 //
-// Not modelled: CUDA graphs, in which copies are issued one by one; the copy of a rank's own part, which is to its own
-// memory; that a mesh's links are used one after the other.
+// Not modelled: CUDA graphs, in which copies are issued one by one; the copy of a rank's own block, within its own
+// memory; the links of a mesh being used one after the other.
 #include <array>
 #include <limits>
 
@@ -20,13 +20,13 @@ namespace {
 constexpr NcclVersion copy_engines_since{2, 28, 0};
 constexpr std::int64_t copies_in_step = 8, in_step_from = std::int64_t{512} << 20;
 
-/// NCCL has the same of sends and receives, too.
+/// NCCL has copy engines for sends and receives as well; these are not modelled.
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_gather; }
 
-/// No list of algorithms offers it: see `take`.
+/// Never a candidate of NCCL's cost model: see `take`.
 bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 
-/// Where the caller wants no thread blocks, and all ranks reach each other's windows by NVLink.
+/// NCCL uses them if the caller wants no thread blocks and all ranks reach each other's windows by NVLink.
 std::optional<Plan> take(const Communicator& comm, const CallTerms& terms, CollectiveOp op, std::int64_t bytes) {
   const bool wanted = terms.zero_blocks && terms.buffers == Buffers::symmetric && supports(op);
   const bool able = comm.version >= copy_engines_since && comm.nodes() == 1 && comm.node.all_nvlink;
@@ -54,13 +54,13 @@ Stream stream(const Communicator& comm, const Plan& plan, int) {
   return s;
 }
 
-/// A rank's part for each byte of the buffer, as nccl-tests counts it.
+/// Weights are bytes of a transfer per byte of the call: one rank's block of a buffer as nccl-tests counts it.
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   add_all_pairs(out, comm.gpus(), 1.0 / static_cast<double>(comm.ranks()));
 }
 
-/// Only links hold copies up; nothing is launched but what every call is.
+/// Only links limit the copies. There are no channels to launch.
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   c.copy_rate = std::numeric_limits<double>::infinity();
   c.launch = comm.node.architecture.launch.us().value;
@@ -73,7 +73,7 @@ constexpr std::array<std::string_view, 2> own_parameters = {".copy_barrier", ".c
 CollectiveAlgorithm copy_engine_algorithm() {
   return {.algorithm = Algorithm::copy_engine,
           .name = "copy_engine",
-          .summary = "copies by the GPUs' copy engines",
+          .summary = "all-gather by the GPUs' copy engines",
           .source = "[NCCL-ce]",
           .one_stream = true,
           .own_parameters = own_parameters,

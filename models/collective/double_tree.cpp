@@ -6,11 +6,11 @@ namespace fabricast {
 
 namespace {
 
-/// The first tree: bit b is the lowest set bit of a node; the parent has bit 2b set instead [NCCL-trees-4.1].
+/// The first tree. With b the lowest set bit of a node, the parent has the bit 2b set instead [NCCL-trees-4.1].
 TreePlace binary_tree(std::int64_t nodes, std::int64_t node) {
   TreePlace place;
   if (node == 0) {
-    // The root's only child is the largest power of two below the number of nodes.
+    // The only child of the root is the largest power of two below the number of nodes.
     if (nodes > 1) place.children[1] = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(nodes - 1)));
     return place;
   }
@@ -41,8 +41,8 @@ TreePlace renumber(TreePlace place, Map map) {
 
 TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index) {
   if (index == 0 || nodes < 2) return binary_tree(nodes, node);
-  // The second tree mirrors the first for an even number of nodes and shifts it by one for an odd number. A child's
-  // type is that of the first tree.
+  // The second tree mirrors the first for an even number of nodes, and shifts it by one node for an odd number.
+  // Children keep their type of the first tree.
   if (nodes % 2 == 0) {
     const auto mirror = [&](std::int64_t x) { return nodes - 1 - x; };
     return renumber(binary_tree(nodes, mirror(node)), mirror);
@@ -53,7 +53,7 @@ TreePlace double_tree(std::int64_t nodes, std::int64_t node, int index) {
 
 int tree_depth(std::int64_t nodes) {
   int deepest = 0;
-  // The deepest leaf hangs below the largest power of two.
+  // The deepest leaf is node 1 or one of the last two nodes.
   for (std::int64_t node = nodes - 1; node >= 0 && node >= nodes - 2; --node) {
     int depth = 0;
     for (std::int64_t at = node; at > 0; at = binary_tree(nodes, at).parent) ++depth;

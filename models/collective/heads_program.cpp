@@ -6,7 +6,7 @@ namespace fabricast {
 
 namespace {
 
-/// Chunks that one loop takes off a channel's share.
+/// Chunks of a channel's share that one loop moves.
 std::int64_t chunks_per_loop(const Plan& plan, std::size_t heads) {
   return plan.op == CollectiveOp::all_reduce ? static_cast<std::int64_t>(heads) : 1;
 }
@@ -65,7 +65,7 @@ class HeadsProgram final : public ChannelProgram {
     if (from >= first_tree() || to >= first_tree()) return false;
     return heads_.nvswitch && node_of(from) == node_of(to);
   }
-  /// Without the NVSwitch a head adds up what all GPUs send, while the others copy the chunks of all heads.
+  /// Without the NVSwitch a head reduces what all GPUs send, while the other workers copy the chunks of all heads.
   double sharers(std::int32_t worker, std::int64_t) const override {
     const bool head = worker < first_tree() && (worker % 4 == up || worker % 4 == down);
     return head && !heads_.nvswitch ? static_cast<int>(heads_.gpus.size()) : 1;
@@ -81,15 +81,15 @@ class HeadsProgram final : public ChannelProgram {
  private:
   enum Part { copy_in, up, down, copy_out };
 
-  /// Workers of the trees in the switches come after those of the ranks, one for each head.
+  /// Workers of the trees in the switches, one for each head, follow those of the ranks.
   std::int32_t first_tree() const { return static_cast<std::int32_t>(4 * comm_.ranks()); }
   std::int64_t node_of(std::int32_t worker) const { return worker / 4 / comm_.gpus(); }
-  /// Number of the head on this worker's GPU; -1: it is none.
+  /// Number of the head on this worker's GPU; -1: the GPU is no head.
   std::int64_t head_of(std::int32_t worker) const {
     const auto it = std::find(heads_.gpus.begin(), heads_.gpus.end(), worker / 4 % comm_.gpus());
     return it == heads_.gpus.end() ? -1 : it - heads_.gpus.begin();
   }
-  /// In the tree over nodes; what the switches reduce has all nodes below it.
+  /// Place of the worker's node in the tree over nodes. With SHARP all nodes are children of the switches.
   TreePlace place_of(std::int32_t worker) const {
     if (heads_.sharp) return {in_the_network, 0, {-1, -1}};
     return comm_.nodes() == 1 ? TreePlace{} : double_tree(comm_.nodes(), node_of(worker), tree_);
@@ -105,7 +105,7 @@ class HeadsProgram final : public ChannelProgram {
       const std::int64_t clipped = std::min(begin, share_);
       return ByteRange{from + clipped, std::min(chunk, share_ - clipped)};
     };
-    if (plan_.op != CollectiveOp::all_reduce)  // the part of the head's rank
+    if (plan_.op != CollectiveOp::all_reduce)  // the block of the head's rank
       return cut(loop * plan_.chunk,
                  heads_.gpus[static_cast<std::size_t>(head)] * (plan_.bytes / comm_.ranks()) + offset_);
     const auto heads = static_cast<std::int64_t>(heads_.gpus.size());
@@ -117,7 +117,7 @@ class HeadsProgram final : public ChannelProgram {
   Step copy_step(std::int32_t worker, std::int64_t loop, Ends ends) const {
     Step step;
     step.split = true;
-    step.waits = plan_.registered;  // the heads work on the caller's buffer
+    step.waits = plan_.registered;  // heads work on the caller's buffer, so nothing is copied
     const bool root = place_of(worker).parent < 0;
     const Part part = ends == step_to_heads || root ? up : down;
     for (std::size_t h = 0; h < heads_.gpus.size(); ++h) {
@@ -209,7 +209,7 @@ void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int
   std::int64_t chunk = longest;
   for (const HeadsLimit& l : shorter)
     if (buffer < l.loops * heads * chunk) chunk = std::min(chunk, l.chunk);
-  // Without buffers of its own to fill, a whole slot at once.
+  // NCCL has no buffers of its own to fill then, so it moves a whole slot at once.
   if (plan.registered && !all_reduce) chunk = limits.simple_slot;
   plan.chunk = within_share(chunk, plan, all_reduce ? heads : 1);
 }
@@ -220,9 +220,9 @@ void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c
   c.copy_rate = gpu.nvls_rate.gbps().value;
   c.copies = static_cast<double>(comm.heads.size());
   c.last_receive = 1;
-  // With registered buffers heads reduce and store where the data is: nothing is copied in or out.
+  // With registered buffers the heads reduce and store in place: nothing is copied in or out.
   if (plan.registered) c.copies = 1, c.in_place = true;
-  // Heads' pieces are copied one after the other, and each copy has to drain.
+  // The chunks of the heads are copied one after the other, and each copy has to drain.
   c.slice = c.copies * gpu.nvls_slice.us().value;
 }
 

@@ -1,9 +1,9 @@
 // NVLS: the NVSwitch reduces and multicasts.
 //
 // A channel cuts its share into loops of one chunk per *head*. Every GPU copies its data into buffers that the NVSwitch
-// can address as one; the head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
-// all of them; then every GPU copies the results out [NCCL-device]. So a GPU's link carries each byte once each way,
-// and not twice as around a ring. Over several nodes the heads need switches that reduce (SHARP).
+// can address as one. The head of a chunk loads the sum of all GPUs' copies through the switch and stores it back to
+// all of them. Then every GPU copies the results out [NCCL-device]. So the link of a GPU carries each byte once in each
+// direction, not twice as in a ring. Over several nodes the heads need switches that reduce (SHARP).
 #include <array>
 
 #include "heads_program.hpp"
@@ -16,7 +16,7 @@ bool supports(CollectiveOp op) {
   return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
 }
 
-/// In an all_gather or reduce_scatter every rank is the head of its own part.
+/// In an all_gather or reduce_scatter every rank is the head of its own block.
 bool fits(const Communicator& comm, CollectiveOp op, Protocol protocol) {
   const auto heads = static_cast<std::int64_t>(comm.heads.size());
   if (protocol != Protocol::simple || heads < 2) return false;
@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 1> own_parameters = {".nvls_"};
 CollectiveAlgorithm nvls_algorithm() {
   return {.algorithm = Algorithm::nvls,
           .name = "nvls",
-          .summary = "reduced and multicast in the NVSwitch",
+          .summary = "the NVSwitch reduces and multicasts",
           .source = "[NCCL-device]",
           .in_nvswitch = true,
           .own_parameters = own_parameters,

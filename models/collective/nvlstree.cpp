@@ -1,8 +1,8 @@
 // NVLSTree: NVLS inside the nodes, the double binary tree between them.
 //
-// Each head adds what its children's nodes have reduced of its chunk, and sends on to its parent's; on the way down it
-// multicasts and sends to the children. Trees join equal heads, so traffic stays on its rail. Channel c uses tree
-// c mod 2 [NCCL-trees].
+// On the way up, each head adds what the nodes of its children have reduced of its chunk and sends the sum to the head
+// of its parent. On the way down, it multicasts the result and sends it to its children. Trees connect heads of the
+// same number, so traffic stays on its rail. Channel c uses tree c mod 2 [NCCL-trees].
 #include <algorithm>
 #include <array>
 
@@ -55,7 +55,7 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
   c.hop_network *= comm.node.software.nvlstree_hop.value;
 }
 
-/// Largest chunk of a NVLSTree: short ones where trees are deep, since 2.19.3; on Blackwell by NICs, since 2.30.3.
+/// The largest chunk of an NVLSTree, B: shorter in deep trees since NCCL 2.19.3; on Blackwell by the NICs since 2.30.3.
 std::int64_t most_chunk(const Communicator& comm, std::int64_t slot) {
   constexpr std::int64_t kib = 1024;
   const double nic = comm.node.nic_line_rate.value / 1e9;
@@ -88,7 +88,7 @@ constexpr std::array<std::string_view, 2> own_parameters = {".nvls_", ".nvlstree
 CollectiveAlgorithm nvlstree_algorithm() {
   return {.algorithm = Algorithm::nvlstree,
           .name = "nvlstree",
-          .summary = "NVLS inside the nodes, a double binary tree per rail between them",
+          .summary = "NVLS inside nodes, double binary tree per rail between nodes",
           .source = "[Sanders2009]",
           .in_nvswitch = true,
           .own_parameters = own_parameters,

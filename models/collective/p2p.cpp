@@ -1,7 +1,7 @@
 // Sends and receives: alltoall, sendrecv, scatter and gather, as NCCL schedules point-to-point calls (peers.hpp).
 //
-// All pairs of ranks exchange data at once, so what counts is the work of each GPU, proxy thread, NIC and link, not a
-// chain of steps. A channel works on eight parts side by side, each with its own slots.
+// All pairs of ranks communicate at once, so the work of each GPU, proxy thread, NIC and link determines the time, not
+// a chain of steps. A channel works on eight parts concurrently, each with its own slots.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 bool supports(CollectiveOp op) { return is_point_to_point(op); }
 
-/// One stream stands for all channels: every pair's message, in parts side by side.
+/// One stream stands for all channels: the message of every pair, in concurrent parts.
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
   s.timing = "peers";
@@ -27,7 +27,7 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   return s;
 }
 
-/// By part: its bytes, in units that all of them have in common, but for what is less than a page.
+/// The weight of each part: its pages, rounded up, divided by their greatest common divisor.
 std::vector<std::uint32_t> weights_of_parts(const Plan& plan) {
   constexpr std::int64_t page = 4096;
   std::vector<std::uint32_t> weights;
@@ -45,14 +45,14 @@ double message_weight(const Plan& plan) {
   return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
-/// All parts but the last are alike.
+/// All parts but the last are alike, so number, first and last weight determine the edges.
 std::uint64_t edge_key(const Plan& plan) {
   const std::vector<std::uint32_t> weights = weights_of_parts(plan);
   return static_cast<std::uint64_t>(plan.parts) << 48 | std::uint64_t{weights.front()} << 24 | weights.back();
 }
 
-/// Edges of messages between two groups of ranks at a distance. Each part is on a channel of its own, which has a queue
-/// pair of its own between two NICs [NCCL-net]: messages that go by the same NICs and the same channel share it.
+/// Edges of the messages between ranks. Each part is on its own channel, and each channel has its own queue pair
+/// between two NICs [NCCL-net]. Messages between the same NICs on the same channel share it.
 class PeerEdges {
  public:
   PeerEdges(const Communicator& comm, const Plan& plan, const EdgeSink& sink)
@@ -63,7 +63,7 @@ class PeerEdges {
         weights_(weights_of_parts(plan)) {
     for (const PeerRound& round : schedule_.rounds()) base_.try_emplace(round.group, &round);
   }
-  /// \param messages  from as many GPUs behind the sending NIC
+  /// \param messages  number of GPUs that send to this one by the same NIC
   void add(std::int64_t from, std::int64_t to, std::uint32_t messages) const {
     const int g = comm_.gpus(), a = static_cast<int>(from % g), b = static_cast<int>(to % g);
     NetworkEdge edge{static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b)};
@@ -75,11 +75,11 @@ class PeerEdges {
       sink_(edge);
     }
   }
-  /// All pairs of two groups: GPUs that send by the same NIC to the same GPU are one connection.
+  /// Adds all pairs of two groups. GPUs that send by the same NIC to the same GPU share a connection.
   void add_groups(std::int64_t from, std::int64_t to) const {
     const int size = schedule_.group_size(), g = comm_.gpus();
     for (std::int64_t b = to * size; b < (to + 1) * size; ++b) {
-      std::map<std::uint16_t, std::pair<std::int64_t, std::uint32_t>> senders;  // by NIC: the first, how many
+      std::map<std::uint16_t, std::pair<std::int64_t, std::uint32_t>> senders;  // by NIC: first sender, number
       for (std::int64_t a = from * size; a < (from + 1) * size; ++a)
         ++senders.try_emplace(nic(static_cast<int>(a % g), static_cast<int>(b % g)), a, 0U).first->second.second;
       for (const auto& [nic, sender] : senders) add(sender.first, b, sender.second);
@@ -96,7 +96,7 @@ class PeerEdges {
   const EdgeSink& sink_;
   PeerSchedule schedule_;
   std::vector<std::uint32_t> weights_;             ///< by part
-  std::map<std::int64_t, const PeerRound*> base_;  ///< by distance of groups, whose rounds share their channels
+  std::map<std::int64_t, const PeerRound*> base_;  ///< first round by group distance; rounds of one share channels
 };
 
 void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSink& sink) {
@@ -133,7 +133,7 @@ std::vector<NetworkEdge> edges_of_pair(const Communicator& comm, const Plan& pla
   return found;
 }
 
-/// The node of the root differs from the others.
+/// Only the node of the root differs from the others.
 std::uint64_t node_role(const Communicator&, std::uint32_t node) { return node == 0 ? 0 : 1; }
 
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t node,
@@ -146,7 +146,7 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
       if (a != b && sends(plan, n, first + a, first + b)) out.push_back({NodeTransfer::Kind::gpu_to_gpu, a, b});
   if (comm.nodes() == 1) return;
   const double others = static_cast<double>(comm.nodes() - 1);
-  // By GPU inside and GPU of another node: how many of those there are.
+  // For a GPU of this node and the GPUs of one number in other nodes: how many it sends to and receives from.
   for (int a = 0; a < g; ++a)
     for (int b = 0; b < g; ++b) {
       double out_of = 0, into = 0;
@@ -164,12 +164,12 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
     }
 }
 
-/// Worker ((rank * 8) + place) * 2 sends, the next one receives; place: which of the parts side by side.
+/// Worker ((rank * 8) + place) * 2 sends and the next one receives. A place is one of the eight concurrent parts.
 class PeerProgram final : public ChannelProgram {
  public:
   PeerProgram(const Communicator& comm, const Plan& plan, int channel)
       : comm_(comm), plan_(plan), schedule_(comm, plan.channels), places_(concurrent_parts) {
-    // Eight parts at a time, in the order of the rounds.
+    // Parts go to the eight places in turn, in the order of the rounds.
     std::size_t place = 0;
     for (const PeerRound& round : schedule_.rounds())
       for (int part = 0; part < plan.parts; ++part)
@@ -205,7 +205,7 @@ class PeerProgram final : public ChannelProgram {
     return step;
   }
   double sharers(std::int32_t worker, std::int64_t index) const override {
-    // Parts of the same turn, in all places of the rank.
+    // The parts of the same turn in all places of the rank share the channel's threads.
     const std::size_t turn = part_at(worker, index);
     int busy = 0;
     for (const std::vector<Part>& parts : places_) busy += parts.size() > turn && takes_part(worker, parts[turn]);
@@ -230,7 +230,8 @@ class PeerProgram final : public ChannelProgram {
   };
   static bool is_sender(std::int32_t worker) { return worker % 2 == 0; }
   static std::size_t place_of(std::int32_t worker) { return static_cast<std::size_t>(worker / 2 % concurrent_parts); }
-  /// Number of the part, in its place, of a worker's step; what is left of the index is the chunk in it.
+  /// Number of the part, within its place, that a step of a worker belongs to. Reduces `index` to the chunk in the
+  /// part.
   std::size_t part_at(std::int32_t worker, std::int64_t& index) const {
     const std::vector<Part>& parts = places_[place_of(worker)];
     for (std::size_t i = 0;; ++i) {
@@ -262,24 +263,24 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<PeerProgram>(comm, plan, channel);
 }
 
-/// Bytes; messages up to it are copied by libfabric's Slingshot provider [cxi-inject].
+/// B; libfabric's Slingshot provider copies messages up to this size [cxi-inject].
 constexpr std::int64_t small_message = 192;
 
 void adjust_network_costs(const Network& network, const Plan& plan, ProtocolCosts& c) {
-  // Next to a NIC a slice is told of by flags over PCIe.
+  // Next to a NIC, slices are announced by flags over PCIe.
   c.network_slice = network.nic_slice.us().value;
   c.peer = network.peer.us().value;
   if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
-  // A visit is of a chunk that leaves and of one that comes.
+  // A visit handles one chunk that is sent and one that is received.
   c.message = network.peer_chunk.us().value, c.visits = c.sends = 1, c.thread *= 2;
   c.copies_at_nic = plan.registered ? 0 : 1;
 }
 
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   c.cut_through = false;
-  // LL shifts what it loads into place; Simple copies it byte by byte [NCCL-device].
+  // LL shifts unaligned data into place after loading; Simple copies them byte by byte [NCCL-device].
   if (plan.protocol != Protocol::ll) c.unaligned = c.copy_rate / comm.node.architecture.rate_unaligned.gbps().value;
-  // Senders store to where the receiver wants it.
+  // Senders store directly into the receiver's buffer.
   if (plan.registered) c.last_receive = 0;
   if (comm.nodes() > 1) adjust_network_costs(comm.node.network, plan, c);
 }

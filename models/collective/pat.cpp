@@ -1,8 +1,8 @@
-// PAT: all_gather and reduce_scatter in log2(n) dimensions, blocks aggregated while they are short (pat.hpp).
+// PAT: all_gather and reduce_scatter in log2(n) dimensions; short blocks are aggregated in one message (pat.hpp).
 //
-// All ranks do the same. A rank has one worker that sends and one that receives; what is received must have come before
-// it is sent on, so a chunk takes a chain of log2(n) hops where a ring takes n - 1. Over the far half of the dimensions
-// few blocks go, which spares the upper tiers of a fabric.
+// All ranks do the same. A rank has one worker that sends and one that receives. A block must have arrived before it is
+// forwarded, so a chunk takes a chain of log2(n) hops where a ring takes n - 1. Few blocks go over the farther half of
+// the dimensions, so the upper tiers of a fabric carry little.
 #include "fabricast/collective/pat.hpp"
 
 #include "fabricast/collective/algorithm.hpp"
@@ -81,7 +81,7 @@ class PatProgram final : public ChannelProgram {
     const auto sender = static_cast<std::int32_t>(2 * rank), receiver = sender + 1;
     Step step;
     switch (entry.what) {
-      case What::start:  // the own block is there; nobody adds to that of the farthest owner
+      case What::start:  // the rank's own block is present; no rank adds to the block of the farthest owner
         step.own = step.waits = true;
         gather_ ? step.result = true : step.keep = true;
         break;
@@ -109,7 +109,7 @@ class PatProgram final : public ChannelProgram {
 
  private:
   enum class What { start, send, receive, wait, finish };
-  /// A step, the same for all ranks; distances of the rank from the owners of its blocks.
+  /// A step, the same for all ranks. Blocks are given by the rank's distances from their owners.
   struct Entry {
     What what;
     int dimension = 0;
@@ -139,7 +139,7 @@ class PatProgram final : public ChannelProgram {
         std::vector<std::int64_t> above, below;
         for (std::size_t k = first; k < std::min(parents.size(), first + static_cast<std::size_t>(per_message)); ++k)
           above.push_back(parents[k]), below.push_back(parents[k] + reach);
-        // Down the tree to x + 2^d in a gather, up to x in a scatter.
+        // A gather sends down the tree to x + 2^d, a scatter up to x.
         send_.push_back({What::send, d, gather_ ? above : below});
         receive_.push_back({What::receive, d, gather_ ? below : above, !last});
         if (!last) waits.push_back({What::wait, d, gather_ ? below : above});
@@ -154,14 +154,14 @@ class PatProgram final : public ChannelProgram {
   bool gather_;
   std::int64_t share_, offset_;
   Loops loops_;
-  std::vector<Entry> send_, receive_;  ///< of one loop
+  std::vector<Entry> send_, receive_;  ///< steps of one loop
 };
 
 std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& plan, int channel) {
   return std::make_unique<PatProgram>(comm, plan, channel);
 }
 
-/// To ever other nodes a NIC reaches as little as in sends and receives.
+/// A NIC that sends to another node on every dimension reaches only the efficiency of sends and receives.
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   if (comm.nodes() > 1) c.wire /= comm.node.network.peer_efficiency.value;
 }
@@ -177,7 +177,7 @@ void cut(const Communicator&, const ChunkLimits&, Plan& plan) {
 CollectiveAlgorithm pat_algorithm() {
   return {.algorithm = Algorithm::pat,
           .name = "pat",
-          .summary = "log2(n) dimensions, a binomial tree per block",
+          .summary = "binomial tree per block, log2(n) dimensions",
           .source = "[NCCL-PAT]",
           .in_dimensions = true,
           .own_flags_free = true,

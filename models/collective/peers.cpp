@@ -36,7 +36,7 @@ PeerSchedule::PeerSchedule(const Communicator& comm, int channels) : ranks_(comm
 }
 
 int PeerSchedule::channel(const PeerRound& round, int part) const {
-  // Rounds start far apart, so that parts fill the channels between them.
+  // The bases of rounds are bit-reversed and so far apart. Parts fill the channels between them.
   return static_cast<int>((round.base + static_cast<std::uint32_t>(part)) &
                           (static_cast<std::uint32_t>(channels_) - 1));
 }

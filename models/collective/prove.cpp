@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-/// Contributions to a range: how often each rank's data is in it.
+/// Contributions to a range: how often it contains each rank's data.
 using Contributions = std::vector<std::uint8_t>;
 
 struct Message {
@@ -61,7 +61,7 @@ class Prover {
     }
     for (std::int32_t w = 0; w < workers; ++w)
       if (next[static_cast<std::size_t>(w)] < program.steps(w))
-        return fmt::format("worker {} waits for ever at step {}", w, next[static_cast<std::size_t>(w)]);
+        return fmt::format("worker {} waits forever at step {}", w, next[static_cast<std::size_t>(w)]);
     for (const auto& [ends, queue] : wires)
       if (!queue.empty())
         return fmt::format("{} messages from {} to {} are never received", queue.size(), ends.first, ends.second);
@@ -110,7 +110,7 @@ class Prover {
     return std::nullopt;
   }
 
-  /// Adds a message to what a worker expects.
+  /// Adds a received message to the ranges that a worker expects.
   static std::optional<std::string> meet(std::int32_t worker, const Messages& in, std::span<Message> out) {
     if (in.size() != out.size())
       return fmt::format("worker {} expects {} ranges and receives {}", worker, out.size(), in.size());
@@ -127,7 +127,7 @@ class Prover {
   static void add(Contributions& sum, const Contributions& more) {
     for (std::size_t r = 0; r < sum.size(); ++r) sum[r] = static_cast<std::uint8_t>(sum[r] + more[r]);
   }
-  /// A partial sum that was kept, or else a result.
+  /// What a rank has kept of a range: a partial sum, else a result; null: nothing.
   const Contributions* find_kept(std::uint32_t rank, const ByteRange& range) const {
     for (const auto* store : {&kept_[rank], &held_[rank]}) {
       const auto it = store->find(range.begin);
@@ -136,7 +136,7 @@ class Prover {
     return nullptr;
   }
 
-  /// Bytes that the operation defines on a rank, and whose data they are; all_ranks: the sum.
+  /// Bytes that the operation defines on a rank, and the rank whose data they are; `all_ranks`: the sum of all.
   struct Wanted {
     ByteRange range;
     std::int64_t source;
@@ -179,7 +179,7 @@ class Prover {
       for (std::size_t r = 0; r < ranks_; ++r) {
         const int times = w.source == all_ranks || w.source == static_cast<std::int64_t>(r) ? 1 : 0;
         if (it->second.contributions[r] != times)
-          return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, wanted {}", rank, r,
+          return fmt::format("rank {} has the contribution of rank {} {} times at byte {}, expected {}", rank, r,
                              it->second.contributions[r], at, times);
       }
       at = it->second.end;
@@ -190,7 +190,7 @@ class Prover {
   const Communicator& comm_;
   const Plan& plan_;
   std::size_t ranks_;
-  std::vector<std::map<std::int64_t, Held>> held_, kept_;  ///< by rank and begin: results, partial sums
+  std::vector<std::map<std::int64_t, Held>> held_, kept_;  ///< by rank and first byte: results; partial sums
 };
 
 }  // namespace

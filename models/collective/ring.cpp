@@ -1,8 +1,9 @@
 // Rings: all_reduce, all_gather and reduce_scatter around one ring per channel; broadcast and reduce along it.
 //
-// all_reduce is a reduce-scatter followed by an all-gather: every rank sends 2(n-1)/n of the buffer, the least any
-// all-reduce can [Patarasuk2009]; the price is 2(n-1) dependent steps, so small messages want a tree. Rings visit node
-// after node, so each node has one connection in and one out per channel, and equal NICs meet [NCCL-connect].
+// An all_reduce is a reduce-scatter followed by an all-gather. Every rank sends 2(n-1)/n of the buffer, the minimum for
+// an all-reduce [Patarasuk2009]. The price is 2(n-1) dependent steps, so a tree is faster for small messages. Rings
+// visit node after node. So on each channel a node has one connection in and one out, and connections join NICs of the
+// same number [NCCL-connect].
 #include <algorithm>
 #include <array>
 
@@ -15,18 +16,18 @@ namespace {
 
 bool supports(CollectiveOp op) { return op <= CollectiveOp::all_reduce; }
 
-/// Chunks that one loop of a channel moves, counted in what `shares` counts.
+/// Chunks of a channel's share that one loop moves.
 std::int64_t parts_per_loop(CollectiveOp op, std::int64_t ranks) { return op == CollectiveOp::all_reduce ? ranks : 1; }
 
-/// Connects odd nodes as the search left them: with crossNic 2 the two rings of a pair swap at every second node, so
-/// that a connection joins equal NICs [NCCL-search].
+/// A channel's ring inside a node. With crossNic 2 the two rings of a pair swap at every second node, so that a
+/// connection joins NICs of the same number [NCCL-search].
 const ChannelShape& shape_at(const Communicator& comm, int channel, std::int64_t node) {
   if (comm.cross_nic == 2 && node % 2 == 1 && comm.rings.size() % 2 == 0) channel ^= 1;
   return comm.ring_shape(channel);
 }
 
-/// Position of the first rank of a chain: a broadcast starts at the root, rank 0; a reduce starts after it and ends
-/// there.
+/// Position of a chain's first rank in its node. A broadcast starts at the root, rank 0. A reduce starts at the next
+/// rank and ends at the root.
 int chain_start(const Communicator& comm, CollectiveOp op, int channel) {
   const std::vector<int>& gpus = shape_at(comm, channel, 0).gpus;
   const auto root = static_cast<int>(std::find(gpus.begin(), gpus.end(), 0) - gpus.begin());
@@ -53,7 +54,7 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
 void network_edges(const Communicator& comm, const Plan& plan, int channel, const EdgeSink& sink) {
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
   if (nodes < 2) return;
-  // A chain that starts with its node does not come back to it.
+  // A chain that starts at the first GPU of a node does not return to that node.
   const bool open = is_chain(plan.op) && chain_start(comm, plan.op, channel) == 0;
   const std::uint32_t left_out = !open ? nodes : plan.op == CollectiveOp::broadcast ? nodes - 1 : 0;
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -64,7 +65,7 @@ void network_edges(const Communicator& comm, const Plan& plan, int channel, cons
   }
 }
 
-/// Channels repeat the rings that the search found.
+/// Channels repeat the rings that the search found, so copies of a ring have the same edges.
 int edge_set(const Communicator& comm, int channel) { return channel % static_cast<int>(comm.rings.size()); }
 
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
@@ -139,7 +140,6 @@ class RingProgram final : public ChannelProgram {
     Step step;
     step.ranges = {{offset_ + loop * plan_.chunk, std::min(chunk, share_ - loop * plan_.chunk)}};
     const bool broadcast = plan_.op == CollectiveOp::broadcast;
-    // A broadcast starts at the root; a reduce starts after it and ends there.
     const bool first = broadcast ? worker == root_ : previous(worker) == root_;
     const bool last = broadcast ? next(worker) == root_ : worker == root_;
     if (!first) step.from = {previous(worker)};
@@ -156,7 +156,7 @@ class RingProgram final : public ChannelProgram {
     const auto around = [&](std::int64_t p) { return ((p % n_) + n_) % n_; };
     switch (plan_.op) {
       case CollectiveOp::all_reduce: {
-        // At step s position p handles chunk p - s; after n - 1 steps it has met every rank's contribution.
+        // At step s, position p handles chunk p - s. After n - 1 steps a chunk holds every rank's contribution.
         const std::int64_t part = around(worker - s), base = loop * plan_.chunk * n_ + part * chunk;
         step.ranges = {clip(offset_ + base, chunk, offset_ + share_)};
         step.own = s < n_;
@@ -164,7 +164,7 @@ class RingProgram final : public ChannelProgram {
         break;
       }
       case CollectiveOp::all_gather: {
-        // Position p forwards the block of the rank s places before it.
+        // Position p forwards the block of the rank s positions before it.
         const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - s)));
         step.ranges = {block_range(block, loop, chunk)};
         step.own = s == 0;
@@ -172,7 +172,7 @@ class RingProgram final : public ChannelProgram {
         break;
       }
       default: {
-        // reduce_scatter: the block that ends at its owner starts one place after it.
+        // reduce_scatter: a block ends at its owner, so it starts at the position after it.
         const std::int64_t block = position_rank(static_cast<std::int32_t>(around(worker - 1 - s)));
         step.ranges = {block_range(block, loop, chunk)};
         step.own = true;
@@ -207,20 +207,20 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return std::make_unique<RingProgram>(comm, plan, channel);
 }
 
-/// A ring's threads meet at a barrier after every step, so a step that fills more warps takes longer at once, and lines
-/// are not handed on one by one. In a chain they pass each by itself.
+/// The threads of a ring meet at a barrier after every step. So a step that fills more warps takes longer immediately,
+/// and lines are not forwarded one by one. A chain has no such barrier.
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   if (is_chain(plan.op)) return;
   c.cut_through = false;
   if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us().value;
-  // Next to a NIC a slice is told of by flags over PCIe.
   if (comm.nodes() == 1) return;
+  // Next to a NIC, slices are announced by flags over PCIe.
   if (plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
-  // There LL128 has a fence before it tells the proxy thread: from sm_90 on one of the whole system [NCCL-protocols].
+  // LL128 has a fence before it notifies the proxy thread: from sm_90 on one of the whole system [NCCL-protocols].
   if (plan.protocol == Protocol::ll128) c.network_slice = comm.node.architecture.fence_ll128.us().value;
 }
 
-/// In Simple a chunk is four slots, handed on in two slices of two.
+/// In Simple a chunk is four slots and is sent in two slices of two slots each.
 void cut(const Communicator&, const ChunkLimits& limits, Plan& plan) {
   if (is_chain(plan.op) || plan.protocol != Protocol::simple) return;
   plan.chunk = 4 * limits.simple_slot;
@@ -236,7 +236,7 @@ constexpr std::array<std::string_view, 1> own_parameters = {".issue_gap"};
 CollectiveAlgorithm ring_algorithm() {
   return {.algorithm = Algorithm::ring,
           .name = "ring",
-          .summary = "2(n-1) steps around a ring per channel, least volume",
+          .summary = "2(n-1) steps around a ring per channel, minimum volume",
           .source = "[Patarasuk2009]",
           .own_parameters = own_parameters,
           .supports = supports,

@@ -1,5 +1,6 @@
-// Kernels for symmetric memory as a stream: one transfer of the whole buffer, and what it puts on the links of the node.
-// There are no steps to speak of: every GPU reaches every other at once, and the kernel's time is NCCL's own estimate.
+// Kernels for symmetric memory as a stream: one transfer of the whole buffer, and its load on the links of the node.
+// There is no schedule of steps. Every GPU reaches every other one directly, and the kernel's time is NCCL's own
+// estimate.
 #include <limits>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -12,7 +13,7 @@ bool supports(CollectiveOp op) {
   return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter;
 }
 
-/// The planner has its own rules for when they run (planner/symmetric.hpp); no list of algorithms offers them.
+/// Never a candidate of NCCL's cost model: the planner has separate rules for when they run (planner/symmetric.hpp).
 bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 
 Stream stream(const Communicator&, const Plan& plan, int) {
@@ -23,7 +24,7 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   return s;
 }
 
-/// Weights are bytes on a way for each byte of the buffer, as nccl-tests counts it.
+/// Weights are bytes of a transfer per byte of the call, as nccl-tests counts it.
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   const double part = 1.0 / static_cast<double>(comm.ranks());
@@ -49,7 +50,7 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
   }
 }
 
-/// NCCL's estimate is of the whole kernel, its launch included.
+/// NCCL's estimate covers the whole kernel, its launch included.
 void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
   c.copy_rate = std::numeric_limits<double>::infinity();
   c.launch = 0;
@@ -60,7 +61,7 @@ void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
 CollectiveAlgorithm symmetric_algorithm() {
   return {.algorithm = Algorithm::symmetric,
           .name = "symmetric",
-          .summary = "kernels on symmetric memory",
+          .summary = "kernels for symmetric memory",
           .source = "[NCCL-symmetric]",
           .one_stream = true,
           .supports = supports,

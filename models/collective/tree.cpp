@@ -1,8 +1,8 @@
-// Double binary tree: all_reduce up a tree of nodes and down again, chunk by chunk, both directions at once.
+// Double binary tree: all_reduce up a tree of nodes and down again, chunk by chunk, in both directions at once.
 //
-// Half of the channels use one tree, half the other. Inside a node the GPUs form a chain to the GPU at the NIC. Depth
-// is logarithmic in nodes, so small messages want it; every byte crosses the network twice per node in the worst case,
-// so large ones on many nodes want a ring [Sanders2009].
+// Half of the channels use one tree and half the other. Inside a node the GPUs form a chain that ends at the GPU next
+// to the NIC. The depth is logarithmic in the number of nodes, which suits small messages. In the worst case every byte
+// crosses the network twice per node, so a ring suits large messages on many nodes better [Sanders2009].
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,9 +15,10 @@ namespace fabricast {
 
 namespace {
 
-/// Of a block's threads, those that reduce upwards and those that broadcast downwards. Lines of LL and LL128 take a warp
-/// its time whatever the others do, so each part has the rate of its warps: seven tenths go up, as a reduction reads from
-/// three, the rest down [NCCL-device]. In Simple memory is as busy with half of them.
+/// Fractions of a block's threads that reduce upwards and broadcast downwards. A warp takes the same time for a line of
+/// LL or LL128 whatever the other warps do, so each part has the rate of its warps: seven tenths go up, since a
+/// reduction reads from three sources, and the rest down [NCCL-device]. In Simple half of the threads keep the memory
+/// just as busy.
 struct TreeThreads {
   double up = 1, down = 1;
 };
@@ -40,7 +41,7 @@ void network_edges(const Communicator& comm, const Plan&, int channel, const Edg
   if (comm.nodes() > 1) double_tree_edges(comm.nodes(), comm.tree_index(channel), {&nic, 1}, sink);
 }
 
-/// By NIC and tree.
+/// Channels with the same NIC and tree have the same edges.
 int edge_set(const Communicator& comm, int channel) {
   return 2 * comm.tree_shape(channel).nic_in + comm.tree_index(channel);
 }
@@ -80,7 +81,7 @@ class TreeProgram final : public ChannelProgram {
   }
 
   double sharers(std::int32_t worker, std::int64_t) const override {
-    // The root goes both ways in one operation of all threads.
+    // The root sends down what it has reduced in one operation of all threads.
     if (place_of(worker / 2).parent < 0) return 1;
     const TreeThreads threads = tree_threads(plan_);
     return 1 / (worker % 2 == 0 ? threads.up : threads.down);
@@ -113,7 +114,7 @@ class TreeProgram final : public ChannelProgram {
  private:
   struct Place {
     std::int64_t parent = -1;                          ///< rank
-    std::array<std::int64_t, 3> children{-1, -1, -1};  ///< ranks: the next of the chain, then children over the network
+    std::array<std::int64_t, 3> children{-1, -1, -1};  ///< ranks: next in the chain, then children over the network
   };
 
   Place place_of(std::int64_t rank) const {
@@ -148,17 +149,17 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 }
 
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
-  // One part of a block's threads goes up, the other down [NCCL-device].
+  // One part of a block's threads goes up and the other down [NCCL-device].
   if (plan.protocol == Protocol::simple) c.both_directions = comm.node.software.both_directions.value;
   const TreeThreads threads = tree_threads(plan);
   c.up = threads.up;
   c.down = threads.down;
-  // With a GPU in each of two nodes what comes down goes no further.
+  // With two nodes of one GPU each, all data that come down end there: the step only receives.
   c.down_alone = comm.ranks() > 2 ? c.down : std::min(1.0, c.down / c.last_receive);
   if (plan.protocol == Protocol::ll) c.hop_inside *= comm.node.software.tree_hop_ll.value;
 }
 
-/// In LL128 shorter chunks for shorter buffers, so that the tree's pipeline fills; before 2.20 in Simple.
+/// Shorter chunks for shorter buffers, so that the tree's pipeline fills: in LL128, and before NCCL 2.20 in Simple.
 void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
   const double levels = std::floor(std::log2(static_cast<double>(comm.nodes())));
   if (plan.protocol == Protocol::simple && comm.version < NcclVersion{2, 20, 0}) {
@@ -177,7 +178,7 @@ void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
   plan.chunk = within_share(plan.chunk, plan);
 }
 
-/// In which of the two trees.
+/// Channels of different trees are timed separately.
 int timed_apart(const Communicator& comm, int channel) { return comm.tree_index(channel); }
 
 constexpr std::array<std::string_view, 1> own_parameters = {".tree_hop_ll"};
@@ -187,7 +188,7 @@ constexpr std::array<std::string_view, 1> own_parameters = {".tree_hop_ll"};
 CollectiveAlgorithm tree_algorithm() {
   return {.algorithm = Algorithm::tree,
           .name = "tree",
-          .summary = "double binary tree over nodes, a chain of GPUs inside",
+          .summary = "double binary tree over nodes, chain of GPUs inside",
           .source = "[Sanders2009]",
           .own_parameters = own_parameters,
           .supports = supports,

@@ -18,15 +18,15 @@ bool has_name(const std::vector<std::string>& names, std::string_view bare) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return bare_name(n) == bare; });
 }
 
-/// What a kind and its variants say of a name.
+/// Collects the kinds and variants that a name may stand for.
 class GpuSearch {
  public:
   explicit GpuSearch(std::string_view bare) : bare_(bare) {}
 
-  void ask(const GpuKind& kind) {
+  void compare(const GpuKind& kind) {
     if (bare_name(kind.name) == bare_) take(kind, nullptr);
-    ask(kind, nullptr, kind.name, kind.names);
-    for (const GpuVariant& v : kind.variants) ask(kind, &v, v.names.aliases.front(), v.names);
+    compare(kind, nullptr, kind.name, kind.names);
+    for (const GpuVariant& v : kind.variants) compare(kind, &v, v.names.aliases.front(), v.names);
   }
 
   std::optional<NamedGpu> found() && {
@@ -37,7 +37,7 @@ class GpuSearch {
   }
 
  private:
-  void ask(const GpuKind& kind, const GpuVariant* variant, std::string_view own, const OtherNames& names) {
+  void compare(const GpuKind& kind, const GpuVariant* variant, std::string_view own, const OtherNames& names) {
     if (has_name(names.aliases, bare_)) take(kind, variant);
     if (has_name(names.usual_for, bare_)) take(kind, variant), shared_ = true;
     if (has_name(names.also_called, bare_)) others_.push_back(own);
@@ -59,11 +59,11 @@ bool is_of(const OtherAccelerator& other, std::string_view bare) {
   });
 }
 
-/// Another maker's accelerator is not a slip of the pen.
+/// Names of other vendors' accelerators are not typing errors, so a suggestion would not help.
 void refuse_other_accelerators(const Hardware& hardware, std::string_view path, std::string_view name) {
   if (const OtherAccelerator* other = find_other_accelerator(hardware, name))
     throw UserError::at(std::string(path),
-                        fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA's GPUs", name, other->what),
+                        fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA GPUs", name, other->what),
                         other->instead);
 }
 
@@ -97,7 +97,7 @@ std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name
   if (const auto it = hardware.gpus.find(name); it != hardware.gpus.end()) return NamedGpu{&it->second, nullptr, {}};
   const std::string bare = bare_name(name);
   GpuSearch search(bare);
-  for (const auto& [key, kind] : hardware.gpus) search.ask(kind);
+  for (const auto& [key, kind] : hardware.gpus) search.compare(kind);
   return std::move(search).found();
 }
 
@@ -114,8 +114,8 @@ NamedGpu gpu_called(const Hardware& hardware, std::string_view name) {
   refuse_other_accelerators(hardware, "node.gpu", name);
   std::string hint = hint_for(hardware.gpus, name);
   if (const NodePreset* node = find_node(hardware, name))
-    hint = fmt::format("it is a kind of node: node: {{profile: {}}}", node->name);
-  if (hint.empty()) hint = "`fabricast list gpus` shows the kinds; node.topology takes a host's own file";
+    hint = fmt::format("this is a node type; use node: {{profile: {}}}", node->name);
+  if (hint.empty()) hint = "`fabricast list gpus` shows the names; node.topology accepts a host's own file";
   throw UserError::at("node.gpu", fmt::format("unknown GPU '{}'", name), hint);
 }
 
@@ -124,8 +124,9 @@ const NodePreset& node_called(const Hardware& hardware, std::string_view name) {
   refuse_other_accelerators(hardware, "node.profile", name);
   std::string hint = hint_for(hardware.nodes, name);
   if (const auto gpu = find_gpu(hardware, name))
-    hint = fmt::format("it is a kind of GPU: node: {{gpu: {}}}", gpu->kind->name);
-  if (hint.empty()) hint = "`fabricast list nodes` shows the kinds; a profile of your own ends in .json";
+    hint = fmt::format("this is a GPU; use node: {{gpu: {}}}", gpu->kind->name);
+  if (hint.empty())
+    hint = "`fabricast list nodes` shows the names; the file name of your own profile must end in .json";
   throw UserError::at("node.profile", fmt::format("unknown profile '{}'", name), hint);
 }
 
@@ -136,8 +137,8 @@ std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_v
   Diagnostic doubt;
   doubt.severity = Diagnostic::Severity::warning;
   doubt.path = "node.gpu";
-  doubt.message = fmt::format("'{}' is taken for {}; it may also be {}", name, taken, join(named->others, ", "));
-  doubt.hint = fmt::format("write {} to say so", taken);
+  doubt.message = fmt::format("'{}' is read as {}; it may also be {}", name, taken, join(named->others, ", "));
+  doubt.hint = fmt::format("write {} to avoid this warning", taken);
   return {doubt};
 }
 

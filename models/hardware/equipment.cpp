@@ -32,6 +32,7 @@ Watts power_in(const json& j) {
 
 bool same(BytesPerSecond a, BytesPerSecond b) { return std::abs(a.value - b.value) <= 1e-9 * b.value; }
 
+/// Power proportional to bandwidth, by a rule of equipment.json.
 RatedPower by_rate(const char* rule, double bytes_per_second) {
   const json& j = equipment().at(rule);
   const double gbps = bytes_per_second * 8e-9;

@@ -1,4 +1,4 @@
-// Hardware in JSON: the data files, and profiles laid over them.
+// Reads hardware from JSON: the data files, and profiles that override them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,20 +21,20 @@ using nlohmann::json;
 
 Parameter read_parameter(const json& j, const std::string& path) {
   if (!j.is_object() || !j.contains("value"))
-    throw std::invalid_argument(path + ": not a parameter {value, low, high, source}");
+    throw std::invalid_argument(path + ": is not a parameter {value, low, high, source}");
   Parameter p;
   p.value = j.at("value").get<double>();
   p.low = j.value("low", p.value);
   p.high = j.value("high", p.value);
   p.source = j.value("source", std::string());
-  // Profiles of versions before 0.2 say `draws`.
+  // Profiles of versions before 0.2 call samples `draws`.
   p.samples = j.value("samples", j.value("draws", std::vector<double>()));
   if (!std::isfinite(p.value) || p.value < 0)
-    throw std::invalid_argument(path + ": 'value' must be a number that is not negative");
+    throw std::invalid_argument(path + ": 'value' must be a non-negative number");
   if (!(p.low <= p.value && p.value <= p.high))
     throw std::invalid_argument(path + ": 'low' <= 'value' <= 'high' does not hold");
   if (std::any_of(p.samples.begin(), p.samples.end(), [](double x) { return !(std::isfinite(x) && x >= 0); }))
-    throw std::invalid_argument(path + ": 'samples' must be numbers that are not negative");
+    throw std::invalid_argument(path + ": 'samples' must be non-negative numbers");
   return p;
 }
 
@@ -169,8 +169,8 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
   };
   const json j = parse_json_text(text, file);
   if (!j.is_object())
-    throw UserError(
-        {Diagnostic{Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile is an object of sections", {}}});
+    throw UserError({Diagnostic{
+        Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile must be a JSON object of sections", {}}});
   auto known = hardware.all_parameters(true);
   constexpr std::array<std::string_view, 9> sections = {"architectures", "compute", "forecast", "links", "networks",
                                                         "pcie_paths",    "serving", "software", "stacks"};
@@ -181,7 +181,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
       for (const auto& [name, ref] : known) names.push_back(name);
       const auto near = nearest(path, names);
       refuse(path, "no such parameter",
-             near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows all");
+             near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list parameters` shows the names");
       return;
     }
     constexpr std::array<std::string_view, 6> keys = {"value", "low", "high", "source", "samples", "draws"};
@@ -191,7 +191,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
           return refuse(path, fmt::format("unknown key '{}'", key), suggestion(key, keys));
     try {
       *it->second.parameter = read_parameter(value, path);
-      // Rates and shares are divided by.
+      // Rates and efficiencies are divisors.
       const std::string_view name = it->second.name;
       if (it->second.parameter->value == 0 && (it->second.unit == "GB/s" || name.ends_with("efficiency")))
         refuse(path, "must be above 0");
@@ -202,13 +202,13 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
       if (what.starts_with(path + ": "))
         what = what.substr(path.size() + 2);
       else
-        what = "not a parameter {value, low, high, source}";
+        what = "is not a parameter {value, low, high, source}";
       refuse(path, what);
     }
   };
   for (const auto& [section, body] : j.items()) {
     if (section == "fabricast" || section == "name" || section == "summary") continue;
-    if (section == "measured") continue;  // rows that the fit has seen, for forecasts to go on from
+    if (section == "measured") continue;  // rows of the fit, which forecasts condition on
     if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
       refuse(section, "unknown section", suggestion(section, sections));
       continue;

@@ -30,7 +30,7 @@ std::optional<int> number_of_json(const json& j, const char* key) {
   return j.contains(key) ? std::optional(j.at(key).get<int>()) : std::nullopt;
 }
 
-/// Peaks are in TFLOP/s; a precision that is not there is one that the GPU has not.
+/// Peaks are in TFLOP/s. The GPU does not support precisions that are absent.
 GpuSheet read_sheet(const json& j) {
   GpuSheet sheet;
   for (const auto& [name, tflops] : j.at("tflops").items()) {
@@ -53,14 +53,14 @@ OtherNames read_other_names(const json& j, const char* own) {
 GpuVariant read_variant(const json& j) {
   GpuVariant variant;
   variant.names = read_other_names(j, "names");
-  if (variant.names.aliases.empty()) bad_data("a variant without a name");
+  if (variant.names.aliases.empty()) bad_data("a variant has no name");
   variant.memory = bytes_of_json(j.at("memory"));
   variant.memory_rate = rate_of_json(j.at("memory_rate"));
   variant.source = j.at("source");
   return variant;
 }
 
-/// The NVLinks of a card that sits in a PCIe slot are those of its bridge.
+/// NVLinks of a PCIe card are those of its bridge.
 void read_bridge(const json& j, GpuKind& gpu) {
   if (j.contains("bridge")) {
     gpu.bridge_nvlink = j["bridge"].at("nvlink");

@@ -13,7 +13,7 @@ using nlohmann::json;
 SourceSpan key_place(const std::string& file, const std::string& text, std::string_view path) {
   std::size_t from = 0, at = 0;
   while (!path.empty()) {
-    // Parameter names may hold a dot (channel_launch_before_2.9): try the longest first.
+    // Parameter names may contain a dot (channel_launch_before_2.9), so the longest key is tried first.
     std::string_view key = path;
     std::size_t found = std::string::npos;
     while (true) {
@@ -34,7 +34,7 @@ nlohmann::json parse_json_text(const std::string& text, const std::string& file)
     throw UserError({Diagnostic{Diagnostic::Severity::error, span_at(file, text, byte), {}, std::move(what), {}}});
   };
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) fail(0, "the file is empty");
-  // The library takes it for the end.
+  // The JSON library would take it for the end of the text.
   if (const auto nul = text.find('\0'); nul != std::string::npos) fail(nul, "not a text file");
   std::vector<std::set<std::string>> keys;
   std::vector<std::string> path;
@@ -56,15 +56,15 @@ nlohmann::json parse_json_text(const std::string& text, const std::string& file)
     if (const auto colon = what.find(": "); colon != std::string::npos) what = what.substr(colon + 2);
     fail(e.byte ? e.byte - 1 : 0, "not JSON: " + what);
   } catch (const json::out_of_range& e) {
-    // The library says which number, but not where.
+    // The JSON library reports the number, but not its position.
     const std::string what = e.what();
     const auto begin = what.find('\'') + 1, end = what.rfind('\'');
     const std::string number = what.substr(begin, end - begin);
-    fail(text.find(number), fmt::format("'{}' is too large a number", number));
+    fail(text.find(number), fmt::format("the number '{}' is too large", number));
   }
   if (!twice.empty())
     throw UserError(
-        {Diagnostic{Diagnostic::Severity::error, key_place(file, text, twice), twice, "the key is there twice", {}}});
+        {Diagnostic{Diagnostic::Severity::error, key_place(file, text, twice), twice, "duplicate key", {}}});
   return j;
 }
 

@@ -1,4 +1,4 @@
-// A user's JSON with places for messages. For the sources of the models that read JSON.
+// Parses JSON files of users, with positions for messages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,10 @@
 
 namespace fabricast {
 
-/// Where a key of the file stands, for messages: the first occurrence of the quoted last part of the path.
+/// Position of a key in the file. Finds the parts of the path one after the other as quoted text.
 SourceSpan key_place(const std::string& file, const std::string& text, std::string_view path);
 
-/// \throws UserError with the place of a syntax error, or of a key that is there twice.
+/// Parses a text. \throws UserError with the position of a syntax error, a number out of range, or a duplicate key.
 nlohmann::json parse_json_text(const std::string& text, const std::string& file);
 
 }  // namespace fabricast

@@ -60,7 +60,7 @@ NodeLayout repeat(const NodeLayout& one, int hosts) {
     for (NodeLayout::Card x : one.cards) x.hub += hub, all.cards.push_back(x);
     for (NodeLayout::Nic x : one.nics) {
       x.card += card;
-      // Another host's card is another card, whatever it calls itself.
+      // Cards of different hosts differ, even if they state the same identifier.
       x.asic += static_cast<std::uint64_t>(h) << 48;
       all.nics.push_back(x);
     }

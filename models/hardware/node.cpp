@@ -1,7 +1,7 @@
-// From the few words of a scenario to the graph of a node.
+// Builds a node from its section of the scenario.
 //
-// Layouts are the usual ones of each kind of machine, not surveys of each product: GPUs and NICs spread evenly over
-// PCIe switches, switches over sockets. What is unusual is given as a NCCL topology file.
+// Layouts are the usual ones of each kind of machine, not those of individual products: GPUs and NICs are spread evenly
+// over PCIe switches, and switches over sockets. Unusual layouts are given as NCCL topology files.
 #include "fabricast/hardware/node.hpp"
 
 #include <fmt/format.h>
@@ -20,45 +20,45 @@
 namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, NicSpec& spec) {
-  visit("count", spec.count, "NIC ports of a node on the fabric", between(0, 256));
+  visit("count", spec.count, "NIC ports of a node that connect to the fabric", between(0, 256));
   visit("rate", spec.rate, "line rate of a NIC port, one direction", line_rates);
   visit("link", spec.link, "kind of network");
   visit("numa", spec.numa,
-        "local: GPUs use NICs of their own socket; remote: a wrong binding makes them cross sockets");
-  visit("delay", spec.delay, "time that each hop over the network takes beyond the usual", between(0, 1));
+        "local: GPUs use NICs of their own socket; remote: because of a wrong binding they cross sockets");
+  visit("delay", spec.delay, "additional time per hop over the network", between(0, 1));
 }
 
 void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
-  visit("profile", spec.profile, "a shipped kind of node (`fabricast list nodes`) or a fitted profile file (JSON)");
+  visit("profile", spec.profile, "a node type (`fabricast list nodes`) or a fitted profile file (JSON)");
   visit("gpu", spec.gpu, "kind of GPU (`fabricast list gpus`)");
   visit("topology", spec.topology,
-        "a NCCL topology file (XML) of one host; it stands for all keys from gpus on but link, gdr");
+        "an NCCL topology file (XML) of one host; replaces all keys from gpus on except link and gdr");
 }
 
 void visit_gpu(FieldVisitor& visit, NodeSpec& spec) {
-  visit("memory", spec.memory, "memory of a GPU", between(0x1p30, 0x1p44));
-  visit("memory_rate", spec.memory_rate, "what it reads and writes, together", between(1e9, 1e15));
-  visit("power", spec.power, "power limit of a GPU", between(1, 1e5));
+  visit("memory", spec.memory, "memory per GPU", between(0x1p30, 0x1p44));
+  visit("memory_rate", spec.memory_rate, "memory bandwidth per GPU, reads and writes together", between(1e9, 1e15));
+  visit("power", spec.power, "power limit per GPU", between(1, 1e5));
 }
 
 void visit_devices(FieldVisitor& visit, NodeSpec& spec) {
-  visit("gpus", spec.gpus, "GPUs in a node", between(1, 72));
-  visit("intranode", spec.intranode, "what joins the GPUs of a node");
-  visit("nics", spec.nics, "the NICs");
+  visit("gpus", spec.gpus, "GPUs per node", between(1, 72));
+  visit("intranode", spec.intranode, "what connects the GPUs of a node");
+  visit("nics", spec.nics, "the NICs of a node");
 }
 
 void visit_host(FieldVisitor& visit, NodeSpec& spec) {
-  visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule, from the distance of GPU and NIC");
+  visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule, from the distance between GPU and NIC");
   visit("peer_to_peer", spec.peer_to_peer,
-        "whether GPUs may write to each other over PCIe; auto: as their usual driver lets them");
-  visit("cpu", spec.cpu, "CPU vendor; NCCL's tuning looks at it");
+        "whether GPUs may write to each other over PCIe; auto: as their usual driver allows");
+  visit("cpu", spec.cpu, "CPU vendor, which affects NCCL's tuning");
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
-  visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: root ports only",
+  visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: only root ports",
         between(0, 64));
   visit("acs", spec.acs,
-        "whether PCIe switches send traffic between their devices up to the root complex (Access Control Services)");
-  visit("clock", spec.clock, "clock of the GPUs, relative to the usual one: below 1 it is capped", between(0.05, 1));
-  visit("call_delay", spec.call_delay, "time that the host takes for each call beyond the usual", between(0, 1));
+        "whether PCIe switches route traffic between their devices through the root complex (Access Control Services)");
+  visit("clock", spec.clock, "clock of the GPUs relative to the usual one; below 1: capped", between(0.05, 1));
+  visit("call_delay", spec.call_delay, "additional host time per call", between(0, 1));
 }
 
 void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
@@ -70,8 +70,8 @@ void visit_fields(FieldVisitor& visit, NodeSpec& spec) {
 
 namespace {
 
-/// What a preset says of its node.
-void lay_preset_over(NodeSpec& spec, const NodePreset& preset) {
+/// Overrides defaults by the properties of a preset.
+void apply_preset(NodeSpec& spec, const NodePreset& preset) {
   spec.gpus = preset.gpus;
   spec.intranode = *enum_from<Intranode>(preset.intranode);
   spec.nics = {preset.nics, preset.nic_rate, preset.nic_link, NicNuma::local, {}};
@@ -89,7 +89,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
     const NodePreset& p = node_called(hardware, preset);
     spec = default_node(hardware, gpu.empty() ? p.gpu : gpu, {});
     spec.profile = p.name;
-    if (spec.gpu == gpu_called(hardware, p.gpu).kind->name) lay_preset_over(spec, p);
+    if (spec.gpu == gpu_called(hardware, p.gpu).kind->name) apply_preset(spec, p);
     return spec;
   }
   const NamedGpu named = gpu_called(hardware, gpu.empty() ? "h100-sxm" : gpu);
@@ -107,7 +107,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
 
 int usual_switches(const NodeSpec& spec, const Hardware& hardware) {
   if (spec.intranode == Intranode::nvlink_mesh) return hardware.gpus.find(spec.gpu)->second.pcie_switches_mesh;
-  // Where there is a NIC for two GPUs or less, two GPUs share a switch (guess).
+  // With at most one NIC per two GPUs, two GPUs share a switch (guess).
   if (spec.pcie_switches == spec.gpus && 2 * spec.nics.count <= spec.gpus) return std::max(1, spec.gpus / 2);
   return spec.pcie_switches;
 }
@@ -124,17 +124,17 @@ void check(const NodeSpec& spec, const GpuKind& gpu) {
   if (spec.intranode == Intranode::nvlink_pairs && gpu.bridge_nvlinks == 0)
     refuse("node.intranode", fmt::format("there is no NVLink bridge for {}", gpu.name), "use pcie");
   if (spec.intranode == Intranode::none && spec.gpus > 1)
-    refuse("node.intranode", fmt::format("'none' joins nothing, and the node has {} GPUs", spec.gpus), "use pcie");
+    refuse("node.intranode", fmt::format("'none' connects no GPUs, but the node has {}", spec.gpus), "use pcie");
   if (spec.intranode == Intranode::nvlink_mesh && !spec.layout && !has_nvlink_mesh(spec.gpus, gpu.nvlinks))
-    refuse("node.gpus", fmt::format("{} NVLinks do not reach {} other GPUs", gpu.nvlinks, spec.gpus - 1),
+    refuse("node.gpus", fmt::format("{} NVLinks cannot connect {} other GPUs", gpu.nvlinks, spec.gpus - 1),
            "use nvswitch");
   if (!is_network(spec.nics.link))
-    refuse("node.nics.link", fmt::format("'{}' does not join nodes", name_of(spec.nics.link)),
-           "infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
+    refuse("node.nics.link", fmt::format("'{}' is not a network between nodes", name_of(spec.nics.link)),
+           "use infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
 }
 
-/// Ports of one dual-port card, and the four EFA devices of a GPU, are one NIC to NCCL (NCCL_NET_MERGE_LEVEL, and the
-/// OFI plugin's groups). A topology file holds the NICs as NCCL has merged them.
+/// NCCL merges the ports of a dual-port card (NCCL_NET_MERGE_LEVEL), and the OFI plugin groups the four EFA devices of
+/// a GPU. Each then counts as one NIC. A topology file already contains the merged NICs.
 int ports_per_nic(const NodeSpec& host, const NodeUse& use) {
   const int count = host.nics.count;
   if (host.layout || count <= host.gpus || count % host.gpus != 0) return 1;
@@ -142,10 +142,10 @@ int ports_per_nic(const NodeSpec& host, const NodeUse& use) {
   return use.merge_ports && count == 2 * host.gpus ? 2 : 1;
 }
 
-/// NICs of a host as NCCL sees and uses them.
+/// NICs of a host as NCCL counts and uses them.
 struct HostNics {
-  int fabric_ports = 0;   ///< all
-  std::vector<int> used;  ///< places among them, rising
+  int fabric_ports = 0;   ///< all NICs
+  std::vector<int> used;  ///< indices among them, ascending
   BytesPerSecond rate;
 };
 
@@ -156,13 +156,13 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
     ports.resize(static_cast<std::size_t>(count));
     std::iota(ports.begin(), ports.end(), 0);
   }
-  std::map<int, int> cards;  // ports in use of each
+  std::map<int, int> cards;  // number of ports in use per card
   for (const int port : ports) ++cards[port / merged];
   HostNics nics;
   int used = 0;
   for (const auto& [card, n] : cards) {
     if (used > 0 && n != used)
-      throw UserError::at("nccl.env.NCCL_IB_HCA", "leaves cards with one and with more ports",
+      throw UserError::at("nccl.env.NCCL_IB_HCA", "leaves some cards with one port and others with more",
                           "name both ports of each card, or one of each");
     used = n;
     nics.used.push_back(card);
@@ -172,7 +172,7 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
   return nics;
 }
 
-/// More sockets share the copying, and fill more of the line [NCCL-sockets].
+/// Several sockets per connection share the copying and use more of the line rate [NCCL-sockets].
 void scale_sockets(Node& node, int sockets) {
   if (node.spec.nics.link != LinkKind::socket) return;
   constexpr double most = 0.9;
@@ -181,7 +181,7 @@ void scale_sockets(Node& node, int sockets) {
   node.network.thread_rate.value *= sockets;
 }
 
-/// The wiring of one host with the NICs in use.
+/// The wiring of one host, with only the NICs in use.
 NodeLayout layout_of(const NodeSpec& host, const GpuKind& gpu, const HostNics& nics) {
   NodeLayout layout = host.layout ? *host.layout : usual_layout(host, gpu, nics.fabric_ports, nics.rate);
   std::vector<NodeLayout::Nic> used;
@@ -190,7 +190,7 @@ NodeLayout layout_of(const NodeSpec& host, const GpuKind& gpu, const HostNics& n
   return layout;
 }
 
-/// What NCCL believes it to be: it does not know of a wrong binding, and takes NIC n for the neighbour of GPU n.
+/// The wiring as NCCL sees it. NCCL does not know of a wrong binding and assumes that NIC n is close to GPU n.
 NodeLayout believed_layout(NodeSpec host, const GpuKind& gpu, const HostNics& nics) {
   host.nics.numa = NicNuma::local;
   return layout_of(host, gpu, nics);
@@ -200,7 +200,8 @@ NodeLayout believed_layout(NodeSpec host, const GpuKind& gpu, const HostNics& ni
 
 std::string network_name(const NodeSpec& spec) {
   std::string name(name_of(spec.nics.link));
-  // Google's A3 High has four NICs for eight GPUs and GPUDirect-TCPX, A3 Mega eight and its successor TCPXO.
+  // Google's A3 High has four NICs for eight GPUs and uses GPUDirect-TCPX. A3 Mega has eight and uses its successor
+  // TCPXO.
   if (spec.nics.link == LinkKind::gpudirect_tcpx && spec.nics.count < spec.gpus) name += "_shared";
   return name;
 }
@@ -210,7 +211,7 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.hosts = hosts;
   node.spec = host;
   NodeSpec& spec = node.spec;
-  // Hosts of one NVLink domain are one node to NCCL: as many GPUs, NICs and sockets behind one NVSwitch.
+  // NCCL sees the hosts of an NVLink domain as one node with all their GPUs, NICs and sockets.
   spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
   node.gpu = *gpu_called(hardware, spec.gpu).kind;
   check(spec, node.gpu);
@@ -263,7 +264,7 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUs
   }
   node.graph = whole.graph.restricted_to(gpus, nics);
   node.layout = restricted_to(whole.layout, gpus, nics);
-  // GPUs go by their numbers in what is left.
+  // GPUs keep their numbers within the remaining hosts.
   node.graph.installed = left * gpus_of_host;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const int number = place(gpus[i] / gpus_of_host) * gpus_of_host + gpus[i] % gpus_of_host;

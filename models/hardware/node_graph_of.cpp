@@ -1,4 +1,4 @@
-// From a layout to the graph on which transfers run: the same links, with the rates of the hardware data.
+// Builds the graph on which transfers run from a layout: the same links, with the rates of the hardware data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@ LinkClass class_of(const LinkType& type, double count = 1) {
   return {type.kind, type.rate * (type.efficiency.value * count), type.latency.us()};
 }
 
+/// Builds the graph, sockets first and NVLinks last.
 class NodeBuilder {
  public:
   NodeBuilder(const NodeLayout& layout, const Node& node, const Hardware& hardware)
@@ -40,7 +41,7 @@ class NodeBuilder {
   }
 
   LinkClass pcie(PcieSlot slot) const {
-    // There are data from Gen3 to Gen6; what is older is a fraction of Gen3.
+    // The data covers Gen3 to Gen6. Older generations have a fraction of Gen3's rate.
     const int generation = std::clamp(slot.generation, 3, 6);
     const double older = slot.generation < 3 ? 1.0 / (1 << (3 - slot.generation)) : 1.0;
     return class_of(link(fmt::format("pcie{}", generation)), slot.width / 16.0 * older);
@@ -80,7 +81,7 @@ class NodeBuilder {
   void add_gpus() {
     for (int g = 0; g < graph_.gpus; ++g) {
       const NodeLayout::Gpu& gpu = layout_.gpus[static_cast<std::size_t>(g)];
-      if (gpu.c2c > 0 || node_.gpu.unified_memory)  // carries all that PCIe would
+      if (gpu.c2c > 0 || node_.gpu.unified_memory)  // then C2C replaces PCIe
         graph_.add_cable(vertex_of_hub(layout_.socket_of(gpu.hub)), graph_.gpu(g),
                          class_of(link(node_.gpu.c2c.empty() ? "c2c" : node_.gpu.c2c)));
       else
@@ -93,7 +94,7 @@ class NodeBuilder {
       const NodeLayout::Card& card =
           layout_.cards[static_cast<std::size_t>(layout_.nics[static_cast<std::size_t>(n)].card)];
       LinkClass slot = pcie(card.slot);
-      // A NIC faster than the slot of its GPU's generation has the slot it needs: dual cards, or a later PCIe.
+      // A NIC faster than the PCIe slots of its GPU's generation has a faster slot: two cards, or a later generation.
       if (!node_.spec.layout)
         slot.rate.value = std::max(slot.rate.value, node_.nic_line_rate.value * node_.header_efficiency);
       graph_.add_cable(vertex_of_hub(card.hub), graph_.nic(n), slot);
@@ -108,7 +109,7 @@ class NodeBuilder {
         const LinkClass bundle = class_of(link(node_.gpu.nvlink), l.count);
         if (l.peer == NodeLayout::nvswitch)
           graph_.add_cable(graph_.gpu(g), nvswitch, bundle);
-        else if (g < l.peer)  // stands at both GPUs
+        else if (g < l.peer)  // listed at both GPUs
           graph_.add_cable(graph_.gpu(g), graph_.gpu(l.peer), bundle);
       }
   }

@@ -1,11 +1,11 @@
-// Which GPUs of a host without NVSwitch are joined by NVLink, and by how many.
+// NVLinks between the GPUs of a host without NVSwitch.
 //
-// With no more peers than links every GPU has every other one as neighbour, its links spread evenly. Eight GPUs of four
-// or six links form the hybrid cube mesh of DGX-1, HGX-1, p3dn and ND40rs_v2: each half of the board is complete, and a
-// link joins each GPU to its partner in the other half. The six links of a V100 make two of the four neighbours' bundles
-// double [DGX-1].
+// If a GPU has no more peers than links, all pairs are connected and the links are spread evenly. Eight GPUs with four
+// or six links form the hybrid cube mesh of DGX-1, HGX-1, p3dn and ND40rs_v2: each half of the board is fully
+// connected, and one link connects each GPU to its partner in the other half. With the six links of a V100, two of its
+// four bundles are double [DGX-1].
 //
-//   links of g = sum over p of n_gp = 4 or 6,   n_gp = n_pg                                                          (1)
+//   links of g = sum over p of n_gp = 4 or 6,   n_gp = n_pg (1)
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// The lists of parameters: names as in the data files, units and meaning.
+// The lists of parameters: names as in the data files, units and descriptions.
 #include <array>
 
 #include "fabricast/hardware/hardware.hpp"
@@ -23,55 +23,56 @@ ParameterOrigin origin_of(const Parameter& p) {
 std::vector<ParameterRef> parameters(Architecture& a) {
   std::vector<ParameterRef> list = {
       {"launch", "us", "fixed time of one collective call", &a.launch},
-      {"issue_gap", "us", "shortest time between overlapping calls (broadcast, reduce)", &a.issue_gap},
-      {"issue_per_gpu", "us", "host time per GPU when one thread drives several", &a.issue_per_gpu},
-      {"slice", "us", "synchronization of one slice at a GPU", &a.slice},
-      {"ll_burst", "us", "added to an LL step once it fills more than one warp", &a.ll_burst}};
-  add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over NVLink", a.hop);
-  add_protocols(list, rate_names, "GB/s", "payload one channel copies or reduces", a.rate);
-  list.push_back(
-      {"rate_unaligned", "GB/s", "sends and receives: payload one channel copies off 16 B", &a.rate_unaligned});
-  list.push_back({"fence_ll128", "us", "LL128 in rings: added to a slice at a GPU next to a NIC", &a.fence_ll128});
+      {"issue_gap", "us", "minimum time between overlapping calls (broadcast, reduce)", &a.issue_gap},
+      {"issue_per_gpu", "us", "host time per GPU if one thread drives several", &a.issue_per_gpu},
+      {"slice", "us", "synchronization per slice at a GPU", &a.slice},
+      {"ll_burst", "us", "added to an LL step that uses more than one warp", &a.ll_burst}};
+  add_protocols(list, hop_names, "us", "from a store by one GPU to its use by the next, over NVLink", a.hop);
+  add_protocols(list, rate_names, "GB/s", "payload rate at which one channel copies or reduces", a.rate);
+  list.push_back({"rate_unaligned", "GB/s",
+                  "sends and receives: payload rate of a channel if data is not aligned to 16 B", &a.rate_unaligned});
+  list.push_back({"fence_ll128", "us", "LL128 rings: added per slice at a GPU next to a NIC", &a.fence_ll128});
   list.insert(list.end(), {{"pcie_hop", "", "hops over PCIe, relative to those of the path", &a.pcie_hop},
                            {"network_hop", "", "hops over a network, relative to those of its kind", &a.network_hop}});
-  list.insert(list.end(), {{"nvls_hop", "us", "NVLS: copied in by one GPU to reduced by another", &a.nvls_hop},
-                           {"nvls_slice", "us", "NVLS: overhead of one head's piece", &a.nvls_slice},
-                           {"nvls_rate", "GB/s", "NVLS: payload one channel copies in and out", &a.nvls_rate},
-                           {"nvls_fan", "", "NVLSTree: what heads inside the tree are slower", &a.nvls_fan},
-                           {"copy_barrier", "us", "copy engines: a barrier of all ranks' streams", &a.copy_barrier},
-                           {"copy_start", "us", "copy engines: one copy of a call, bytes aside", &a.copy_start}});
+  list.insert(list.end(),
+              {{"nvls_hop", "us", "NVLS: from the copy by one GPU to the reduction by another", &a.nvls_hop},
+               {"nvls_slice", "us", "NVLS: overhead per piece of a head", &a.nvls_slice},
+               {"nvls_rate", "GB/s", "NVLS: payload rate at which one channel copies in and out", &a.nvls_rate},
+               {"nvls_fan", "", "NVLSTree: relative slowdown of heads inside the tree", &a.nvls_fan},
+               {"copy_barrier", "us", "copy engines: barrier of the streams of all ranks", &a.copy_barrier},
+               {"copy_start", "us", "copy engines: time per copy of a call, besides its bytes", &a.copy_start}});
   return list;
 }
 
 std::vector<ParameterRef> parameters(PciePath& path) {
   std::vector<ParameterRef> list;
-  add_protocols(list, hop_names, "us", "store by one GPU to use by the next, over PCIe", path.hop);
-  list.push_back({"efficiency", "", "share of the PCIe payload rate", &path.efficiency});
+  add_protocols(list, hop_names, "us", "from a store by one GPU to its use by the next, over PCIe", path.hop);
+  list.push_back({"efficiency", "", "fraction of the PCIe payload rate", &path.efficiency});
   return list;
 }
 
 std::vector<ParameterRef> parameters(Network& n) {
   std::vector<ParameterRef> list = {
-      {"nic_efficiency", "", "share of the link's payload rate that a NIC reaches", &n.nic_efficiency}};
-  add_protocols(list, hop_names, "us", "buffer to buffer over the network, fabric excluded", n.hop);
+      {"nic_efficiency", "", "fraction of the link's payload rate that a NIC reaches", &n.nic_efficiency}};
+  add_protocols(list, hop_names, "us", "from buffer to buffer over the network, without the fabric", n.hop);
   list.insert(
       list.end(),
-      {{"message", "us", "proxy thread's visit of one message", &n.message},
-       {"thread_rate", "GB/s", "what a proxy thread moves, where NICs do not; 0: no bound", &n.thread_rate},
-       {"nic_slice", "us", "added to a slice at a GPU next to a NIC: rings in Simple, sends and receives",
-        &n.nic_slice},
-       {"peer_efficiency", "", "share of its rate that a NIC reaches in sends and receives", &n.peer_efficiency},
-       {"peer", "us", "sends and receives: proxy thread, once per message of a pair", &n.peer},
-       {"peer_small", "us", "sends and receives: added to it for messages of at most 192 B", &n.peer_small},
-       {"peer_chunk", "us", "sends and receives: proxy thread, per chunk sent and received", &n.peer_chunk},
-       {"flush", "us", "Simple hop by GPUDirect RDMA to GPUs before Hopper: added for the flush", &n.flush},
-       {"start", "us", "once per call that uses the network", &n.start},
+      {{"message", "us", "proxy thread time per message", &n.message},
+       {"thread_rate", "GB/s", "rate at which a proxy thread copies data itself (sockets); 0: it does not",
+        &n.thread_rate},
+       {"nic_slice", "us", "added per slice at a GPU next to a NIC: Simple rings, sends and receives", &n.nic_slice},
+       {"peer_efficiency", "", "fraction of its rate that a NIC reaches in sends and receives", &n.peer_efficiency},
+       {"peer", "us", "sends and receives: proxy thread time per message of a pair", &n.peer},
+       {"peer_small", "us", "sends and receives: added to `peer` for messages of at most 192 B", &n.peer_small},
+       {"peer_chunk", "us", "sends and receives: proxy thread time per chunk sent and received", &n.peer_chunk},
+       {"flush", "us", "added to a Simple hop with GPUDirect RDMA to GPUs before Hopper, for the flush", &n.flush},
+       {"start", "us", "added once per call that uses the network", &n.start},
        {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
-       {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative", &n.staged_efficiency},
-       {"message_threshold", "KiB", "messages above it take a rendezvous; 0: none", &n.message_threshold},
+       {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative to with it", &n.staged_efficiency},
+       {"message_threshold", "KiB", "messages above it use a rendezvous; 0: none does", &n.message_threshold},
        {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
        {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
-       {"sharp_efficiency", "", "SHARP: share of a NIC's rate at which they stream", &n.sharp_efficiency}});
+       {"sharp_efficiency", "", "SHARP: fraction of a NIC's rate at which switches stream", &n.sharp_efficiency}});
   return list;
 }
 
@@ -79,42 +80,44 @@ std::vector<ParameterRef> parameters(Software& s) {
   return {
       {"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
       {"channel_launch", "us", "per channel and call", &s.channel_launch},
-      {"ll_check", "GB/s", "payload of LL lines whose flags a proxy thread checks", &s.ll_check},
+      {"ll_check", "GB/s", "rate of LL payload whose flags a proxy thread checks", &s.ll_check},
       {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
        &s.network_hop_old},
-      {"last_receive", "", "cost of a receive-only step relative to one that also sends", &s.last_receive},
+      {"last_receive", "", "cost of a receive-only step, relative to one that also sends", &s.last_receive},
       {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
        &s.issue_group},
-      {"both_ways", "", "rate of a block whose threads go up and down a tree at once, relative to one way",
+      {"both_ways", "", "rate of a block whose threads go up and down a tree, relative to one direction",
        &s.both_directions},
-      {"nvlstree_hop", "", "hop over a network in an NVLSTree, relative to other algorithms", &s.nvlstree_hop},
-      {"tree_hop_ll", "", "LL hop along a tree's chain inside a node, relative to one around a ring", &s.tree_hop_ll},
-      {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: share of the PCIe payload rate", &s.gdr_by_cpu},
-      {"pytorch", "us", "added when PyTorch times every call by events", &s.pytorch},
-      {"host_timed", "us", "added when the host times and synchronizes every call", &s.host_timed}};
+      {"nvlstree_hop", "", "network hop in an NVLSTree, relative to other algorithms", &s.nvlstree_hop},
+      {"tree_hop_ll", "", "LL hop along the chain of a tree inside a node, relative to a hop of a ring",
+       &s.tree_hop_ll},
+      {"gdr_by_cpu_efficiency", "", "GPUDirect RDMA through a CPU: fraction of the PCIe payload rate", &s.gdr_by_cpu},
+      {"pytorch", "us", "added if PyTorch times every call with events", &s.pytorch},
+      {"host_timed", "us", "added if the host times and synchronizes every call", &s.host_timed}};
 }
 
 std::vector<ParameterRef> parameters(ComputeModel& c) {
   const bool share = true;
   return {
-      {"gemm_16", "", "large products of fp16, bf16, tf32 or fp32: part of the peak", &c.gemm_16, share},
-      {"gemm_8", "", "large products of fp8: part of the peak", &c.gemm_8, share},
-      {"gemm_4", "", "large products of fp4: part of the peak", &c.gemm_4, share},
-      {"gemm_depth", "terms", "terms of a sum at which a product of 16 bits reaches half of that", &c.gemm_depth},
-      {"grouped", "", "products side by side, as of experts: rate relative to a single one", &c.grouped, share},
-      {"burst", "", "products timed in a loop of milliseconds: rate relative to a step that lasts", &c.burst},
-      {"gemm_memory", "", "products that memory bounds: part of its rate", &c.gemm_memory, share},
-      {"gemm_memory_4", "", "the same with weights of 4 bits", &c.gemm_memory_4, share},
-      {"decode_memory", "", "decode attention that memory bounds: part of its rate", &c.decode_memory, share},
-      {"stream", "", "element-wise kernels: part of the memory's rate", &c.stream, share},
-      {"optimizer_stream", "", "the optimizer: part of the memory's rate", &c.optimizer_stream, share},
-      {"kernel_gap", "us", "between a kernel and the next", &c.kernel_gap},
-      {"flash", "", "fused attention, forward, heads of 128: part of the 16-bit peak", &c.flash, share},
-      {"flash_backward", "", "its backward: rate relative to forward", &c.flash_backward, share},
-      {"flash_block", "keys", "keys of a query, in the mean, at which it reaches half of that", &c.flash_block},
-      {"flash_head", "", "cost of a score beside its products, as so many dimensions of a head", &c.flash_head},
-      {"unfused", "", "attention by separate products: part of the 16-bit peak", &c.unfused, share},
-      {"power_exponent", "", "rates of products go with (limit / power of the data sheet) to it", &c.power_exponent}};
+      {"gemm_16", "", "large GEMMs in fp16, bf16, tf32 or fp32: fraction of the peak", &c.gemm_16, share},
+      {"gemm_8", "", "large GEMMs in fp8: fraction of the peak", &c.gemm_8, share},
+      {"gemm_4", "", "large GEMMs in fp4: fraction of the peak", &c.gemm_4, share},
+      {"gemm_depth", "terms", "K at which a 16-bit GEMM reaches half of that", &c.gemm_depth},
+      {"grouped", "", "grouped GEMMs, as of experts: rate relative to a single GEMM", &c.grouped, share},
+      {"burst", "", "GEMMs timed in a loop of milliseconds: rate relative to a long step", &c.burst},
+      {"gemm_memory", "", "memory-bound GEMMs: fraction of the memory bandwidth", &c.gemm_memory, share},
+      {"gemm_memory_4", "", "the same with 4-bit weights", &c.gemm_memory_4, share},
+      {"decode_memory", "", "memory-bound decode attention: fraction of the memory bandwidth", &c.decode_memory, share},
+      {"stream", "", "element-wise kernels: fraction of the memory bandwidth", &c.stream, share},
+      {"optimizer_stream", "", "the optimizer: fraction of the memory bandwidth", &c.optimizer_stream, share},
+      {"kernel_gap", "us", "between the end of a kernel and the start of the next", &c.kernel_gap},
+      {"flash", "", "fused attention, forward, heads of 128: fraction of the 16-bit peak", &c.flash, share},
+      {"flash_backward", "", "its backward pass: rate relative to forward", &c.flash_backward, share},
+      {"flash_block", "keys", "mean number of keys per query at which it reaches half of that", &c.flash_block},
+      {"flash_head", "", "cost of a score besides its GEMMs, in dimensions of a head", &c.flash_head},
+      {"unfused", "", "attention by separate GEMMs: fraction of the 16-bit peak", &c.unfused, share},
+      {"power_exponent", "", "GEMM rates scale with (limit / power of the data sheet) to this exponent",
+       &c.power_exponent}};
 }
 
 std::vector<ParameterRef> parameters(ForecastSpread& s) {
@@ -128,18 +131,17 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
 std::vector<ParameterRef> parameters(StepSpread& s) {
   return {
       {"dense", "", "spread of steps of dense models beyond their parameters, as a standard deviation of ln", &s.dense},
-      {"experts", "", "the same of MoE", &s.experts}};
+      {"experts", "", "the same for MoE models", &s.experts}};
 }
 
 std::vector<ParameterRef> parameters(ServingSpread& s) {
-  return {
-      {"step", "", "of passes and rates of dense models, as a standard deviation of ln", &s.step},
-      {"step_experts", "", "the same of MoE", &s.step_experts},
-      {"wait", "", "of times to first tokens of dense models", &s.wait},
-      {"wait_experts", "", "the same of MoE", &s.wait_experts},
-      {"wait_apart", "", "of times to first tokens where prompts have GPUs of their own", &s.wait_apart},
-      {"all_reduce", "", "of one all-reduce", &s.all_reduce},
-      {"unvalidated", "", "as many times these where nothing was measured on such a GPU or engine", &s.unvalidated}};
+  return {{"step", "", "spread of passes and rates of dense models, as a standard deviation of ln", &s.step},
+          {"step_experts", "", "the same for MoE models", &s.step_experts},
+          {"wait", "", "spread of TTFT of dense models", &s.wait},
+          {"wait_experts", "", "the same for MoE models", &s.wait_experts},
+          {"wait_apart", "", "spread of TTFT with disaggregated prefill", &s.wait_apart},
+          {"all_reduce", "", "spread of one all-reduce", &s.all_reduce},
+          {"unvalidated", "", "factor on these if nothing was measured on such a GPU or engine", &s.unvalidated}};
 }
 
 namespace {
@@ -163,9 +165,9 @@ std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool 
   add_all(all, "architectures", architectures);
   for (auto& [name, type] : links) {
     all.emplace_back("links." + name + ".efficiency",
-                     ParameterRef{"efficiency", "", "payload share of the line rate", &type.efficiency});
+                     ParameterRef{"efficiency", "", "payload fraction of the line rate", &type.efficiency});
     all.emplace_back("links." + name + ".latency",
-                     ParameterRef{"latency", "us", "of the device entered", &type.latency});
+                     ParameterRef{"latency", "us", "of the device that the link enters", &type.latency});
   }
   add_all(all, "networks", networks);
   add_all(all, "pcie_paths", pcie_paths);
@@ -207,7 +209,7 @@ void own_in(std::string_view section, Map& map, std::string_view path) {
   }
 }
 
-/// What a set's own parameters begin with, and where each of those that it inherits has its value.
+/// Prefix of a set's own parameters, and the paths from which it inherits the others.
 template <class Map>
 std::vector<std::string> parameters_in(std::string_view section, const Map& map, std::string_view name) {
   auto item = map.find(name)->second;

@@ -1,15 +1,15 @@
-// How each two GPUs of a host reach each other [NCCL-paths]: directly up to a distance and if the driver lets them, over
-// NVLink or PCIe; else by a buffer in host memory. NCCL decides it pair by pair.
+// How pairs of GPUs of a host reach each other [NCCL-paths]: directly over NVLink or PCIe up to a maximum distance, and
+// over PCIe only if the driver allows it; otherwise through a buffer in host memory. NCCL decides this for each pair.
 #include "node_parts.hpp"
 
 namespace fabricast {
 
 PeerLevels usual_peer_levels(CpuVendor cpu) {
-  // Of AMD hosts the root ports pass on what two GPUs write to each other at full rate.
+  // Root ports of AMD CPUs forward traffic between two GPUs at full rate.
   return {cpu == CpuVendor::amd ? PathType::SYS : PathType::PXB, PathType::PXB};
 }
 
-/// \param by_pcie  whether the driver lets GPUs write to each other over PCIe
+/// \param by_pcie  whether the driver allows GPUs to write to each other over PCIe
 static PeerPath path_of(PathType distance, PathType level, bool by_pcie) {
   if (distance > level) return PeerPath::host_memory;
   if (distance <= PathType::NVL) return PeerPath::nvlink;
@@ -23,7 +23,7 @@ void find_peer_paths(Node& node, const NodeUse& use) {
   node.nvlink = by_switch || node.spec.intranode == Intranode::nvlink_mesh;
   node.all_nvlink = node.nvlink, node.peer_to_peer = false;
   node.peer_paths.clear();
-  // Behind an NVSwitch all are neighbours: a rack has thousands of pairs.
+  // All GPUs behind an NVSwitch reach each other, so the thousands of pairs of a rack need no table.
   if (gpus < 2 || by_switch) return;
   const PeerLevels levels = use.peer_levels.value_or(usual_peer_levels(node.spec.cpu));
   const PathType level = gpus <= 2 ? levels.of_two : levels.of_more;

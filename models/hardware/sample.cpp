@@ -8,8 +8,8 @@ namespace fabricast {
 
 namespace {
 
-/// A value from the interval of a parameter that no fit has told: the logarithm is normal, cut off where only one in
-/// twenty lies beyond on either side, so that no share comes out above what is thought possible.
+/// A sample of a parameter without a fit, from its interval. The value is log-normal, clamped to the 90 % interval so
+/// that no fraction exceeds what is considered possible.
 double from_interval(const Parameter& p, Rng& rng) {
   if (!(p.low > 0) || !(p.high > p.low)) return p.value;
   const double deviation = std::log(p.high / p.low) / (2 * quantile_95);

@@ -1,11 +1,10 @@
-// What makes a whole host slower than others of its kind: GPUs whose clock is capped, and time that the host adds to each
-// call.
+// What makes a whole host slower than others of its kind: GPUs with a capped clock, and host time added to each call.
 #include "node_parts.hpp"
 
 namespace fabricast {
 
-/// What runs on multiprocessors takes as much longer as their clock is slower. Links and NICs keep their rate, and hops
-/// over PCIe and the network theirs: most of such a hop is not the GPU's (guess).
+/// Times of work on SMs are inversely proportional to their clock. Links and NICs keep their rate. Hops over PCIe and
+/// the network keep their time, because most of such a hop is not spent on the GPU (guess).
 void scale_clock(Architecture& a, double clock) {
   for (Parameter* time :
        {&a.launch, &a.slice, &a.ll_burst, &a.fence_ll128, &a.nvls_hop, &a.nvls_slice, &a.copy_barrier})

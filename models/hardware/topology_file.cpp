@@ -1,4 +1,4 @@
-// NCCL's topology XML to a layout [NCCL-xml].
+// Reads NCCL's topology XML into a layout [NCCL-xml].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,23 +12,23 @@ namespace fabricast {
 
 namespace {
 
-// What a scenario can hold (`node.gpus` and others).
+// Limits of scenarios (`node.gpus` and others).
 constexpr std::size_t most_gpus = 72, most_nics = 256, most_sockets = 8, most_switches = 64;
 
+/// Reads the elements in file order first, and resolves references between them at the end.
 class TopologyReader {
  public:
   NodeLayout read(const XmlElement& root) {
     if (root.name != "system")
-      xml_.fault(root, fmt::format("<{}> where <system> is expected", root.name),
-                 "a file that NCCL_TOPO_DUMP_FILE made");
+      xml_.fault(root, fmt::format("<{}> instead of <system>", root.name), "use a file written by NCCL_TOPO_DUMP_FILE");
     xml_.finish();
     if (const auto version = xml_.integer(root, "version", 0, 1 << 20); version && *version != 1)
-      xml_.fault(root, fmt::format("version {} of the format is not known", *version), "version 1");
+      xml_.fault(root, fmt::format("unknown format version {}", *version), "version 1 is supported");
     for (const XmlElement& child : root.children)
       if (child.name == "cpu") read_cpu(child);
     if (layout_.gpus.empty() && !xml_.failed())
-      xml_.fault(root, "there is no <gpu> in it",
-                 "an input for NCCL lacks what NCCL finds out; take the file that NCCL_TOPO_DUMP_FILE makes");
+      xml_.fault(root, "the file has no <gpu>",
+                 "an input file for NCCL lacks what NCCL detects; use a file written by NCCL_TOPO_DUMP_FILE");
     if (!xml_.failed()) check_limits(root);
     xml_.finish();
     sort_gpus();
@@ -44,17 +44,17 @@ class TopologyReader {
     const std::string* hash = cpu.find("host_hash");
     hosts_.emplace(hash ? *hash : std::string(), 0);
     if (hosts_.size() == 2)
-      xml_.fault(cpu, "the file holds several hosts", "dump one host, and give nvlink_domain.nodes");
+      xml_.fault(cpu, "the file contains several hosts", "dump one host, and set nvlink_domain.nodes");
     const std::string *arch = xml_.required(cpu, "arch"), *vendor = cpu.find("vendor");
     if (arch && *arch == "arm64")
       hub.cpu = CpuVendor::arm;
     else if (arch && *arch != "x86_64")
-      xml_.fault(cpu, fmt::format("CPUs of arch '{}' are not modelled", *arch), "x86_64 or arm64");
+      xml_.fault(cpu, fmt::format("CPUs of arch '{}' are not modelled", *arch), "x86_64 and arm64 are supported");
     else if (vendor && *vendor == "AuthenticAMD")
       hub.cpu = CpuVendor::amd;
     else if (arch && (!vendor || *vendor != "GenuineIntel"))
       xml_.fault(cpu, fmt::format("CPUs of vendor '{}' are not modelled", vendor ? *vendor : ""),
-                 "GenuineIntel or AuthenticAMD");
+                 "GenuineIntel and AuthenticAMD are supported");
     const auto family = xml_.integer(cpu, "familyid", 0, 1 << 20), model = xml_.integer(cpu, "modelid", 0, 1 << 20);
     hub.socket_link = nccl_socket_link(hub.cpu, family.value_or(6) == 6 ? static_cast<int>(model.value_or(0)) : 0);
     layout_.hubs.push_back(hub);
@@ -65,7 +65,7 @@ class TopologyReader {
   void read_devices(const XmlElement& parent, int hub, const XmlElement* above) {
     for (const XmlElement& child : parent.children) {
       if (child.name == "pci") read_pci(child, hub, above);
-      if (child.name == "nic") {  // without a slot of its own: a virtual machine's, or a socket interface
+      if (child.name == "nic") {  // has no slot of its own in virtual machines and for socket interfaces
         layout_.cards.push_back({hub, {}});
         read_nic(child);
       }
@@ -87,8 +87,8 @@ class TopologyReader {
       return read_nic(*nic);
     }
     const std::string* kind = pci.find("class");
-    if (!kind || !kind->starts_with("0x0604")) return;  // some device that moves no data of ours
-    // The switches inside one Broadcom chip count as one [NCCL-topo].
+    if (!kind || !kind->starts_with("0x0604")) return;  // another device, without influence on collectives
+    // Switches inside one Broadcom chip count as one [NCCL-topo].
     const auto same = [&](std::string_view attribute) {
       const std::string *a = pci.find(attribute), *b = above->find(attribute);
       return a && b && *a == *b;
@@ -110,7 +110,7 @@ class TopologyReader {
   }
 
   PcieSlot read_slot(const XmlElement& pci) {
-    PcieSlot slot;  // NCCL takes x16 of Gen3 where the machine does not tell
+    PcieSlot slot;  // NCCL assumes Gen3 x16 if the machine does not state it
     if (const std::string* width = pci.find("link_width"); width && !width->empty())
       if (const auto n = xml_.integer(pci, "link_width", 0, 32); n && *n > 0) slot.width = static_cast<int>(*n);
     const std::string* speed = pci.find("link_speed");
@@ -123,7 +123,7 @@ class TopologyReader {
     if (const auto it = generations.find(word); it != generations.end())
       slot.generation = it->second;
     else
-      xml_.fault(pci, fmt::format("link_speed '{}' is not known", *speed), "e.g. 32.0 GT/s PCIe");
+      xml_.fault(pci, fmt::format("unknown link_speed '{}'", *speed), "e.g. 32.0 GT/s PCIe");
     return slot;
   }
 
@@ -150,7 +150,7 @@ class TopologyReader {
       if (net.name != "net" || !net.find("dev")) continue;
       NodeLayout::Nic n;
       n.card = static_cast<int>(layout_.cards.size()) - 1;
-      // NCCL takes 10 Gb/s where the driver does not tell.
+      // NCCL assumes 10 Gb/s if the driver does not state the rate.
       n.rate = xml_.number(net, "speed", 0, 1e8).value_or(10000) / 8000;
       if (n.rate <= 0) n.rate = 1.25;
       const auto dev = xml_.integer(net, "dev", 0, 1 << 20);
@@ -166,7 +166,7 @@ class TopologyReader {
 
   void check_limits(const XmlElement& root) {
     const auto limit = [&](std::string_view what, std::size_t count, std::size_t most) {
-      if (count > most) xml_.fault(root, fmt::format("{} {} are more than {}", count, what, most));
+      if (count > most) xml_.fault(root, fmt::format("{} {} are more than the maximum of {}", count, what, most));
     };
     limit("GPUs", layout_.gpus.size(), most_gpus);
     limit("NICs", layout_.nics.size(), most_nics);
@@ -175,13 +175,14 @@ class TopologyReader {
     for (std::size_t g = 1; g < layout_.gpus.size(); ++g)
       if (layout_.gpus[g].capability != layout_.gpus[0].capability)
         xml_.fault(*gpu_keys_[g].element,
-                   fmt::format("sm {} beside sm {}", layout_.gpus[g].capability, layout_.gpus[0].capability),
-                   "GPUs of one node must be of one kind");
+                   fmt::format("sm {} differs from sm {}", layout_.gpus[g].capability, layout_.gpus[0].capability),
+                   "all GPUs of a node must be of one kind");
     for (std::size_t n = 1; n < layout_.nics.size(); ++n)
       if (layout_.nics[n].rate != layout_.nics[0].rate)
-        xml_.fault(*nic_keys_[n].element,
-                   fmt::format("speed {:g} beside {:g} Mb/s", layout_.nics[n].rate * 8000, layout_.nics[0].rate * 8000),
-                   "NICs must be of one rate; NCCL_IB_HCA names those that NCCL is to use");
+        xml_.fault(
+            *nic_keys_[n].element,
+            fmt::format("speed {:g} differs from {:g} Mb/s", layout_.nics[n].rate * 8000, layout_.nics[0].rate * 8000),
+            "all NICs must have one rate; select those that NCCL uses with NCCL_IB_HCA");
   }
 
   void sort_gpus() {
@@ -220,7 +221,7 @@ class TopologyReader {
     layout_.nics = std::move(sorted);
   }
 
-  /// NVLinks and links between switches, whose other ends may stand anywhere in the file.
+  /// Resolves NVLinks and links between switches, whose other ends may be anywhere in the file.
   void join(const XmlElement& root) {
     for (const auto& [gpu, link] : nvlinks_) {
       const int g = new_gpu_[gpu];
@@ -230,7 +231,7 @@ class TopologyReader {
       auto& links = layout_.gpus[static_cast<std::size_t>(g)].nvlinks;
       if (kind && kind->starts_with("0x0680")) {
         if (*kind == "0x068000") links.push_back({NodeLayout::nvswitch, static_cast<double>(*count)});
-        continue;  // a CPU's NVLink counts as C2C, which stands beside
+        continue;  // NVLink to a CPU is listed separately as C2C
       }
       if (const auto it = gpu_by_bus_.find(*target); it != gpu_by_bus_.end() && it->second != g)
         links.push_back({it->second, static_cast<double>(*count)});
@@ -238,7 +239,7 @@ class TopologyReader {
     for (const auto& [hub, target] : peers_) {
       const auto it = switch_by_bus_.find(target);
       if (it == switch_by_bus_.end())
-        xml_.fault(root, fmt::format("<pcilink> names '{}', which is no PCIe switch of the file", target));
+        xml_.fault(root, fmt::format("<pcilink> names '{}', which is not a PCIe switch in the file", target));
       else if (hub < it->second)
         layout_.peer_links.push_back({hub, it->second});
     }
@@ -269,7 +270,7 @@ class TopologyReader {
   std::vector<NicKey> nic_keys_;
   std::vector<NvLinkKey> nvlinks_;
   std::vector<Peer> peers_;
-  std::vector<int> new_gpu_;  ///< by place in the file; -1: not part of the job
+  std::vector<int> new_gpu_;  ///< by position in the file; -1: not part of the job
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a topology file says of a node in a scenario's words.
+// Translates a topology file to keys of a scenario, and compares the two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool fits(const GpuKind& kind, const NodeLayout::Gpu& gpu) {
 }  // namespace
 
 std::vector<std::string_view> fitting_gpus(const Hardware& hardware, const NodeLayout& layout) {
-  // Those with as many NVLinks as the file has, if there are any; else all that could be.
+  // Kinds with exactly the NVLinks of the file, if there are any; otherwise all that are possible.
   std::vector<std::string_view> exact, possible;
   for (const auto& [name, kind] : hardware.gpus) {
     if (!kind.like.empty() || !fits(kind, layout.gpus.front())) continue;
@@ -66,7 +66,7 @@ std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& har
     Diagnostic d;
     d.path = fmt::format("node.{}", key);
     d.message = fmt::format("{} contradicts the topology file, which has {}", show(given), show(in_file));
-    d.hint = "leave the key out";
+    d.hint = "remove the key";
     faults.push_back(std::move(d));
   };
   const auto number = [](int n) { return fmt::format("{}", n); };
@@ -85,11 +85,11 @@ std::vector<Diagnostic> contradictions(const NodeSpec& spec, const Hardware& har
   if (kind != hardware.gpus.end() && !fits(kind->second, spec.layout->gpus.front())) {
     Diagnostic d;
     d.path = "node.gpu";
-    d.message = fmt::format("{} has sm {}, {} NVLinks{}, and the topology file's GPUs have sm {}, {:g} NVLinks{}",
+    d.message = fmt::format("{} has sm {}, {} NVLinks{}, but the topology file's GPUs have sm {}, {:g} NVLinks{}",
                             spec.gpu, kind->second.compute_capability, kind->second.nvlinks,
                             kind->second.c2c.empty() ? "" : " and C2C", spec.layout->gpus.front().capability,
                             nvlinks(spec.layout->gpus.front()), spec.layout->gpus.front().c2c > 0 ? " and C2C" : "");
-    d.hint = fmt::format("one of {}", join(fitting_gpus(hardware, *spec.layout), ", "));
+    d.hint = fmt::format("use one of {}", join(fitting_gpus(hardware, *spec.layout), ", "));
     faults.push_back(std::move(d));
   }
   return faults;

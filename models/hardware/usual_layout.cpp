@@ -7,12 +7,13 @@ namespace fabricast {
 
 namespace {
 
-/// The i-th of n things, spread evenly over m owners.
+/// The owner of thing i if n things are spread evenly over m owners.
 int spread(int i, int n, int m) { return static_cast<int>(static_cast<long>(i) * m / n); }
 
 PcieSlot slot_of(const GpuKind& gpu) { return {gpu.pcie.back() - '0', 16}; }
 
-/// Hosts are taken to be as old as their GPUs: Skylake up to Ampere, then Sapphire Rapids (guess).
+/// Model number of the CPU. Hosts are assumed to be as old as their GPUs: Skylake up to Ampere, then Sapphire Rapids
+/// (guess).
 int intel_model(const GpuKind& gpu) { return gpu.compute_capability < 89 ? 0x55 : 0x8f; }
 
 }  // namespace
@@ -32,7 +33,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
     x.hub = hub_of(g, spec.gpus), x.slot = slot_of(gpu), x.capability = gpu.compute_capability;
     if (!gpu.c2c.empty()) {
       x.hub = spread(g, spec.gpus, spec.sockets);
-      x.c2c = 450;  // more than any NIC; the link's own rate is in the hardware data
+      x.c2c = 450;  // above the rate of any NIC; the actual rate is in the hardware data
     }
     if (spec.intranode == Intranode::nvswitch)
       x.nvlinks.push_back({NodeLayout::nvswitch, static_cast<double>(gpu.nvlinks)});
@@ -50,7 +51,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
     layout.cards.push_back({hub_of(place, nics), slot_of(gpu)});
     NodeLayout::Nic nic;
     nic.card = n, nic.rate = gigabytes_per_second(rate), nic.asic = static_cast<std::uint64_t>(n);
-    nic.collnet = true;  // where a plugin is switched on, it serves all NICs
+    nic.collnet = true;  // a CollNet plugin, if enabled, supports all NICs
     layout.nics.push_back(nic);
   }
   return layout;

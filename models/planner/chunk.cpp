@@ -1,4 +1,4 @@
-// How long chunks are: what a protocol's slots hold, then what the algorithm makes of it [NCCL-enqueue-2.1]
+// Chunk sizes: the capacity of a protocol's slots, then the rules of the algorithm [NCCL-enqueue-2.1]
 // [NCCL-enqueue-2.3].
 #include "fabricast/collective/algorithm.hpp"
 #include "plan_parts.hpp"
@@ -7,7 +7,7 @@ namespace fabricast {
 
 namespace {
 
-// Slots of a connection, and their payload.
+// Slots per connection, and the buffer sizes of the protocols.
 constexpr int buffer_slots = 8;
 constexpr Bytes ll_buffer{524288}, ll128_buffer{4915200}, simple_buffer{4 << 20};
 
@@ -19,7 +19,7 @@ ChunkLimits limits_of(const NcclSettings& settings) {
           given(settings.nvlstree_chunk)};
 }
 
-/// What a slot holds, whatever is sent.
+/// Payload of a slot, independent of the call.
 std::int64_t chunk_of_protocol(const NcclSettings& settings, Protocol protocol) {
   switch (protocol) {
     // Half of an LL line is data, and 120 of 128 B of an LL128 line.

@@ -63,7 +63,7 @@ constexpr Caps tree_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {}}}
 constexpr Caps tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {}}};
 constexpr Caps nvlstree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {}}};
 
-// Blackwell's row of each moved from patch to patch.
+// For Blackwell these limits changed between patch versions.
 struct BlackwellCaps {
   NcclVersion since;
   Triple ring_ll128, tree_ll128, tree, nvlstree;  ///< 1, 2, more nodes
@@ -95,9 +95,11 @@ std::size_t capability_row(int capability) {
   return capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
 }
 
-/// GPUDirect-TCPX puts packets into a GPU's memory as they come, and a kernel of the receiving GPU puts them together.
+/// Whether GPUDirect-TCPX is used. It places packets into GPU memory as they arrive, and a kernel on the receiving GPU
+/// reassembles them.
 bool unpacks_packets(const Node& node) { return network_name(node.spec).ends_with("_shared"); }
 
+/// Fills the table of one communicator.
 class CostModel {
  public:
   CostModel(const Node& node, std::int64_t nodes, const SearchGraphs& graphs, const NcclSettings& settings)
@@ -142,8 +144,8 @@ class CostModel {
     }
   }
 
-  /// NCCL stops at a choice that leaves nothing or, before 2.24, takes a ring where NVLSTree was asked for, and else
-  /// ring or tree.
+  /// What remains if the environment leaves nothing usable. From 2.24 on NCCL stops with an error. Before, it falls
+  /// back to rings if the algorithms were set and include NVLSTree, and otherwise to rings and trees.
   void fall_back(CostTable& t, std::size_t op) const {
     t.fell_back[op] = true;
     const bool ring_alone = settings_.algorithms_given && settings_.algorithms.of[op][nvlstree];
@@ -168,7 +170,7 @@ class CostModel {
     if (a > ring && p != 2) return false;
     if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
     const bool collnet = uses_collnet(node_, nodes_, settings_);
-    // The parts of ranks other than of all_reduce need a head, so a NIC, for each GPU [NCCL-tuning-1.3].
+    // Operations other than all_reduce need a head, and therefore a NIC, for each GPU [NCCL-tuning-1.3].
     const bool all_reduce = op == CollectiveOp::all_reduce;
     const bool heads = all_reduce || node_.spec.gpus <= node_.nics;
     if (a == nvls)
@@ -190,7 +192,7 @@ class CostModel {
                                     : p == 1         ? ProtocolSwitch::automatic
                                                      : ProtocolSwitch::on;
     if (protocol != ProtocolSwitch::automatic) return protocol == ProtocolSwitch::on;
-    // LL128 only where 128 B stores stay whole: over NVLink, and a near NIC [NCCL-tuning-1.6].
+    // By default LL128 is only used where 128 B stores stay whole: over NVLink and to a near NIC [NCCL-tuning-1.6].
     if (nodes_ > 1 && unpacks_packets(node_)) return false;
     const int capability = node_.gpu.compute_capability;
     const SearchGraph& g = graph(a);
@@ -243,7 +245,7 @@ class CostModel {
       if (row_ >= 2) bus *= .85;
     }
     if (a == chain && era_ == Era::before_2_17) bus *= .75;
-    // Bus to buffer.
+    // From bus bandwidth to bandwidth of the size that nccl-tests counts.
     if (a != ring && op != CollectiveOp::all_reduce) return bus;
     const double n = static_cast<double>(ranks_);
     const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
@@ -288,7 +290,7 @@ class CostModel {
     double intra = constants_.hop[inside][a][p];
     if (era_ == Era::before_2_17 && nodes_ > 1 && p == 0) intra *= 1.8;
     const bool exposed = era_ >= Era::from_2_20 && nodes_ == ranks_;
-    // What the device states of itself; with Simple a second time for the flush [NCCL-tuning-1.4].
+    // The latency that the device states; Simple counts it twice because of the flush [NCCL-tuning-1.4].
     double inter = constants_.hop[2][exposed ? tree : a][p];
     if (era_ != Era::before_2_17)
       inter += g.latency_inter * (p == 2 ? 2 : 1);
@@ -343,7 +345,8 @@ CostTable nccl_cost_model(const Node& node, std::int64_t nodes, const SearchGrap
   return CostModel(node, nodes, graphs, settings).table();
 }
 
-/// Of Blackwell, since 2.29.2 with x86, since 2.31 also of trays of four with fast NICs.
+/// Whether the correction of trees also applies to NVLSTree: on Blackwell with x86 since 2.29.2, and on trays of four
+/// GPUs with fast NICs since 2.31.
 bool CostTable::corrects_nvlstree(int log_size) const {
   if (capability < 100 || version < NcclVersion{2, 29, 2}) return false;
   if (x86) return log_size < 24;
@@ -351,8 +354,8 @@ bool CostTable::corrects_nvlstree(int log_size) const {
   return log_size < (version < NcclVersion{2, 32, 3} ? 23 : 20) || nodes > 2;
 }
 
-/// What a ring's latency in one NVLink domain of Blackwell grows by, since 2.31; since 2.32.3 for all_reduce too, and less for
-/// larger messages.
+/// Factor on the latency of a ring in one NVLink domain of Blackwell GPUs, since 2.31. Since 2.32.3 it also applies to
+/// all_reduce and is lower for larger messages.
 double CostTable::one_domain_plateau(CollectiveOp op, std::int64_t bytes) const {
   if (nodes > 1 || capability < 100 || !joined_by_nvlink || version < NcclVersion{2, 31, 0}) return 1;
   const bool all_reduce = op == CollectiveOp::all_reduce;

@@ -12,11 +12,11 @@ namespace fabricast {
 
 namespace {
 
-/// NCCL's numbers of graphs, by place; patterns 4 to 6 belong to one graph each, 1 to 3 are trees.
+/// Graphs by NCCL's ids, which are the indices. Patterns 4 to 6 belong to one graph each, patterns 1 to 3 are trees.
 struct GraphId {
   std::string_view name;
   SearchGraph SearchGraphs::*graph;
-  int pattern;  ///< 0: its tree pattern
+  int pattern;  ///< 0: the tree pattern of the graph
 };
 constexpr std::array<GraphId, 5> graph_ids = {{{"ring", &SearchGraphs::ring, 4},
                                                {"tree", &SearchGraphs::tree, 0},
@@ -24,18 +24,19 @@ constexpr std::array<GraphId, 5> graph_ids = {{{"ring", &SearchGraphs::ring, 4},
                                                {"nvls", &SearchGraphs::nvls, 5},
                                                {"collnet direct", &SearchGraphs::collnet_direct, 6}}};
 
-// Each of them runs twice, and NCCL has 64 channels.
+// NCCL has at most 64 channels, and each channel of a graph runs twice.
 constexpr int most_graph_channels = 32;
 constexpr int most_devices = 1 << 16;
 
+/// Reads the graphs of a file and collects errors.
 class GraphReader {
  public:
   SearchGraphs read(const XmlElement& root) {
     if (root.name != "graphs")
-      xml_.fault(root, fmt::format("<{}> where <graphs> is expected", root.name),
-                 "a file that NCCL_GRAPH_DUMP_FILE made");
+      xml_.fault(root, fmt::format("<{}> instead of <graphs>", root.name),
+                 "use a file written by NCCL_GRAPH_DUMP_FILE");
     if (const auto version = xml_.integer(root, "version", 0, 1 << 20); version && *version != 1)
-      xml_.fault(root, fmt::format("version {} of the format is not known", *version), "version 1");
+      xml_.fault(root, fmt::format("unknown format version {}", *version), "version 1 is supported");
     xml_.finish();
     for (const XmlElement& child : root.children)
       if (child.name == "graph") read_graph(child);
@@ -54,9 +55,9 @@ class GraphReader {
     if (!id || !pattern || !intra || !inter) return;
     const GraphId& what = graph_ids[static_cast<std::size_t>(*id)];
     SearchGraph& graph = graphs_.*what.graph;
-    if (graph.channels > 0) return xml_.fault(element, fmt::format("graph {} ({}) is given twice", *id, what.name));
+    if (graph.channels > 0) return xml_.fault(element, fmt::format("duplicate graph {} ({})", *id, what.name));
     if (what.pattern == 0 ? *pattern > 3 : *pattern != what.pattern)
-      xml_.fault(element, fmt::format("pattern {} does not go with graph {} ({})", *pattern, *id, what.name));
+      xml_.fault(element, fmt::format("pattern {} is not valid for graph {} ({})", *pattern, *id, what.name));
     if (what.pattern == 0) graph.pattern = static_cast<TreePattern>(std::min<std::int64_t>(*pattern, 3));
     graph.bw_intra = *intra, graph.bw_inter = *inter;
     graph.latency_inter = xml_.number(element, "latencyinter", 0, 1e6).value_or(0);
@@ -69,7 +70,7 @@ class GraphReader {
     if (graph.channels == 0 || graph.channels > most_graph_channels)
       xml_.fault(element, fmt::format("{} channels are not between 1 and {}", graph.channels, most_graph_channels));
     if (const auto count = xml_.integer(element, "nchannels", 0, 1 << 20); count && *count != graph.channels)
-      xml_.fault(element, fmt::format("nchannels is {}, and {} channels follow", *count, graph.channels));
+      xml_.fault(element, fmt::format("nchannels is {}, but {} channels follow", *count, graph.channels));
   }
 
   PathType read_type(const XmlElement& element, std::string_view attribute) {
@@ -77,7 +78,7 @@ class GraphReader {
     if (!text) return PathType::LOC;
     const auto type = enum_from<PathType>(*text);
     if (!type)
-      xml_.fault(element, fmt::format("{} '{}' is no path type", attribute, *text),
+      xml_.fault(element, fmt::format("{} '{}' is not a path type", attribute, *text),
                  suggestion(*text, EnumNames<PathType>::names));
     return type.value_or(PathType::LOC);
   }
@@ -89,7 +90,7 @@ class GraphReader {
         xml_.required(child, "dev");
         const auto dev = xml_.hexadecimal(child, "dev");
         if (!dev) continue;
-        // The upper half tells hosts of one NVLink domain apart.
+        // The upper half distinguishes the hosts of an NVLink domain.
         if ((*dev & 0xffffffff) > most_devices) {
           xml_.fault(child, fmt::format("dev '{}' is out of range", *child.find("dev")));
           continue;
@@ -102,12 +103,12 @@ class GraphReader {
       const auto gpu = xml_.integer(child, "dev", 0, most_devices);
       if (!gpu) continue;
       if (std::find(shape.gpus.begin(), shape.gpus.end(), static_cast<int>(*gpu)) != shape.gpus.end())
-        xml_.fault(child, fmt::format("GPU {} is twice on a channel", *gpu));
+        xml_.fault(child, fmt::format("GPU {} is listed twice on a channel", *gpu));
       shape.gpus.push_back(static_cast<int>(*gpu));
     }
-    if (shape.gpus.empty()) xml_.fault(channel, "a channel without GPU");
+    if (shape.gpus.empty()) xml_.fault(channel, "a channel has no GPU");
     if ((shape.nic_in < 0) != (shape.nic_out < 0))
-      xml_.fault(channel, "a channel has a <net> before its GPUs and one after, or none");
+      xml_.fault(channel, "a channel must have a <net> before and after its GPUs, or none");
     return shape;
   }
 
@@ -131,18 +132,19 @@ void check_graphs(const SearchGraphs& graphs, const Node& node, bool network) {
     for (const ChannelShape& shape : graph.shapes) {
       const bool head_only = id.graph == &SearchGraphs::nvls;
       if (head_only ? shape.gpus.size() > gpus : shape.gpus.size() != gpus)
-        refuse(fmt::format("a channel of graph {} has {} GPUs, and the node has {}", id.name, shape.gpus.size(), gpus));
+        refuse(fmt::format("a channel of graph {} has {} GPUs, but the node has {}", id.name, shape.gpus.size(), gpus));
       const int highest = *std::max_element(shape.gpus.begin(), shape.gpus.end());
       if (highest >= node.spec.gpus)
-        refuse(fmt::format("graph {} names GPU {}, and the node has {}", id.name, highest, gpus));
+        refuse(fmt::format("graph {} names GPU {}, but the node has {} GPUs", id.name, highest, gpus));
       if (network && shape.nic_in < 0)
-        refuse(fmt::format("graph {} has no NICs: it was made on a single node", id.name), "dump it in a larger job");
+        refuse(fmt::format("graph {} has no NICs: it was written on a single node", id.name),
+               "dump it in a larger job");
       if (!network && shape.nic_in >= 0)
-        refuse(fmt::format("graph {} has NICs: it was made in a job of several nodes", id.name),
+        refuse(fmt::format("graph {} has NICs: it was written by a job on several nodes", id.name),
                "dump it on a single node");
       if (std::max(shape.nic_in, shape.nic_out) >= node.nics)
-        refuse(fmt::format("graph {} names NIC {}, and the node has {}", id.name, std::max(shape.nic_in, shape.nic_out),
-                           node.nics));
+        refuse(fmt::format("graph {} names NIC {}, but the node has {} NICs", id.name,
+                           std::max(shape.nic_in, shape.nic_out), node.nics));
     }
   }
 }

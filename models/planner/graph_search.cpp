@@ -8,16 +8,16 @@
 
 namespace fabricast {
 
-/// What all searches of a system look up.
+/// Tables that all searches of a system share.
 struct GraphSearch::Cache {
-  /// NETs in the order in which they are tried, for one limit of type.
+  /// NETs in the order in which they are tried, for one maximum path type.
   struct Nets {
     std::vector<int> all;
     std::vector<std::vector<int>> of_gpu;
   };
-  /// Another GPU, sorted by what a channel gains from going there.
+  /// A possible next GPU of a channel.
   struct Peer {
-    std::array<long, 6> key;  ///< the lowest first; [3] and [4] are about the way to it
+    std::array<long, 6> key;  ///< sort key, ascending; [3] and [4] describe the path to it
     int gpu;
   };
 
@@ -33,7 +33,7 @@ struct GraphSearch::Cache {
     return it->second;
   }
 
-  /// \param net that the channel comes from and goes back to, or -1
+  /// Possible next GPUs, best first. \param net  that the channel comes from and returns to, or -1
   const std::vector<Peer>& peers(int gpu, int net) {
     auto [it, created] = peers_by_gpu_and_net.try_emplace(std::pair(gpu, net));
     if (!created) return it->second;
@@ -57,10 +57,10 @@ struct GraphSearch::Cache {
   NcclSystem& system;
   std::vector<std::vector<int>> near_gpus;
   std::vector<int> owner;
-  std::vector<int> candidates;  ///< a stack: those of every step under way
+  std::vector<int> candidates;  ///< stack of the candidates of all steps in progress
 
  private:
-  /// NETs that a GPU (or with -1 any) may use: its preferred ones first, then by distance.
+  /// NETs that a GPU (-1: any GPU) may use: the preferred ones first, then by distance.
   std::vector<int> select(int gpu, PathType limit) const {
     std::vector<int> nets;
     const auto add = [&](int n) {
@@ -91,14 +91,17 @@ namespace {
 
 using LinkType = NcclSystem::LinkType;
 
+/// Order of GPUs on a channel: any, by PCIe position, or as on the previous channel.
 enum class Order { free, pci, replay };
 
-/// Where a channel comes from: a NET, a GPU, or nowhere.
+/// The previous vertex of a channel: a NET, a GPU, or none.
 struct Origin {
   enum class Kind { none, gpu, net } kind = Kind::none;
   int index = -1;
 };
 
+/// One depth-first search. Steps follow NCCL's source closely, because the step limit makes the result depend on their
+/// order.
 class Search {
  public:
   Search(GraphSearch::Cache& cache, const SearchState& wanted, SearchState& best)
@@ -129,13 +132,14 @@ class Search {
   int& inter(int channel, int side) { return graph_.nets[static_cast<std::size_t>(2 * channel + side)]; }
   bool is_tree() const { return graph_.pattern <= SearchPattern::tree; }
 
-  /// Takes bandwidth off a path, or gives it back. Returns false, and takes nothing, if there is not enough.
+  /// Takes bandwidth from a path, or returns it if `bw` is negative. \returns false, and takes nothing, if it is
+  /// insufficient
   bool take(const NcclPath& path, double bw, bool from_gpu) {
     const MilliBandwidth amount = milli(bw);
     MilliBandwidth over_pci = amount;
-    // Peers through the root complex of an Intel CPU cost a fifth more.
+    // Peer traffic through the root complex of an Intel CPU costs 20 % more.
     if (path.type == PathType::PHB && from_gpu && sys_.intel) over_pci = milli(bw * 6 / 5);
-    // GPUs before Ampere answer writes on the way back.
+    // Writes to GPUs before Ampere cause replies in the reverse direction.
     const auto answers = [&](const NcclSystem::Link& link) {
       return sys_.capability < 80 && !from_gpu && link.to < sys_.gpus;
     };
@@ -193,7 +197,7 @@ class Search {
 
   void from_net() {
     const bool heads = graph_.pattern == SearchPattern::nvls || graph_.pattern == SearchPattern::collnet_direct;
-    // NCCL takes whole GB/s here; links are checked exactly.
+    // Here NCCL rounds down to GB/s; links are checked exactly.
     const double bw = std::floor(graph_.bw_inter);
     bool found = false;
     const auto count = nets_.all.size();
@@ -241,14 +245,14 @@ class Search {
     if (graph_.channels > 0 && graph_.same_channels)
       return try_gpu(origin, intra(graph_.channels - 1, 0), 0, back_to_net_, -1, Order::replay);
     if (graph_.channels == 0 && !sys_.nvswitch) {
-      // The order of PCI first, as a reference; it has a time of its own.
+      // PCIe order first, as a reference, with its own step limit.
       int reference = 1 << 10;
       int* const time = std::exchange(time_, &reference);
       try_gpu(origin, 0, 0, back_to_net_, -1, Order::pci);
       time_ = time;
       if (reference == -1) *time_ = -1;
     }
-    // The nearest GPUs, each channel starting with another.
+    // Then the nearest GPUs; each channel starts with a different one.
     const std::vector<int>& near = cache_.near_gpus[static_cast<std::size_t>(net)];
     const auto first = std::lower_bound(near.begin(), near.end(), graph_.channels % sys_.gpus);
     for (auto g = first; g != near.end(); ++g) try_gpu(origin, *g, 0, back_to_net_, -1, Order::free);
@@ -316,7 +320,7 @@ class Search {
       } else if (graph_.cross_nic == 0 && !same_port(n, start)) {
         continue;
       }
-      // A balanced tree loads the NIC from its first two GPUs, half each.
+      // In a balanced tree the first two GPUs each carry half of the NIC's load.
       if (balanced && step > 0 && n != inter(graph_.channels, 1)) continue;
       const double whole = graph_.bw_inter;
       const double part = balanced ? whole / 2 : whole;
@@ -348,13 +352,14 @@ class Search {
 
   bool is_used(int gpu) const { return used_[static_cast<std::size_t>(gpu)] >> graph_.channels & 1; }
 
-  /// Where a channel may go next, best first.
-  /// \param sort 0: nearest to the GPU; 1: nearest to the channel's NET; -1: likewise, which is to be left for last
+  /// Pushes the possible next GPUs of a channel, best first.
+  /// \param sort  0: nearest to the GPU first; 1: nearest to the channel's NET first; -1: likewise, but among equals
+  /// these last
   void push_candidates(int gpu, int sort) {
     std::vector<int>& list = cache_.candidates;
     const int gpus = sys_.gpus;
     if (sys_.nvswitch) {
-      // Behind an NVSwitch only neighbours are tried.
+      // With an NVSwitch NCCL only tries neighbours.
       const int next = (gpu + 1) % gpus, previous = (gpu + gpus - 1) % gpus;
       const auto push = [&](int g) {
         if (!is_used(g) && sys_.path_gpu_gpu(gpu, g).type != PathType::DIS) list.push_back(g);
@@ -377,7 +382,7 @@ class Search {
     if (sort == -1 && all_alike) std::reverse(list.begin() + static_cast<std::ptrdiff_t>(begin), list.end());
   }
 
-  /// A head of NVLS: every GPU sends to and receives from the switch, the head twice.
+  /// A head of NVLS: every GPU sends to and receives from the NVSwitch, the head twice as much.
   void spread_nvls(int head) {
     int down = 0, up = 0;
     const auto weight = [&](int g) { return g == head ? 2.0 : 1.0; };
@@ -389,7 +394,7 @@ class Search {
     while (down > 0) --down, follow_switch(down, false, -weight(down));
   }
 
-  /// A head of CollNet direct: it sends a part to every other GPU, and receives one from each.
+  /// A head of CollNetDirect: it sends a part to every other GPU and receives a part from each.
   void spread_collnet(int head) {
     const double part = sys_.gpus > 1 ? 1.0 / (sys_.gpus - 1) : 1.0;
     int out = 0, in = 0;

@@ -1,8 +1,8 @@
-// One search of NCCL's: channels of given speeds, path types and pattern through a system [NCCL-search].
+// One search of NCCL: channels of given bandwidth, path types and pattern through a system [NCCL-search].
 //
-// Depth first, as NCCL does it: a channel takes its bandwidth off every link it crosses, the next channel is looked for
-// in what is left, and what is better than the best so far is kept. The number of steps is limited as in NCCL, because
-// the limit decides what is found on large or irregular nodes.
+// The search is depth first, as in NCCL. A channel takes its bandwidth from every link that it crosses, the next
+// channel is searched for in the remaining bandwidth, and the best result is kept. The number of steps is limited as in
+// NCCL, because the limit affects what is found on large or irregular nodes.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace fabricast {
 
 enum class SearchPattern { balanced_tree = 1, split_tree, tree, ring, nvls, collnet_direct };
 
-/// What is looked for, and what has been found so far.
+/// The constraints of a search, and the channels found so far.
 struct SearchState {
   SearchPattern pattern = SearchPattern::ring;
   int cross_nic = 0;
@@ -26,9 +26,10 @@ struct SearchState {
   int channels = 0;
   double hops = 0;
   std::vector<int> gpus;  ///< by channel
-  std::vector<int> nets;  ///< in and out by channel
+  std::vector<int> nets;  ///< entry and exit by channel
 };
 
+/// Searches of one system, which share tables. Not thread-safe.
 class GraphSearch {
  public:
   explicit GraphSearch(NcclSystem& system);
@@ -36,9 +37,9 @@ class GraphSearch {
   GraphSearch(const GraphSearch&) = delete;
   GraphSearch& operator=(const GraphSearch&) = delete;
 
-  /// \param wanted what to look for, with no channels yet
-  /// \param best replaced by what is better
-  /// \param time steps left; -1 if nothing better can be found
+  /// Runs one search. \param wanted  constraints, without channels
+  /// \param best  replaced by a better result
+  /// \param time  remaining steps; set to -1 if no better result is possible
   void run(const SearchState& wanted, SearchState& best, int& time);
 
   struct Cache;

@@ -1,4 +1,4 @@
-// NCCL's own variables, read as NCCL reads them [NCCL-env].
+// Parses NCCL's variables as NCCL does [NCCL-env].
 #include "fabricast/planner/nccl.hpp"
 
 #include <algorithm>
@@ -27,12 +27,12 @@ Diagnostic about(std::string_view name, Diagnostic::Severity severity, std::stri
   return {severity, {}, "nccl.env." + std::string(name), std::move(message), std::move(hint)};
 }
 
-/// What single values can not show.
+/// Checks that values do not contradict each other.
 void check_together(NcclSettings& s, Diagnostics& faults, Diagnostics& warnings) {
   const auto crossed = [&](std::string_view name, const std::optional<int>& least, const std::optional<int>& most) {
     if (least && most && *least > *most)
-      faults.push_back(
-          about(name, Diagnostic::Severity::error, fmt::format("{} channels at least and {} at most", *least, *most)));
+      faults.push_back(about(name, Diagnostic::Severity::error,
+                             fmt::format("the minimum of {} channels exceeds the maximum of {}", *least, *most)));
   };
   crossed("NCCL_MIN_NCHANNELS", s.min_channels, s.max_channels);
   crossed("NCCL_MIN_P2P_NCHANNELS", s.min_p2p_channels, s.max_p2p_channels);
@@ -40,7 +40,7 @@ void check_together(NcclSettings& s, Diagnostics& faults, Diagnostics& warnings)
   if (threads * sockets > most_sockets) {
     s.sockets_per_thread = most_sockets / threads;
     warnings.push_back(about("NCCL_NSOCKS_PERTHREAD", Diagnostic::Severity::warning,
-                             fmt::format("{} threads of {} sockets are more than {} sockets; NCCL takes {} per thread",
+                             fmt::format("{} threads with {} sockets each exceed {} sockets; NCCL uses {} per thread",
                                          threads, sockets, most_sockets, *s.sockets_per_thread)));
   }
 }
@@ -59,13 +59,13 @@ NcclSettings parse_nccl_environment(const NcclVersion& version, const std::map<s
     const NcclVariable* variable = find_by_name(all, name);
     VariableValue value(name, text, faults, warnings);
     if (!name.starts_with("NCCL_")) {
-      value.refuse("is not a NCCL variable", "names start with NCCL_");
+      value.refuse("is not an NCCL variable", "names start with NCCL_");
     } else if (!variable) {
       const auto near = nearest(name, names_of(all));
       value.warn("unknown variable", near ? fmt::format("did you mean '{}'?", *near) : std::string());
     } else {
       if (variable->read) variable->read(value, settings);
-      if (variable->effect.empty()) value.warn("accepted, but this model gives it no effect on time");
+      if (variable->effect.empty()) value.warn("accepted, but has no effect on forecast times");
     }
   }
   check_together(settings, faults, warnings);

@@ -1,6 +1,6 @@
-// Paths between all vertices: breadth first from each, closest type, then most bandwidth, then fewest hops; then the
-// detours of peer-to-peer and PXN [NCCL-paths]. Those that NCCL makes without GPUDirect RDMA are left out: channels are
-// then as with it.
+// Finds the paths between all vertices with a breadth-first search from each: closest path type, then highest
+// bandwidth, then fewest hops. Then adds the detours of staged peer traffic and PXN [NCCL-paths]. NCCL's detours
+// without GPUDirect RDMA are omitted, so channels are the same as with it.
 #include "nccl_system.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 using Kind = NcclSystem::Kind;
 using LinkType = NcclSystem::LinkType;
 
-/// Between things in memory there is no limit worth counting [NCCL-topo].
+/// Bandwidth inside a vertex, practically unlimited, GB/s [NCCL-topo].
 constexpr double local_bandwidth = 5000;
 
-/// A step of the best way from a vertex to a fixed goal.
+/// The first step of the best path from a vertex to a fixed goal.
 struct Step {
   PathType type = PathType::DIS;
   MilliBandwidth bandwidth = 0;
@@ -26,6 +26,7 @@ struct Step {
   std::uint16_t link = 0;
 };
 
+/// Builds the system of a node.
 class SystemBuilder {
  public:
   SystemBuilder(const Node& node, bool network, const NcclSettings& settings)
@@ -122,7 +123,7 @@ class SystemBuilder {
     }
   }
 
-  /// The type of a way to the goal that starts with `link`, given the rest.
+  /// The type of a path to the goal that starts with `link`, given the rest of the path.
   PathType type_with(const NcclSystem::Link& link, const Step& rest, bool from_goal) const {
     const Kind here = system_.vertices[link.from].kind, next = system_.vertices[link.to].kind;
     PathType type = PathType::LOC;
@@ -139,13 +140,13 @@ class SystemBuilder {
         if (here == Kind::cpu || next == Kind::cpu) type = PathType::PHB;
         break;
     }
-    // From a GPU over C2C and its socket to a NIC is closer than through a root port.
+    // From a GPU over C2C and its socket to a NIC counts as closer than through a root port.
     if ((rest.type == PathType::C2C && type == PathType::PHB) || (rest.type == PathType::PHB && type == PathType::C2C))
       return PathType::P2C;
     return std::max(rest.type, type);
   }
 
-  /// Best ways from all vertices to one.
+  /// Best paths from all vertices to one.
   std::vector<Step> paths_to(std::uint16_t goal) const {
     std::vector<Step> best(system_.vertices.size());
     best[goal] = {PathType::LOC, milli(local_bandwidth), 0, 0};
@@ -157,7 +158,7 @@ class SystemBuilder {
           const NcclSystem::Link& link = system_.links[l];
           const std::uint16_t u = link.from;
           if (u == goal) continue;
-          // Through a GPU only from GPU to GPU over NVLink, and only one.
+          // Paths cross at most one GPU, and only between GPUs over NVLink.
           if (v != goal && system_.vertices[v].kind == Kind::gpu &&
               (link.type != LinkType::nvlink || system_.vertices[u].kind != Kind::gpu || best[v].hops > 1 ||
                best[v].type != PathType::NVL))
@@ -210,7 +211,8 @@ class SystemBuilder {
     for (int n = 0; n < nets; ++n) {
       const std::vector<Step> routes = paths_to(net(n));
       for (int g = 0; g < gpus; ++g)
-        system_.gpu_net[static_cast<std::size_t>(g * nets + n)] = path_of(routes, static_cast<std::uint16_t>(g), net(n));
+        system_.gpu_net[static_cast<std::size_t>(g * nets + n)] =
+            path_of(routes, static_cast<std::uint16_t>(g), net(n));
     }
     if (system_.nvswitch) {
       const std::vector<Step> routes = paths_to(switch_);
@@ -239,7 +241,7 @@ class SystemBuilder {
     return static_cast<std::size_t>(std::find(sockets_.begin(), sockets_.end(), h) - sockets_.begin());
   }
 
-  /// Peers that may not write to each other meet at the receiver's CPU.
+  /// Routes peers that cannot write to each other through the receiver's CPU.
   void divert_peers() {
     for (int g = 0; g < system_.gpus; ++g)
       for (int p = 0; p < system_.gpus; ++p) {
@@ -251,7 +253,7 @@ class SystemBuilder {
       }
   }
 
-  /// PXN: out by the NIC of a peer over NVLink, where that is faster or spares the CPU.
+  /// PXN: sends through a peer over NVLink and its NIC, if that is faster or avoids the CPU.
   void divert_nets() {
     for (int n = 0; n < system_.nets; ++n) {
       const int peer = system_.owner(n);
@@ -276,7 +278,7 @@ class SystemBuilder {
   std::vector<std::uint16_t> hubs_;
   std::vector<int> sockets_;
   std::vector<std::vector<std::uint16_t>> into_;
-  std::vector<std::vector<NcclPath>> cpu_gpu_;  ///< [gpu][socket]: from the socket
+  std::vector<std::vector<NcclPath>> cpu_gpu_;  ///< [gpu][socket], from the socket
 };
 
 template <class Path>
@@ -311,7 +313,7 @@ int NcclSystem::preferred_net(int gpu, int channel) const {
   const int device = layout.gpus[static_cast<std::size_t>(gpu)].device, number = device < 0 ? gpu : device;
   int pick = number;
   if ((count & (count - 1)) == 0) {
-    // GPUs numbered 0, 1, 2, 3 take NICs 0, 2, 1, 3: the bits of the number mirrored.
+    // NCCL mirrors the bits of the GPU number: GPUs 0, 1, 2, 3 use NICs 0, 2, 1, 3.
     pick = 0;
     for (int bit = 1, mirror = count >> 1; bit < count; bit <<= 1, mirror >>= 1)
       if (number & bit) pick |= mirror;

@@ -1,4 +1,4 @@
-// What NCCL's variables leave of a host: its NICs, its network, its ways between GPUs.
+// Applies NCCL's variables to a host: its NICs, its network, and the paths between its GPUs.
 #include "fabricast/planner/node_use.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +18,12 @@ namespace {
 
 bool has_devices(LinkKind link) { return link == LinkKind::infiniband || link == LinkKind::roce; }
 
-/// One name of NCCL_IB_HCA: a device, all of its ports or one.
+/// An entry of NCCL_IB_HCA: a device, with all of its ports or one.
 struct DeviceName {
   std::string device;
   std::int64_t port = -1;
   bool matches(std::string_view name, bool exact) const {
-    if (port > 1) return false;  // every port of a card is a device of its own, with one port
+    if (port > 1) return false;  // every port of a card is a separate device with one port
     return exact ? name == device : name.starts_with(device);
   }
 };
@@ -33,12 +33,13 @@ DeviceName device_name(std::string_view word) {
   DeviceName name{std::string(word.substr(0, colon)), -1};
   if (colon == std::string_view::npos) return name;
   const auto port = parse_integer(word.substr(colon + 1));
-  if (!port || port.value < 1) refuse("NCCL_IB_HCA", fmt::format("'{}' names no port", word), "write e.g. mlx5_0:1");
+  if (!port || port.value < 1)
+    refuse("NCCL_IB_HCA", fmt::format("'{}' has no valid port number", word), "write e.g. mlx5_0:1");
   name.port = port.value;
   return name;
 }
 
-/// Numbers of the NIC ports that a NCCL_IB_HCA leaves: port i is the device mlx5_i.
+/// Numbers of the NIC ports that NCCL_IB_HCA selects. Port i is the device mlx5_i.
 std::vector<int> selected_ports(std::string_view text, int count) {
   const std::string_view whole = text;
   const bool excluded = text.starts_with('^');
@@ -60,8 +61,8 @@ std::vector<int> selected_ports(std::string_view text, int count) {
     if (named != excluded) left.push_back(i);
   }
   if (excluded && left.empty())
-    refuse("NCCL_IB_HCA", fmt::format("'{}' leaves no NIC of mlx5_0 to mlx5_{}", whole, count - 1),
-           "NCCL_IB_DISABLE=1 is for sockets");
+    refuse("NCCL_IB_HCA", fmt::format("'{}' excludes all NICs, mlx5_0 to mlx5_{}", whole, count - 1),
+           "for sockets, set NCCL_IB_DISABLE=1");
   if (excluded) return left;
   for (const DeviceName& n : names) {
     bool found = false;
@@ -69,20 +70,21 @@ std::vector<int> selected_ports(std::string_view text, int count) {
     each_found = each_found && found;
   }
   if (!left.empty() && each_found) return left;
-  // Hosts number their devices in ways of their own: as many names as there are NICs are all of them.
+  // Hosts number their devices differently, so as many names as NICs stand for all of them.
   if (static_cast<int>(names.size()) >= count) return {};
   refuse("NCCL_IB_HCA",
-         fmt::format("'{}' names a device that is not there: NICs are called mlx5_0 to mlx5_{}", whole, count - 1),
-         "number the NICs of the job from 0, in the order of the PCIe bus");
+         fmt::format("'{}' names a device that does not exist: the NICs are mlx5_0 to mlx5_{}", whole, count - 1),
+         "number the NICs of a host from 0, in the order of the PCIe bus");
 }
 
-/// Whether data go by TCP although the NICs could do better.
+/// Whether variables make NCCL use TCP sockets on NICs that support more.
 bool by_sockets(LinkKind link, const NcclSettings& s) {
   const std::string net = lower_case(s.net.value_or(""));
   if (net == "ib" && link == LinkKind::socket)
-    refuse("NCCL_NET", "asks for InfiniBand or RoCE, and node.nics.link is socket", "leave it out, or name the link");
+    refuse("NCCL_NET", "selects InfiniBand or RoCE, but node.nics.link is socket",
+           "remove it, or change node.nics.link");
   if (net == "ib" && s.ib_disable.value_or(false))
-    refuse("NCCL_NET", "asks for IB, which NCCL_IB_DISABLE=1 forbids", "leave one of them out");
+    refuse("NCCL_NET", "selects IB, which NCCL_IB_DISABLE=1 disables", "remove one of them");
   return net == "socket" || (has_devices(link) && s.ib_disable.value_or(false));
 }
 
@@ -92,8 +94,8 @@ PathType peer_level(const NcclSettings& s, PathType otherwise) {
   return s.p2p_disable.value_or(false) ? PathType::LOC : s.p2p_level.value_or(otherwise);
 }
 
-/// Intel's root ports pass on little of what one GPU writes to another, so NCCL does without them; of the others its trust
-/// shrank from version to version [NCCL-paths].
+/// Intel's root ports forward traffic between GPUs at a low rate, so NCCL avoids them. For other CPUs the maximum
+/// distance decreased from version to version [NCCL-paths].
 PeerLevels peer_levels(const NcclSettings& s, CpuVendor cpu) {
   if (s.p2p_disable.value_or(false) || s.p2p_level) {
     const PathType given = peer_level(s, PathType::SYS);
@@ -126,11 +128,11 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
   }
   if ((s.socket_threads || s.sockets_per_thread) && spec.nics.link != LinkKind::socket)
     idle(s.socket_threads ? "NCCL_SOCKET_NTHREADS" : "NCCL_NSOCKS_PERTHREAD",
-         "has no effect: the network is not by sockets");
+         "has no effect: the network does not use sockets");
   use.merge_ports = s.merge_nics.value_or(true);
   use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
   use.peer_levels = peer_levels(s, spec.cpu);
-  // Without peer to peer NVLink is as good as not there.
+  // Without peer-to-peer access NVLink is unused.
   if (peer_level(s, PathType::SYS) < PathType::NVL && spec.gpus > 1) {
     spec.intranode = Intranode::pcie;
     if (spec.layout)
@@ -139,7 +141,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
   return use;
 }
 
-/// GPUs that reach each other, by the first of them, as NCCL finds them.
+/// Groups of GPUs that reach each other without host memory, as NCCL finds them: by the first GPU of each group.
 static std::vector<std::vector<int>> groups_of(const Node& node) {
   std::vector<std::vector<int>> groups;
   std::vector<int> first;
@@ -165,8 +167,8 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
     return group.size() == groups.front().size() && group.back() - group.front() + 1 == static_cast<int>(group.size());
   };
   if (!std::all_of(groups.begin(), groups.end(), alike))
-    refuse("NCCL_SHM_DISABLE", "leaves groups of GPUs that differ in size or lie across each other",
-           "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
+    refuse("NCCL_SHM_DISABLE", "leaves groups of GPUs that differ in size or interleave",
+           "allow host memory, or peer-to-peer access with NCCL_P2P_LEVEL");
   Node part = restricted_to(host, groups.front(), use);
   part.parts = static_cast<int>(groups.size());
   return part;
@@ -175,9 +177,9 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
 void check_paths_inside(const Node& node, const NcclSettings& s) {
   if (s.shm_disable.value_or(false) && groups_of(node).size() > 1)
     refuse("NCCL_SHM_DISABLE",
-           "leaves the GPUs of a host no way to each other but the network, which is simulated for "
-           "single collectives alone",
-           "allow host memory, or peer to peer by NCCL_P2P_LEVEL");
+           "leaves GPUs of a host connected only by the network, which is simulated only for "
+           "single collectives",
+           "allow host memory, or peer-to-peer access with NCCL_P2P_LEVEL");
 }
 
 }  // namespace fabricast

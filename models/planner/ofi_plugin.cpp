@@ -6,7 +6,7 @@ namespace fabricast {
 
 namespace {
 
-/// Whether a host has the NICs of an instance of eight GPUs, or those of a part of its GPUs.
+/// Whether a host has the NICs of an instance with eight GPUs, or the share of them for a part of its GPUs.
 bool has_nics(const NodeSpec& host, int count, double gigabits) {
   constexpr int gpus = 8;
   const bool rate = std::abs(host.nics.rate.value * 8e-9 - gigabits) < 0.01 * gigabits;
@@ -42,9 +42,9 @@ double ofi_latency_us(OfiPlatform platform) {
 std::map<std::string, std::string> ofi_variables(OfiPlatform platform, const NcclVersion& version) {
   std::map<std::string, std::string> variables;
   if (platform == OfiPlatform::none) return variables;
-  // With EFA earlier versions fail on NVLS.
+  // Earlier versions fail with NVLS on EFA.
   if (version < ofi_nvls_since) variables["NCCL_NVLS_ENABLE"] = "0";
-  // LL and LL128 need data in order within 128 B, which sends and receives of the first EFA do not promise.
+  // LL and LL128 need data in order within 128 B, which the first generations of EFA do not guarantee.
   const bool older = platform == OfiPlatform::p3dn || platform == OfiPlatform::p4d || platform == OfiPlatform::other;
   if (older) variables["NCCL_PROTO"] = "Simple";
   if (platform == OfiPlatform::p3dn || platform == OfiPlatform::other) return variables;

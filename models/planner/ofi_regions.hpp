@@ -1,4 +1,5 @@
-// The regions by which the OFI plugin's tuner chooses [OFI-plugin].
+// The regions by which the OFI plugin's tuner chooses [OFI-plugin]: polygons in the plane of log2(bytes) and
+// log2(ranks).
 #pragma once
 
 #include <span>
@@ -8,16 +9,16 @@
 
 namespace fabricast {
 
-/// A place in the plane of a region, on a scale of log2.
+/// A point of the plane; both coordinates are log2.
 struct OfiPoint {
   double bytes = 0, ranks = 0;
 };
 
-/// Up to this many bytes and ranks regions reach.
+/// Limits of the plane in bytes and ranks.
 inline constexpr double ofi_most_bytes = 100.0 * (1 << 30), ofi_most_ranks = 1 << 20;
 
-/// A corner in bytes and ranks. An extended one lies where the line from `before` through it meets the border of the
-/// plane; at_zero is at the same number of ranks, and 0 bytes.
+/// A corner in bytes and ranks. An extended corner lies where the line from the point `before` through the given point
+/// meets the border of the plane. An extended_at_zero corner has the number of ranks of that intersection, and 0 bytes.
 struct OfiCorner {
   enum class Kind { plain, extended, extended_at_zero };
   constexpr OfiCorner(double b, double r) : bytes(b), ranks(r) {}
@@ -30,16 +31,18 @@ struct OfiCorner {
   Kind kind = Kind::plain;
 };
 
+/// A polygon and the choice inside it.
 struct OfiRegion {
   Algorithm algorithm;
   Protocol protocol;
-  std::vector<OfiPoint> border;  ///< closed, corner by corner
-  /// On the border is inside.
+  std::vector<OfiPoint> border;  ///< corners in order; the last connects to the first
+  /// Whether a point is inside or on the border.
   bool contains(const OfiPoint& point) const;
 };
+/// A region with the given corners.
 OfiRegion ofi_region(Algorithm algorithm, Protocol protocol, std::initializer_list<OfiCorner> border);
 
-/// The regions of one operation and number of GPUs in a node; the first that holds a point counts.
+/// The regions of one operation and number of GPUs per node. The first one that contains a point applies.
 struct OfiRegions {
   CollectiveOp op;
   int gpus;
@@ -50,10 +53,10 @@ const std::vector<OfiRegions>& ofi_regions_p5en();
 const std::vector<OfiRegions>& ofi_regions_p6_b200();
 const std::vector<OfiRegions>& ofi_regions_p6_b300();
 
-/// Empty where the tuner has none.
+/// The regions of an instance type, operation and number of GPUs per node; empty if the tuner has none.
 std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, std::int64_t gpus);
 
-/// What the tables of regions are written in.
+/// Short names for the tables of regions.
 namespace ofi_words {
 using enum Algorithm;
 inline constexpr Protocol ll = Protocol::ll, ll128 = Protocol::ll128, simple = Protocol::simple;

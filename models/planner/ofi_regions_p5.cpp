@@ -123,7 +123,7 @@ OfiRegions all_reduce_of_1() {
        ofi_region(ring, simple, {ring_a, {most_bytes, 2}, ring_end, ring_b})}};
 }
 
-/// Long calls by Simple; the others are NCCL's.
+/// Simple for large calls; NCCL chooses for the others.
 OfiRegions long_of_1(CollectiveOp op, OfiCorner a, OfiCorner b) {
   return {op, 1, {ofi_region(ring, simple, {a, {most_bytes, 2}, {a, b}, b})}};
 }

@@ -89,7 +89,7 @@ OfiRegions reduce_scatter_of_8() {
                {ll128_end, ll128_b, ll128_a, {2415919104, 128}, {589299712, 32}, {291504128, 16}, {most_bytes, 16}})}};
 }
 
-// Of one GPU in a node.
+// Regions of nodes with one GPU.
 constexpr OfiCorner pat_a{50331648, 64}, pat_b{117440512, 128}, pat_end(pat_a, pat_b);
 constexpr OfiCorner ring_a{50331648, 16}, ring_b{301989888, 128}, ring_end(ring_a, ring_b);
 

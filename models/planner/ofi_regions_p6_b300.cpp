@@ -78,7 +78,7 @@ OfiRegions all_reduce_of_8() {
                {nvls_end, nvls_b, nvls_a, {4026531840, 128}, {2013265920, 64}, {603979776, 32}, {107374182400, 16}})}};
 }
 
-/// all_gather and reduce_scatter differ only where LL128 ends below 128 ranks.
+/// all_gather and reduce_scatter differ only in where LL128 ends below 128 ranks.
 OfiRegions scattered_of_8(CollectiveOp op, OfiCorner end_16, OfiCorner end_32, OfiCorner end_64) {
   constexpr OfiCorner ll_a{109051904, 1024}, ll_b{218103808, 2048}, ll_end(ll_a, ll_b);
   constexpr OfiCorner ll128_a{13958643712, 512}, ll128_b{27917287424, 1024}, ll128_end(ll128_a, ll128_b);
@@ -186,7 +186,7 @@ OfiRegions all_reduce_of_1() {
                        {most_bytes, 2}})}};
 }
 
-// Of one GPU in a node.
+// Regions of nodes with one GPU.
 constexpr OfiCorner ring_a{603979776, 128}, ring_b{1207959552, 256}, ring_end(ring_a, ring_b);
 
 OfiRegions all_gather_of_1() {

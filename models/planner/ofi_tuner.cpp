@@ -9,7 +9,7 @@ namespace {
 
 double log2_of(double value) { return value > 0 ? std::log2(value) : 0; }
 
-/// Two computations of one place differ by no more.
+/// Tolerance of rounding errors between two computations of one point.
 constexpr double same_place = 1e-10;
 
 bool on_edge(const OfiPoint& p, const OfiPoint& a, const OfiPoint& b) {
@@ -44,7 +44,7 @@ OfiRegion ofi_region(Algorithm algorithm, Protocol protocol, std::initializer_li
 }
 
 bool OfiRegion::contains(const OfiPoint& p) const {
-  // A ray to the right crosses the border an odd number of times from inside.
+  // A ray to the right of an inner point crosses the border an odd number of times.
   bool inside = false;
   for (std::size_t i = 0; i < border.size(); ++i) {
     const OfiPoint &a = border[i], &b = border[(i + 1) % border.size()];
@@ -70,7 +70,7 @@ std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, st
 
 const Candidate* ofi_choice(OfiPlatform platform, const NcclSettings& settings, CollectiveOp op, std::int64_t bytes,
                             std::int64_t nodes, std::int64_t ranks, const std::vector<Candidate>& usable) {
-  constexpr std::int64_t nodes_without = 2;  // regions are of more
+  constexpr std::int64_t nodes_without = 2;  // regions only cover more nodes
   const bool listed = settings.algorithms_given || settings.protocols_given;
   if (!settings.ofi_tuner || settings.version < ofi_tuner_since || nodes <= nodes_without ||
       (listed && settings.version < ofi_tuner_with_lists))

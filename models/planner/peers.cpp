@@ -1,4 +1,4 @@
-// Sends and receives: how many channels, parts and chunks [NCCL-p2p].
+// Plans of sends and receives: channels, parts and chunks [NCCL-p2p].
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,30 +11,30 @@ namespace fabricast {
 namespace {
 
 constexpr std::int64_t kib = 1024;
-/// What NCCL takes one channel to carry over the network, GB/s.
+/// Bandwidth that NCCL assumes for a channel over the network, GB/s.
 constexpr double channel_network_rate = 14;
-/// A NIC sends a part of a registered buffer at once, up to this.
+/// Maximum size of a message from a registered buffer.
 constexpr std::int64_t largest_registered_message = 1024 * 1024 * kib;
 
 int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, n)))); }
 
-/// Channels to a rank of another node, if the user leaves it open [NCCL-p2p]:
+/// Default number of channels to a rank of another node [NCCL-p2p]:
 ///
 ///   to 2.11         1
 ///   2.12 to 2.19    2
-///   2.20 to 2.28    2, halved while all ranks' are more than four times the channels there are; at least one per NIC
+///   2.20 to 2.28    2, halved if the channels of all ranks exceed four times the available ones; at least one per NIC
 ///   from 2.29.2 on  one per 14 GB/s of the NICs, at least one per NIC
 ///
-/// \param rails  NICs of a GPU  \param there  channels, before they are rounded up to a power of two
-int usual_network_channels(const Communicator& comm, int rails, int there) {
+/// \param rails  NICs per GPU  \param available  channels, before rounding up to a power of two
+int usual_network_channels(const Communicator& comm, int rails, int available) {
   if (comm.version < NcclVersion{2, 12, 0}) return 1;
   if (comm.version < NcclVersion{2, 20, 0}) return 2;
-  if (comm.version < NcclVersion{2, 29, 2}) return std::max(rails, 2 * comm.ranks() > 4 * there ? 1 : 2);
+  if (comm.version < NcclVersion{2, 29, 2}) return std::max(rails, 2 * comm.ranks() > 4 * available ? 1 : 2);
   const double rate = comm.node.spec.nics.rate.value / 1e9;
   return std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
 }
 
-/// Of a pair of GPUs that are neighbours over NVLink; where some pair is none, 1.
+/// The lowest number of NVLinks between two GPUs; 1 if some pair has none.
 double fewest_nvlinks(const Node& node) {
   if (node.layout.has_nvswitch()) return node.gpu.nvlinks;
   double fewest = node.gpu.nvlinks;
@@ -47,39 +47,41 @@ double fewest_nvlinks(const Node& node) {
   return std::max(1.0, fewest);
 }
 
-/// Channels of one pair: what its link can take.
-/// \param there  as above  \param total  and rounded up
-int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int there, int total) {
+/// Channels of one pair of ranks, by what its link can carry.
+/// \param available  channels  \param total  the same, rounded up to a power of two
+int channels_per_peer(const Communicator& comm, const NcclSettings& settings, int available, int total) {
   const Node& node = comm.node;
-  int channels = comm.version < NcclVersion{2, 29, 2} ? there : 64;
+  int channels = comm.version < NcclVersion{2, 29, 2} ? available : 64;
   if (comm.gpus() > 1) {
-    // All pairs get what the one with the fewest NVLinks would.
+    // All pairs get as many as the pair with the fewest NVLinks.
     channels = std::min(channels, node.nvlink ? static_cast<int>(2 * fewest_nvlinks(node)) : 2);
   }
   if (comm.nodes() > 1) {
     const int rails = std::max(1, node.spec.nics.count / std::max(1, node.fabric_ports));
-    channels = std::min(channels, settings.channels_per_net_peer.value_or(usual_network_channels(comm, rails, there)));
+    channels =
+        std::min(channels, settings.channels_per_net_peer.value_or(usual_network_channels(comm, rails, available)));
   }
   channels = std::min(total, power_of_two_up(channels));
-  // All peers of a round are to fit into one batch of each channel.
+  // All peers of a round must fit into one batch of each channel.
   const bool fit = comm.version >= NcclVersion{2, 29, 2} && !settings.channels_per_net_peer;
   if (comm.nodes() > 1 && fit)
     while (channels > 1 && channels * ceil_div(comm.ranks(), concurrent_parts) > total) channels /= 2;
   return channels;
 }
 
-/// Chunk of a long message; at most a slot of the buffer.
+/// Chunk size of long messages; at most a slot of the buffer.
 std::int64_t largest_chunk(const Communicator& comm, const NcclSettings& settings) {
   const auto given = [](const std::optional<Bytes>& bytes) { return bytes.value_or(Bytes{128 * kib}).value; };
   std::int64_t chunk = given(settings.p2p_net_chunk);
   if (comm.nodes() == 1) {
-    // A chunk of its own for NVLink came with 2.14.
+    // 2.14 introduced a separate chunk size for NVLink.
     const bool own = comm.node.nvlink && comm.version >= NcclVersion{2, 14, 0};
     chunk = own ? settings.p2p_nvl_chunk.value_or(Bytes{512 * kib}).value : given(settings.p2p_pci_chunk);
   }
   return std::min(chunk, settings.buffer_size.value_or(Bytes{4096 * kib}).value / 8);
 }
 
+/// Chunk size for a message of `bytes`. Over the network, short messages have smaller chunks.
 std::int64_t chunk_of(const Communicator& comm, std::int64_t largest, std::int64_t bytes) {
   if (comm.nodes() == 1) return largest;
   return bytes < largest ? largest / 4 : bytes < 8 * largest ? largest / 2 : largest;
@@ -102,10 +104,10 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   while (least > 1 && least * n > total) least /= 2;
   const std::int64_t full = largest_chunk(comm, settings);
   plan.chunk = chunk_of(comm, full, plan.pair);
-  // Over the network only where the sender's own NIC reads the buffer, not one near another GPU.
+  // Over the network this requires that the sender's own NIC reads the buffer, not one close to another GPU.
   plan.registered = works_in_place(planner, peers_in_place) && (comm.nodes() == 1 || !comm.pxn || comm.gpus() == 1);
 
-  // As many parts as keep each between its limits; of whole pages.
+  // The number of parts keeps each part between its limits. Parts are whole pages.
   const bool few_parts = comm.nodes() > 1 && comm.version >= NcclVersion{2, 20, 0};
   const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = few_parts ? full / 2 : full / 8;
   const auto part = [&](int parts) { return std::max(smallest, round_up(ceil_div(plan.pair, parts), 4 * kib)); };
@@ -115,14 +117,14 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   plan.parts = static_cast<int>(std::max<std::int64_t>(1, ceil_div(plan.pair, plan.part)));
   plan.channels = total;
 
-  // Pairs inside a node take LL while they are short; connections over the network have no LL buffers.
+  // Short messages inside a node use LL. Connections over the network have no LL buffers.
   const std::int64_t threshold = settings.p2p_ll_threshold.value_or(Bytes{16 * kib}).value;
   if (comm.nodes() == 1 && plan.pair <= plan.parts * threshold) plan.protocol = Protocol::ll;
   if (plan.protocol == Protocol::ll) plan.registered = false;
   if (plan.registered && comm.nodes() > 1) plan.chunk = std::min(plan.part, largest_registered_message);
   if (plan.protocol == Protocol::ll) plan.chunk = settings.ll_buffer_size.value_or(Bytes{512 * kib}).value / 16;
   plan.threads = 640;
-  // A pool of sixteen chunks per channel is divided over the peers that a channel serves at once.
+  // Sixteen chunks per channel are shared by the peers that the channel serves concurrently.
   const std::int64_t peers = op == CollectiveOp::sendrecv ? 1 : n;
   const std::int64_t at_once = std::clamp<std::int64_t>(peers * plan.parts / total, 1, concurrent_parts);
   plan.slots = comm.nodes() == 1 ? 8 : static_cast<int>(std::min<std::int64_t>(8, 16 / at_once));

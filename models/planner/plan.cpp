@@ -1,4 +1,4 @@
-// How many channels and threads: NCCL's enqueue path [NCCL-enqueue].
+// Makes planners and plans: channels and threads as on NCCL's enqueue path [NCCL-enqueue].
 #include "fabricast/planner/planner.hpp"
 
 #include <fmt/format.h>
@@ -16,37 +16,38 @@ namespace fabricast {
 
 namespace {
 
-/// Whether an EFA reaches the memory of such GPUs: on the machines with NVLink from A100 on, and on those of Blackwell
+/// Whether EFA supports GPUDirect RDMA with such GPUs: with NVLink from A100 on, without NVLink from Blackwell on
 /// [OFI-plugin].
 bool efa_reaches(const GpuKind& gpu) { return gpu.compute_capability >= (gpu.nvlinks > 0 ? 80 : 100); }
 
-/// \param distance  from the GPUs to their NICs
+/// Whether NICs use GPUDirect RDMA. \param distance  from the GPUs to their NICs
 bool gdr_of(const Node& node, PathType distance, const NcclSettings& settings) {
   if (node.spec.gdr != Gdr::automatic) return node.spec.gdr == Gdr::on;
   if (node.spec.nics.link == LinkKind::socket || node.nics == 0) return false;
   if (node.spec.nics.link == LinkKind::efa && !efa_reaches(node.gpu)) return false;
-  // The OFI and TCPX plugins decide for themselves, and do.
+  // The OFI and TCPX plugins ignore NCCL's rule and always use it.
   const bool plugin = node.spec.nics.link == LinkKind::efa || node.spec.nics.link == LinkKind::gpudirect_tcpx;
   const PathType level = settings.gdr_level.value_or(plugin ? PathType::SYS : PathType::P2C);
-  const auto able = [](const auto& device) { return device.gdr; };  // by the topology file
+  const auto able = [](const auto& device) { return device.gdr; };  // stated by the topology file
   if (!std::all_of(node.layout.gpus.begin(), node.layout.gpus.end(), able)) return false;
   if (!std::all_of(node.layout.nics.begin(), node.layout.nics.end(), able)) return false;
-  // With PXN it is the near GPU whose memory the NIC reads.
+  // With PXN the NIC reads the memory of the GPU close to it.
   return (distance == PathType::PXN ? PathType::PXB : distance) <= level;
 }
 
-/// Before Ampere NICs read the memory of GPUs on PCIe alone slowly, so NCCL stages what is sent [NCCL-env].
+/// Whether NICs read sent data from GPU memory. Before Ampere such reads are slow without NVLink, so NCCL stages the
+/// data in host memory [NCCL-env].
 bool gdr_read_of(const Node& node, const NcclSettings& settings) {
   return settings.gdr_read.value_or(node.gpu.compute_capability >= 80 || node.nvlink || node.spec.gpus == 1);
 }
 
-/// The NIC that a GPU uses for itself: by a wrong binding the one of its number, wherever that sits.
+/// The NIC that a GPU uses itself. With a wrong binding it is the NIC with its number, regardless of distance.
 int nic_of(const Node& node, int gpu) {
   if (node.spec.nics.numa == NicNuma::remote) return node.graph.number(gpu) * node.nics / node.graph.machine_gpus();
   return node.graph.nics_by_distance(gpu).front();
 }
 
-/// GPUs that reduce through the NVSwitch, each once.
+/// GPUs that reduce through the NVSwitch, without duplicates.
 std::vector<int> heads_of(const SearchGraph& nvls) {
   std::vector<int> heads;
   for (const ChannelShape& shape : nvls.shapes)
@@ -76,7 +77,7 @@ Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
 
 bool in_nvswitch(Algorithm algorithm) { return find_by_algorithm(algorithm)->in_nvswitch; }
 
-/// Channels of NVLS: as many blocks as keep the NVSwitch busy on this generation [NCCL-enqueue-2.3].
+/// Channels of NVLS: the number of thread blocks that saturates the NVSwitch of a generation [NCCL-enqueue-2.3].
 int nvls_channels(const Planner& planner) {
   const Communicator& comm = planner.comm;
   int channels = 16;
@@ -92,7 +93,7 @@ int nvls_channels(const Planner& planner) {
   return std::max(channels, settings.min_channels.value_or(channels));
 }
 
-/// Fewer channels, then fewer threads, until each thread has its threshold of bytes [NCCL-tuning-1.7].
+/// Reduces channels, then threads, until each thread has at least its threshold of bytes [NCCL-tuning-1.7].
 void reduce_channels(const Planner& planner, Plan& plan) {
   if (in_nvswitch(plan.algorithm)) {
     plan.channels = nvls_channels(planner), plan.threads = 640;
@@ -112,11 +113,11 @@ void reduce_channels(const Planner& planner, Plan& plan) {
   plan.channels = static_cast<int>(channels);
 }
 
-/// The traffic that a channel gets at least, whose parts are not split over channels [NCCL-enqueue-2.2].
+/// NCCL distributes the data of a call over channels in cells, each with a minimum of traffic [NCCL-enqueue-2.2].
 struct Cells {
   std::int64_t traffic = 0;
-  bool of_16_bytes = false;  ///< cells are not of that traffic, but of 16 B
-  bool ll_counts_4 = true;   ///< a byte in LL is four of traffic
+  bool of_16_bytes = false;  ///< cells are 16 B, and only a channel has the minimum traffic
+  bool ll_counts_4 = true;   ///< a byte in LL counts as four bytes of traffic
 };
 Cells cells_of(const NcclVersion& version) {
   if (version < NcclVersion{2, 23, 0}) return {512, true, false};
@@ -124,7 +125,7 @@ Cells cells_of(const NcclVersion& version) {
   return {version < NcclVersion{2, 29, 2} ? 16384 : 32768};
 }
 
-/// Continuous byte distribution: channels get cells of some traffic, so a small call uses fewer channels than it may. Before
+/// Continuous byte distribution: channels get cells of a minimum traffic, so a small call uses fewer channels. Before
 /// 2.22 channels got equal parts.
 void share_out(const Planner& planner, Plan& plan) {
   const Communicator& comm = planner.comm;
@@ -138,16 +139,16 @@ void share_out(const Planner& planner, Plan& plan) {
     for (std::int64_t left = payload; left > 0; left -= part) shares.push_back(std::min(part, left));
   } else {
     const Cells rule = cells_of(planner.settings.version);
-    const std::int64_t least_traffic = rule.traffic;
+    const std::int64_t min_traffic = rule.traffic;
     std::int64_t per_byte = plan.op == CollectiveOp::all_reduce ? 2 : per_rank ? comm.ranks() : 1;
     if (plan.protocol == Protocol::ll && rule.ll_counts_4) per_byte *= 4;
-    const std::int64_t cell = rule.of_16_bytes ? 16 : round_up(ceil_div(least_traffic, per_byte), 16);
+    const std::int64_t cell = rule.of_16_bytes ? 16 : round_up(ceil_div(min_traffic, per_byte), 16);
     const std::int64_t cells = ceil_div(payload, cell);
-    const std::int64_t traffic = std::max(least_traffic, payload * per_byte);
-    const std::int64_t per_channel = std::max<std::int64_t>(least_traffic, round_up(ceil_div(traffic, most), 16));
+    const std::int64_t traffic = std::max(min_traffic, payload * per_byte);
+    const std::int64_t per_channel = std::max<std::int64_t>(min_traffic, round_up(ceil_div(traffic, most), 16));
     const std::int64_t cells_per_channel =
         std::max<std::int64_t>(1, std::min(cells, ceil_div(per_channel, cell * per_byte)));
-    // Equal parts to all channels but the last, which takes the rest.
+    // All channels get equal parts, except the last one, which gets the rest.
     for (std::int64_t left = cells; left > 0;) {
       const bool last = static_cast<int>(shares.size()) + 1 == most;
       const std::int64_t take = last ? left : std::min(left, cells_per_channel);
@@ -163,7 +164,7 @@ void share_out(const Planner& planner, Plan& plan) {
   for (std::size_t c = 1; c < plan.shares.size(); ++c) plan.offsets[c] = plan.offsets[c - 1] + plan.shares[c - 1];
 }
 
-/// Without NCCL_ALGO and NCCL_PROTO.
+/// The settings without NCCL_ALGO and NCCL_PROTO.
 NcclSettings unforced(NcclSettings settings) {
   settings.algorithms.of.fill({true, true, true, true, true, true, true});
   settings.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
@@ -171,18 +172,18 @@ NcclSettings unforced(NcclSettings settings) {
 }
 
 OfiPlatform platform_of(const Node& node) {
-  NodeSpec host = node.spec;  // of all hosts of a node
+  NodeSpec host = node.spec;  // counts all hosts of a node
   host.gpus /= node.hosts, host.nics.count /= node.hosts;
   return ofi_platform(host, node.gpu);
 }
 
-/// Of NICs of which a topology file does not say it.
+/// Sets the latency of NICs for which no topology file states it.
 void state_latency(Node& node, double latency_us) {
   for (NodeLayout::Nic& nic : node.layout.nics)
     if (nic.latency_us == 0) nic.latency_us = latency_us;
 }
 
-/// Looks for channels, and takes over what follows from them.
+/// Searches for channels, and computes what follows from them.
 void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchStore* store) {
   Communicator& comm = planner.comm;
   planner.graphs = search_graphs(comm.node, comm.nodes(), settings, store);
@@ -208,18 +209,18 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   comm.placement = std::move(placement);
   comm.hosts_per_node = hosts_per_node, comm.nodes_per_host = static_cast<std::uint32_t>(comm.node.parts);
   if (comm.ranks() < 2)
-    throw UserError::at("cluster.nodes", "one GPU has nobody to talk to", "a collective takes two ranks");
+    throw UserError::at("cluster.nodes", "a single GPU cannot communicate", "a collective needs at least two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
-    throw UserError::at("node.nics.count", fmt::format("{} nodes and no NIC to join them", comm.nodes()));
+    throw UserError::at("node.nics.count", fmt::format("{} nodes, but no NICs to connect them", comm.nodes()));
   search_and_estimate(planner, planner.settings, store);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.pxn = uses_pxn(comm.node, planner.settings);
   comm.to_nic = nic_distance(comm.node, comm.pxn);
-  // NCCL stages in host memory what a unified memory holds, and it is the same memory: nothing crosses PCIe for that.
+  // With unified memory NCCL stages in host memory, but it is the same memory, so staging costs no PCIe transfer.
   const bool unified = comm.node.gpu.unified_memory;
   comm.gdr = unified || gdr_of(comm.node, comm.to_nic, planner.settings);
-  // NCCL does not see what Access Control Services do to a way past a PCIe switch.
+  // Access Control Services divert traffic between devices of a PCIe switch through the CPU. NCCL does not see this.
   const bool by_switch = comm.to_nic == PathType::PIX || comm.to_nic == PathType::PXB;
   const bool by_cpu = comm.to_nic == PathType::PHB || comm.to_nic == PathType::SYS;
   comm.gdr_by_cpu = comm.gdr && !unified && (by_cpu || (by_switch && comm.node.spec.acs));
@@ -235,7 +236,7 @@ void use_sharp(Planner& planner, SharpService sharp, SearchStore* store) {
   planner.comm.sharp = std::move(sharp);
   const Communicator& comm = planner.comm;
   if (comm.sharp.available() || !uses_collnet(comm.node, comm.nodes(), planner.settings)) return;
-  // NCCL goes on without CollNet, and its channels, where there is no aggregation to be had.
+  // Without aggregation NCCL continues without CollNet and its channels.
   NcclSettings without = planner.settings;
   without.collnet_enable = false;
   search_and_estimate(planner, without, store);
@@ -263,7 +264,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
   plan.registered = in_nvswitch(algorithm) && works_in_place(planner, nvls_in_place);
   reduce_channels(planner, plan);
-  // Threads stay as NCCL chose them for its own number [NCCL-tuner-9.1].
+  // Threads stay as NCCL chose them for its own number of channels [NCCL-tuner-9.1].
   if (channels) plan.channels = std::min(*channels, planner.comm.channels);
   share_out(planner, plan);
   choose_chunk(planner, plan);
@@ -272,7 +273,8 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
 
 namespace {
 
-/// All usable algorithms and protocols by NCCL's estimate; of equals the first in NCCL's order, since 2.31 the last.
+/// All usable algorithms and protocols, sorted by NCCL's estimate. Ties are in NCCL's order, since 2.31 in reverse
+/// order.
 std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, std::int64_t bytes) {
   std::vector<Candidate> list;
   for (std::size_t a = 0; a < algorithm_count; ++a)
@@ -286,7 +288,7 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
   return list;
 }
 
-/// Puts what the OFI plugin's tuner wants first, if it wants something.
+/// Moves the choice of the OFI plugin's tuner to the front, if it makes one.
 Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t bytes, std::vector<Candidate>& list) {
   const Communicator& comm = planner.comm;
   const Candidate* wanted = ofi_choice(planner.ofi, planner.settings, op, bytes, comm.nodes(), comm.ranks(), list);
@@ -296,7 +298,7 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
   return Chooser::ofi_tuner;
 }
 
-/// Of an algorithm that NCCL runs without asking its table.
+/// The plan of an algorithm that NCCL runs without its table, if one applies.
 std::optional<Plan> taken_plan(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const bool in_place = works_in_place(planner, NcclVersion{2, 28, 0});
   const CallTerms terms{in_place ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
@@ -319,12 +321,12 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
   const Chooser chooser = let_tuner_choose(planner, op, bytes, candidates);
   const Candidate* served = first_simulated(planner.comm, candidates, op);
-  // The environment may force an algorithm that has no schedule yet.
+  // The environment may force an algorithm without a schedule.
   const std::vector<Candidate> unforced =
       served ? std::vector<Candidate>() : rank_candidates(planner.default_costs, op, bytes);
   if (!served) served = first_simulated(planner.comm, unforced, op);
   if (!served)
-    throw UserError::at("workload.collective", fmt::format("there is no schedule for {} yet", name_of(op)),
+    throw UserError::at("workload.collective", fmt::format("{} has no schedule yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");
   Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
   plan.stands_in = served != candidates.data();
@@ -335,7 +337,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
     return *taken;
   }
   if (planner.buffers != Buffers::symmetric || !without_symmetric(planner, op, bytes).empty()) return plan;
-  // NCCL does not ask its table any more: what it holds is for comparison.
+  // NCCL does not use its table here; the candidates are kept for comparison.
   Plan kernel = plan_symmetric(planner, op, bytes);
   kernel.candidates = std::move(plan.candidates);
   return kernel;

@@ -1,17 +1,17 @@
-// Plans of the families of algorithms, behind plan_collective.
+// Plans of the families of algorithms, used by plan_collective.
 #pragma once
 
 #include "fabricast/planner/planner.hpp"
 
 namespace fabricast {
 
-/// Sends and receives. \pre is_point_to_point(op)
+/// The plan of sends and receives. \pre is_point_to_point(op)
 Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes);
-/// A kernel on symmetric memory. \pre without_symmetric() is empty
+/// The plan of a kernel on symmetric memory. \pre without_symmetric() is empty
 Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes);
-/// Fills in the chunk, its slices and the slots. \pre the plan's shares are
+/// Fills in chunk, slices and slots of a plan. \pre its shares are filled in
 void choose_chunk(const Planner& planner, Plan& plan);
-/// Whether NCCL works on the caller's buffers where it can; from which version on is the algorithm's matter.
+/// Whether NCCL works directly on the caller's buffers. \param since  first version in which the algorithm supports it
 bool works_in_place(const Planner& planner, NcclVersion since);
 
 }  // namespace fabricast

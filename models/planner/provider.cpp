@@ -6,7 +6,7 @@ namespace fabricast {
 
 namespace {
 
-/// A3 High: four NICs for eight GPUs [GPUDirect-TCPX].
+/// Variables for A3 High, with four NICs for eight GPUs [GPUDirect-TCPX].
 std::map<std::string, std::string> tcpx() {
   return {{"NCCL_ALGO", "Ring"},
           {"NCCL_PROTO", "Simple"},
@@ -17,7 +17,7 @@ std::map<std::string, std::string> tcpx() {
           {"NCCL_P2P_NVL_CHUNKSIZE", "1048576"}};
 }
 
-/// A3 Mega: a NIC for every GPU. NCCL's shim checks them [GPUDirect-TCPXO].
+/// Variables for A3 Mega, with one NIC per GPU. Google's NCCL shim checks them [GPUDirect-TCPXO].
 std::map<std::string, std::string> tcpxo() {
   return {{"NCCL_ALGO", "Ring,Tree"},
           {"NCCL_PROTO", "Simple"},

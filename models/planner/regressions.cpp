@@ -18,7 +18,7 @@ using nlohmann::json;
 std::optional<NcclVersion> version_of(const json& j) {
   if (j.is_null()) return std::nullopt;
   const auto version = parse_nccl_version(j.get<std::string>());
-  if (!version) throw InternalError("regressions.json: no version: " + j.get<std::string>());
+  if (!version) throw InternalError("regressions.json: not a version: " + j.get<std::string>());
   return version;
 }
 
@@ -96,7 +96,7 @@ bool fits(const Regression::Match& m, const Planner& planner, const Plan& plan) 
 
 std::string Regression::versions() const {
   if (!since) return "before " + to_text(fixed.value());
-  return fixed ? fmt::format("{} to before {}", to_text(*since), to_text(*fixed)) : to_text(*since) + " on";
+  return fixed ? fmt::format("{} to before {}", to_text(*since), to_text(*fixed)) : "from " + to_text(*since) + " on";
 }
 
 std::span<const Regression> known_regressions() {
@@ -106,10 +106,10 @@ std::span<const Regression> known_regressions() {
 
 std::string regressions_text(const std::vector<const Regression*>& known) {
   if (known.empty()) return {};
-  std::string out = "\nknown to be slow in this version of NCCL, in such calls:\n";
+  std::string out = "\nknown performance regressions of this NCCL version for such calls:\n";
   for (const Regression* r : known) {
     out += fmt::format("  {} ({}): {}\n    where: {}\n", r->id, r->versions(), r->symptom, r->where);
-    if (!r->workaround.empty()) out += fmt::format("    way around: {}\n", r->workaround);
+    if (!r->workaround.empty()) out += fmt::format("    workaround: {}\n", r->workaround);
     out += fmt::format("    {}: {}\n", r->confidence, r->source);
   }
   return out;

@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-// Speeds per channel that the search tries, GB/s [NCCL-search].
+// Bandwidths per channel that the search tries, GB/s [NCCL-search].
 constexpr std::array intra_default = {40., 30., 20., 18., 15., 12., 10., 9., 7., 6., 5., 4., 3.};
 constexpr std::array inter_default = {48., 30., 28., 24., 20., 18., 15., 12., 10., 9.,
                                       7.,  6.,  5.,  4.,  3.,  2.4, 1.2, .24, .12};
@@ -23,7 +23,7 @@ constexpr std::array intra_sm100 = {90., 80., 70., 60., 50., 45., 40., 30., 24.,
 constexpr std::array inter_sm100 = {96., 86.,  80., 48., 45.1, 42., 40., 30., 24., 22.,
                                     20., 17.5, 15., 12., 6.,   3.,  2.4, 1.2, .24, .12};
 
-/// Speeds came one by one: 45 inside nodes with 2.29.2; between them 96 with 2.27.6, 80 with 2.29.7, 86 with 2.30.3.
+/// Versions added values: 45 inside nodes in 2.29.2; between nodes 96 in 2.27.6, 80 in 2.29.7, 86 in 2.30.3.
 std::vector<double> ladder_of_sm100(bool inter, const NcclVersion& version) {
   std::vector<double> speeds(intra_sm100.begin(), intra_sm100.end());
   if (version < NcclVersion{2, 29, 2}) std::erase(speeds, 45.);
@@ -43,10 +43,10 @@ std::vector<double> ladder(int capability, bool inter, const NcclVersion& versio
   return inter ? list(inter_default) : list(intra_default);
 }
 
-/// Of a communicator.
+/// Maximum channels of a communicator.
 int most_channels_of(const NcclVersion& version) { return version < NcclVersion{2, 25, 0} ? 32 : most_channels; }
 
-// Steps that NCCL gives one search, and all of a graph's together.
+// Step limits of NCCL for one search, and for all searches of a graph together.
 constexpr int search_time = 1 << 14, same_channels_time = 1 << 8;
 constexpr int all_time = 1 << 19;
 
@@ -54,7 +54,7 @@ constexpr int most_heads_nvls = 32, most_heads_collnet = 8;
 
 PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
 
-/// The closest and the farthest path of a GPU; those that are not there do not count.
+/// The closest and the farthest path type. Missing paths do not count.
 struct Distances {
   PathType least = PathType::DIS, most = PathType::LOC;
   void add(PathType type) {
@@ -63,6 +63,7 @@ struct Distances {
   }
 };
 
+/// Finds the channels of one graph by a sequence of searches with relaxed constraints.
 class GraphFinder {
  public:
   explicit GraphFinder(NcclSystem& system) : system_(system), search_(system) {}
@@ -106,7 +107,7 @@ class GraphFinder {
     if (best_.pattern == SearchPattern::collnet_direct) best_.max_channels = std::min(most_heads_collnet, system_.gpus);
     if (system_.gpus == 1 && best_.pattern != SearchPattern::ring && best_.pattern != SearchPattern::nvls)
       best_.pattern = SearchPattern::tree;
-    // On one node NVLS is to pull evenly from all GPUs.
+    // On a single node NVLS must load all GPUs evenly.
     if (system_.nets == 0 && best_.pattern == SearchPattern::nvls) best_.min_channels = best_.max_channels;
     if (best_.pattern == SearchPattern::ring && split_nvlink() && best_.max_channels >= 2 && best_.min_channels == 1)
       best_.min_channels = 2;
@@ -114,8 +115,8 @@ class GraphFinder {
     fastest_ = system_.max_bandwidth();
   }
 
-  /// Two groups of GPUs with NVLink in each and something slower between: the tree needs two channels, and so does the
-  /// ring. As NCCL does it, a GPU passes its group on to all later neighbours.
+  /// Whether NVLink connects two groups of GPUs, with a slower path between them. Then ring and tree need two channels.
+  /// As in NCCL, a GPU assigns its group to all later neighbours.
   bool split_nvlink() const {
     const auto gpus = static_cast<std::size_t>(system_.gpus);
     std::vector<int> group(gpus);
@@ -131,7 +132,7 @@ class GraphFinder {
 
   void set_speed(SearchState& wanted, std::size_t index) const { wanted.bw_intra = wanted.bw_inter = speeds_[index]; }
 
-  /// Pass 1: the fastest solution, by relaxing one thing after the other, and then the speed.
+  /// Pass 1: finds the fastest solution by relaxing one constraint after the other, and then the bandwidth.
   void widen() {
     const double most =
         system_.gpus > 1 && best_.pattern != SearchPattern::ring ? total_ * system_.gpus / (system_.gpus - 1) : total_;
@@ -189,7 +190,7 @@ class GraphFinder {
     }
   }
 
-  /// Fast channels are run twice at half the speed.
+  /// Runs fast channels twice at half the bandwidth.
   void duplicate() {
     if (best_.channels == 0 || best_.pattern == SearchPattern::nvls || best_.bw_intra < 25) return;
     if (system_.capability > 80 && best_.bw_intra < 50 && best_.channels > 4) return;
@@ -205,7 +206,7 @@ class GraphFinder {
     best_.channels = channels;
   }
 
-  /// Pass 2: rings as a whole, trees inside the node, NVLS between nodes may go faster.
+  /// Pass 2: tries higher bandwidths, for rings everywhere, for trees inside the node, for NVLS between nodes.
   void raise() {
     std::size_t speed = 0;
     while (speed + 1 < speeds_.size() && speeds_[speed] > best_.bw_inter) ++speed;
@@ -273,7 +274,8 @@ SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   return graph;
 }
 
-/// No farther than some GPU's NIC, from 2.25.1 on; since 2.29.2 only from Hopper on, as trees could not close.
+/// Whether NICs may be no farther away than the farthest GPU-NIC path. Since 2.25.1; since 2.29.2 only from Hopper on,
+/// because trees could not be completed otherwise.
 bool keeps_to_near_nics(int capability, const NcclVersion& version) {
   return version >= NcclVersion{2, 25, 1} && (capability >= 90 || version < NcclVersion{2, 29, 2});
 }
@@ -281,7 +283,7 @@ bool keeps_to_near_nics(int capability, const NcclVersion& version) {
 SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings, SearchStore& store) {
   const NcclSystem system = nccl_system(node, nodes > 1, settings);
   const NcclVersion& version = settings.version;
-  // What a graph file holds is not looked for.
+  // Graphs of a graph file are not searched for.
   SearchGraphs graphs = settings.given_graphs.value_or(SearchGraphs{});
   const auto find = [&](SearchGraph& graph, SearchPattern pattern, int least, int most, bool collnet = false) {
     if (graph.channels > 0) return;
@@ -293,7 +295,7 @@ SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSetting
                                 keeps_to_near_nics(system.capability, version),
                                 ladder(system.capability, system.nets > 0, version)};
     graph = store.of(system, request, [&] {
-      NcclSystem taken = system;  // channels take their bandwidth off its links
+      NcclSystem taken = system;  // channels take bandwidth from its links
       return graph_of(GraphFinder(taken).find(request), taken);
     });
   };
@@ -313,7 +315,7 @@ SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSetting
   return graphs;
 }
 
-/// What NCCL makes of the graphs for a communicator [NCCL-connect].
+/// The number of channels that NCCL makes from the graphs [NCCL-connect].
 int collective_channels(const Node& node, bool network, const SearchGraphs& graphs, const NcclSettings& settings) {
   const int most = most_channels_of(settings.version);
   // Each ring graph carries both trees.
@@ -334,7 +336,7 @@ bool uses_pxn(const Node& node, const NcclSettings& settings) {
 }
 
 PathType nic_distance(const Node& node, bool pxn) {
-  // A wrong binding pairs GPUs and NICs by number, wherever they sit.
+  // A wrong binding pairs GPUs and NICs by number, regardless of distance.
   const int gpus = node.spec.gpus;
   PathType worst = PathType::LOC, best = PathType::DIS;
   for (int g = 0; g < gpus && node.nics > 0; ++g) {
@@ -344,8 +346,7 @@ PathType nic_distance(const Node& node, bool pxn) {
             : node.graph.nearest_nic_distance(g);
     worst = std::max(worst, distance), best = std::min(best, distance);
   }
-  // A GPU without a near NIC reaches one through a GPU that has, over NVLink.
-  // The TCPX plugin pairs GPUs and NICs itself.
+  // With PXN a GPU without a near NIC uses one through a GPU that has one. The TCPX plugin pairs GPUs and NICs itself.
   const bool by_peer = pxn && node.spec.nics.numa == NicNuma::local && best <= PathType::PXB &&
                        node.spec.nics.link != LinkKind::gpudirect_tcpx;
   return by_peer ? std::min(worst, PathType::PXN) : worst;

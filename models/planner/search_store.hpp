@@ -1,7 +1,8 @@
-// What NCCL's search has found, for all who ask the same of nodes that are wired alike.
+// Results of NCCL's search, shared by identical searches of identically wired nodes.
 //
-// A search takes milliseconds, and a what-if, a symptom or a draw of the hardware leaves most nodes as they were. What is
-// asked is kept whole, so that nobody has to say which nodes are alike.
+// A search takes milliseconds, and a what-if variant, a tested symptom or a posterior sample of the hardware leaves the
+// wiring of most nodes unchanged. The store keeps whole systems and requests as keys, so callers need not know which
+// nodes are alike.
 #pragma once
 
 #include <functional>
@@ -15,20 +16,21 @@
 
 namespace fabricast {
 
-/// All that a search depends on beside the system.
+/// Everything that a search depends on besides the system.
 struct SearchRequest {
   SearchPattern pattern = SearchPattern::ring;
   int min_channels = 1, max_channels = 32;
   bool collnet = false;
   int cross_nic = 0;           ///< as NCCL_CROSS_NIC
-  bool near_nics = false;      ///< no farther than some GPU's NIC
-  std::vector<double> speeds;  ///< per channel that are tried, GB/s, falling
+  bool near_nics = false;      ///< NICs no farther away than the farthest GPU-NIC path
+  std::vector<double> speeds;  ///< bandwidths per channel to try, GB/s, descending
   bool operator==(const SearchRequest&) const = default;
 };
 
-/// Safe to use from several threads: whoever asks for what is being searched for waits.
+/// Thread-safe. A caller whose search is already running in another thread waits for it.
 class SearchStore {
  public:
+  /// The stored result, or that of `search`, which is then stored.
   SearchGraph of(const NcclSystem& system, const SearchRequest& request, const std::function<SearchGraph()>& search);
 
  private:

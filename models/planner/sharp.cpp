@@ -10,9 +10,10 @@ namespace fabricast {
 
 namespace {
 
+/// Limits of a generation.
 struct Limits {
-  int trees;           ///< that stream, of all jobs
-  bool one_at_a_time;  ///< in each switch
+  int trees;           ///< streaming trees of all jobs
+  bool one_at_a_time;  ///< a switch serves one tree at a time
 };
 
 Limits limits_of(SharpGeneration generation) {
@@ -36,28 +37,28 @@ SharpService without(std::string why) {
 
 void visit_fields(FieldVisitor& visit, SharpSpec& spec) {
   visit("generation", spec.generation,
-        "of the switches' SHARP: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
+        "SHARP generation of the switches: auto (by the link rate), none, v2 (HDR), v3 (NDR), v4 (XDR)");
   visit("other_trees", spec.other_trees, "trees of other jobs on the same switches", between(0, 1024));
   visit("streaming_from", spec.streaming_from,
-        "shortest message that streams; shorter ones take low-latency trees. SHARP_COLL_SAT_THRESHOLD", at_least(0));
+        "shortest message that streams; shorter ones use low-latency trees (SHARP_COLL_SAT_THRESHOLD)", at_least(0));
 }
 
 SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, const Fabric* fabric) {
   const LinkKind link = comm.node.spec.nics.link;
   if (link != LinkKind::infiniband) {
     if (spec.generation > SharpGeneration::none)
-      throw UserError::at("sharp.generation", fmt::format("{} has no SHARP", name_of(link)),
-                          "only InfiniBand switches reduce; leave it at auto or none");
-    return without(fmt::format("{} has no SHARP", name_of(link)));
+      throw UserError::at("sharp.generation", fmt::format("{} does not support SHARP", name_of(link)),
+                          "only InfiniBand switches reduce; use auto or none");
+    return without(fmt::format("{} does not support SHARP", name_of(link)));
   }
   const SharpGeneration generation =
       spec.generation == SharpGeneration::automatic ? generation_of(comm.node) : spec.generation;
-  if (generation == SharpGeneration::none) return without("its switches do not stream reductions");
-  if (comm.nodes() < 2 || !fabric) return without("there is one node only");
+  if (generation == SharpGeneration::none) return without("the switches do not stream reductions");
+  if (comm.nodes() < 2 || !fabric) return without("there is only one node");
   const Limits limits = limits_of(generation);
   const auto nics = static_cast<std::uint32_t>(comm.node.nics);
   if (static_cast<int>(nics) + spec.other_trees > limits.trees)
-    return without(fmt::format("SHARP {} has {} trees: {} are taken, the job needs {}", name_of(generation),
+    return without(fmt::format("SHARP {} has {} trees: {} are in use, and the job needs {}", name_of(generation),
                                limits.trees, spec.other_trees, nics));
   SharpService service;
   service.streaming_from = spec.streaming_from.value;
@@ -68,7 +69,7 @@ SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, cons
     for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node)
       endpoints.push_back(comm.endpoint(node, nic, fabric->ports_per_node()));
     service.trees.push_back(aggregation_tree(*fabric, endpoints, nic));
-    if (service.trees.back().links.empty()) return without("no tree of switches joins the nodes");
+    if (service.trees.back().links.empty()) return without("no tree of switches connects the nodes");
     for (const VertexId v : service.trees.back().switches) most = std::max(most, ++in_switch[v]);
   }
   if (limits.one_at_a_time) service.share = 1.0 / (most + spec.other_trees);

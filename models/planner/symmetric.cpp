@@ -30,7 +30,7 @@ CollectiveOp op_of(Kernel k) {
 
 constexpr int most_blocks = 64;
 constexpr double block_penalty = 0.025, tolerance = 1.025;
-// LL kernels count bytes in 32 bits, and the others chunks of 32 B.
+// LL kernels count bytes with 32 bits, the others chunks of 32 B.
 constexpr std::int64_t most_ll_bytes = std::int64_t{2} << 30, most_bytes = 32 * most_ll_bytes;
 
 double softmin(double x, double ceiling, double softness) {
@@ -38,7 +38,7 @@ double softmin(double x, double ceiling, double softness) {
 }
 double softplus(double x) { return x >= 100 ? x : std::log1p(std::exp(x)); }
 
-/// Bytes on a GPU's links, and by how much a block's rate counts more.
+/// Bytes on a GPU's links, and the factor on the rate of a thread block.
 struct Work {
   double bytes, multiplier = 1;
 };
@@ -61,7 +61,7 @@ Work work_of(Kernel kernel, double n, double bytes) {
   return {};
 }
 
-/// us, and bytes per us.
+/// Parameters of the estimate in us and bytes per us.
 struct Speed {
   double base, block_rate, peak;
 };
@@ -105,7 +105,7 @@ SymmetricRun estimate_symmetric(Kernel kernel, int capability, std::int64_t rank
     return speed.base +
            softplus(bus / softmin(b * speed.block_rate * work.multiplier, speed.peak, speed.block_rate) - 1);
   };
-  // LLMC is in the NVSwitch, too, but not held to fewer blocks.
+  // LLMC also uses the NVSwitch, but its number of blocks is not limited.
   const bool few = in_nvswitch(kernel) && !is_ll(kernel);
   const int most = blocks > 0 ? blocks
                    : few      ? static_cast<int>(ceil_div(capability < 100 ? 16 : 32, ranks))
@@ -119,14 +119,14 @@ std::string without_symmetric(const Planner& planner, CollectiveOp op, std::int6
   const Communicator& comm = planner.comm;
   const NcclSettings& settings = planner.settings;
   if (comm.version < symmetric_kernels_since)
-    return fmt::format("NCCL {} has none; 2.27 brought them", to_text(comm.version));
+    return fmt::format("NCCL {} has none; they need 2.27 or later", to_text(comm.version));
   if (op != CollectiveOp::all_reduce && op != CollectiveOp::all_gather && op != CollectiveOp::reduce_scatter)
     return fmt::format("there is none for {}", name_of(op));
   if (!settings.window_enable.value_or(true)) return "NCCL_WIN_ENABLE is 0";
   if (comm.nodes() > 1)
     return "the ranks are in several NVLink domains, and kernels over the network are not simulated";
-  if (!comm.node.all_nvlink) return "the GPUs are not joined by NVLink";
-  if (bytes >= most_bytes) return "buffers of 64 GiB and more are too large for them";
+  if (!comm.node.all_nvlink) return "NVLink does not connect all GPUs";
+  if (bytes >= most_bytes) return "they do not support buffers of 64 GiB or more";
   if (usable_kernels(planner, op, bytes).empty()) return fmt::format("NCCL_SYM_KERNEL leaves none for {}", name_of(op));
   return {};
 }
@@ -140,9 +140,9 @@ Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes)
   for (const Kernel kernel : usable_kernels(planner, op, bytes))
     plan.kernels.push_back(
         estimate_symmetric(kernel, capability, comm.ranks(), own, planner.settings.symmetric_blocks.value_or(0)));
-  const auto weighed = [](const SymmetricRun& r) { return r.estimate_us * (1 + block_penalty * r.blocks); };
+  const auto weighted = [](const SymmetricRun& r) { return r.estimate_us * (1 + block_penalty * r.blocks); };
   std::stable_sort(plan.kernels.begin(), plan.kernels.end(),
-                   [&](const SymmetricRun& a, const SymmetricRun& b) { return weighed(a) < weighed(b); });
+                   [&](const SymmetricRun& a, const SymmetricRun& b) { return weighted(a) < weighted(b); });
   const SymmetricRun& run = plan.kernels.front();
   plan.protocol = is_ll(run.kernel) ? Protocol::ll : Protocol::simple;
   plan.channels = run.blocks, plan.threads = 512, plan.chunk = bytes;

@@ -1,8 +1,9 @@
-// Which NCCL runs where nobody says: what frameworks of the last years ship with, by the GPU's age.
+// Default NCCL versions of scenarios that do not state one: those that frameworks of recent years bundle, by the age of
+// the GPU.
 //
 // PyTorch 2.1 and 2.2 bundle 2.18 and 2.19, 2.3 and 2.4 2.20, 2.5 and 2.6 2.21, 2.7 2.26, 2.8 and 2.9 2.27
-// [PyTorch-NCCL]; clusters keep an image for one or two years, older GPUs for longer. The versions are facts, the weights
-// are guesses: state `nccl.version` where it is known.
+// [PyTorch-NCCL]. Clusters keep an image for one or two years, and older GPUs for longer. The versions are facts, the
+// weights are guesses. A scenario should state `nccl.version` if it is known.
 #include <array>
 #include <span>
 

@@ -1,4 +1,4 @@
-// The text of one variable while it is read, and the tables that make up nccl_variables().
+// Parses the value of a variable, and declares the tables that make up nccl_variables().
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 
 namespace fabricast {
 
+/// The value of a variable. Reports errors and warnings at `nccl.env.NAME`.
 class VariableValue {
  public:
   VariableValue(std::string_view name, std::string_view text, std::vector<Diagnostic>& faults,
@@ -41,14 +42,14 @@ class VariableValue {
   void read(std::optional<bool>& target) const {
     if (const auto n = integer(0, 1)) target = *n == 1;
   }
-  /// A number of threads: whole warps.
+  /// Reads a number of threads, which must be whole warps.
   void threads(std::optional<int>& target, int low, int high) const {
     const auto n = integer(low, high);
     if (!n) return;
     if (*n % 32) return refuse("must be a multiple of 32");
     target = static_cast<int>(*n);
   }
-  /// A distance, by word or in NCCL's old digits.
+  /// Reads a distance, by name or in NCCL's old digits.
   void distance(std::optional<PathType>& target) const;
 
  private:

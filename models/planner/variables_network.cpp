@@ -1,4 +1,4 @@
-// Variables that decide which ways data take: between the GPUs of a node, by which NICs, over which network.
+// Variables that decide which paths data take: between the GPUs of a node, through which NICs, over which network.
 #include "fabricast/core/names.hpp"
 #include "variable_value.hpp"
 
@@ -12,7 +12,7 @@ void VariableValue::distance(std::optional<PathType>& target) const {
   else if (const auto type = enum_from<PathType>(text_); type && *type <= PathType::SYS)
     target = *type;
   else
-    refuse(fmt::format("'{}' is no distance", text_), "LOC, NVL, PIX, PXB, P2C, PXN, PHB or SYS");
+    refuse(fmt::format("'{}' is not a distance", text_), "use LOC, NVL, PIX, PXB, P2C, PXN, PHB or SYS");
 }
 
 namespace {
@@ -24,7 +24,7 @@ void read_text(VariableValue& v, std::optional<std::string>& target) {
   target = std::string(v.text());
 }
 
-/// The file itself is read with the scenario: it may stand beside it.
+/// Only the name is checked here. The file is read with the scenario, because its path may be relative to it.
 void check_file(VariableValue& v, NcclSettings&) {
   if (v.text().empty()) v.refuse("names no file");
 }
@@ -33,23 +33,22 @@ constexpr std::array network_variables = {
     NcclVariable{"NCCL_TOPO_FILE", "none", "a file", "topology of a host, as XML",
                  "GPUs, NICs and their wiring, as node.topology", check_file},
     NcclVariable{"NCCL_GRAPH_FILE", "none", "a file", "rings and trees, as XML",
-                 "the search's graphs that stand in it; the others are searched for", check_file},
-    NcclVariable{
-        "NCCL_P2P_DISABLE", "0", "0 or 1", "no direct access between GPUs",
-        "GPUs of a host meet in host memory: no NVLink, no NVLS; hosts of an NVLink domain are nodes of their own",
-        [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_disable); }},
+                 "replaces the search for the graphs in the file", check_file},
+    NcclVariable{"NCCL_P2P_DISABLE", "0", "0 or 1", "no direct access between GPUs",
+                 "GPUs of a host use host memory: no NVLink, no NVLS; hosts of an NVLink domain are separate nodes",
+                 [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_disable); }},
     NcclVariable{"NCCL_P2P_LEVEL", "PXB; SYS with two GPUs of an AMD host", distances,
-                 "longest way between GPUs that access each other directly",
-                 "whether PCIe traffic meets in host memory; LOC as NCCL_P2P_DISABLE",
+                 "maximum distance between GPUs that access each other directly",
+                 "whether PCIe traffic goes through host memory; LOC acts as NCCL_P2P_DISABLE",
                  [](VariableValue& v, NcclSettings& s) { v.distance(s.p2p_level); }},
-    NcclVariable{"NCCL_SHM_DISABLE", "0", "0 or 1", "no meeting in host memory",
-                 "GPUs without another way inside the host are nodes of their own, over the network; in steps an error",
+    NcclVariable{"NCCL_SHM_DISABLE", "0", "0 or 1", "no transfers through host memory",
+                 "GPUs without another path inside the host form separate nodes on the network; an error for steps",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.shm_disable); }},
     NcclVariable{"NCCL_MNNVL_ENABLE", "2", "0 off, 1 on, 2 where it works", "NVLink across hosts",
                  "0: each host of an NVLink domain is a node; 1: an error without a domain of several hosts",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.mnnvl_enable, 0, 2); }},
-    NcclVariable{"NCCL_IB_HCA", "all", "names with commas, name:port; = exactly, ^ all but",
-                 "InfiniBand and RoCE devices to use", "the NICs of a host: NIC i is called mlx5_i",
+    NcclVariable{"NCCL_IB_HCA", "all", "comma-separated names, name:port; = exact match, ^ exclude",
+                 "InfiniBand and RoCE devices to use", "the NICs of a host: NIC i is mlx5_i",
                  [](VariableValue& v, NcclSettings& s) { read_text(v, s.ib_hca); }},
     NcclVariable{"NCCL_IB_DISABLE", "0", "0 or 1", "no InfiniBand and RoCE", "1: TCP sockets on the same NICs",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.ib_disable); }},
@@ -57,7 +56,7 @@ constexpr std::array network_variables = {
                  "the network to use", "Socket: TCP sockets on the same NICs",
                  [](VariableValue& v, NcclSettings& s) { read_text(v, s.net); }},
     NcclVariable{"NCCL_NET_MERGE_LEVEL", "PORT", "PORT, LOC, NVL, PIX, PXB, P2C, PXN, PHB, SYS",
-                 "how near NICs are one to NCCL", "LOC keeps the ports of a card apart",
+                 "distance up to which NICs are merged into one", "LOC keeps the ports of a card separate",
                  [](VariableValue& v, NcclSettings& s) {
                    std::optional<PathType> level;
                    if (v.text() == "PORT")
@@ -65,45 +64,45 @@ constexpr std::array network_variables = {
                    else if (v.distance(level); level)
                      s.merge_nics = *level != PathType::LOC;
                  }},
-    NcclVariable{"NCCL_IB_MERGE_NICS", "1", "0 or 1", "ports of a card are one NIC", "0 keeps them apart",
+    NcclVariable{"NCCL_IB_MERGE_NICS", "1", "0 or 1", "merge the ports of a card into one NIC", "0 keeps them separate",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.merge_nics); }},
-    NcclVariable{"NCCL_NET_GDR_LEVEL", "P2C", distances, "longest way between GPU and NIC with GPUDirect RDMA",
-                 "GPUDirect RDMA where node.gdr is auto",
+    NcclVariable{"NCCL_NET_GDR_LEVEL", "P2C", distances, "maximum distance between GPU and NIC for GPUDirect RDMA",
+                 "GPUDirect RDMA if node.gdr is auto",
                  [](VariableValue& v, NcclSettings& s) { v.distance(s.gdr_level); }},
     NcclVariable{"NCCL_IB_GDR_LEVEL", "P2C", distances, "old name of NCCL_NET_GDR_LEVEL",
-                 "GPUDirect RDMA where node.gdr is auto",
+                 "GPUDirect RDMA if node.gdr is auto",
                  [](VariableValue& v, NcclSettings& s) { v.distance(s.gdr_level); }},
-    NcclVariable{"NCCL_NET_GDR_READ", "1; 0 on PCIe nodes before Ampere", "0 or 1", "GPUDirect RDMA for what is sent",
-                 "0: data leave by host memory, and arrive in the GPU",
+    NcclVariable{"NCCL_NET_GDR_READ", "1; 0 on PCIe nodes before Ampere", "0 or 1", "GPUDirect RDMA for sent data",
+                 "0: data is sent from host memory, and received in GPU memory",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.gdr_read); }},
     NcclVariable{"NCCL_CROSS_NIC", "2", "0 never, 1 always, 2 where needed",
-                 "whether a ring may leave a node by another NIC than it came by", "0: by the same",
+                 "whether a ring may leave a node through another NIC than it entered", "0: the same NIC",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.cross_nic, 0, 2); }},
-    NcclVariable{"NCCL_IB_QPS_PER_CONNECTION", "1", "1 to 128", "queue pairs of a connection",
-                 "flows that ecmp hashes; by turns, one per message",
+    NcclVariable{"NCCL_IB_QPS_PER_CONNECTION", "1", "1 to 128", "queue pairs per connection",
+                 "flows that ECMP hashes; messages use them in turn",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.qps_per_connection, 1, 128); }},
-    NcclVariable{"NCCL_IB_SPLIT_DATA_ON_QPS", "0", "0 or 1", "each message on all queue pairs",
-                 "1: the flows of a connection carry equal parts at the same time",
+    NcclVariable{"NCCL_IB_SPLIT_DATA_ON_QPS", "0", "0 or 1", "split each message over all queue pairs",
+                 "1: the flows of a connection carry equal parts concurrently",
                  [](VariableValue& v, NcclSettings& s) {
                    if (const auto n = v.integer(0, 1)) s.split_data_on_qps = *n == 1;
                  }},
-    NcclVariable{"NCCL_IB_ADAPTIVE_ROUTING", "InfiniBand 1, RoCE 0", "0 or 1", "data apart from notification",
-                 "0 on InfiniBand: under adaptive routing messages keep to static ways",
+    NcclVariable{"NCCL_IB_ADAPTIVE_ROUTING", "InfiniBand 1, RoCE 0", "0 or 1", "send data and notification separately",
+                 "0 on InfiniBand: with adaptive routing messages keep static paths",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.adaptive_routing); }},
     NcclVariable{"NCCL_IB_AR_THRESHOLD", "8192", "0 to 1073741824, bytes", "messages above it may be routed adaptively",
-                 "at or above a slice of Simple: as NCCL_IB_ADAPTIVE_ROUTING=0",
+                 "at or above a slice of Simple: acts as NCCL_IB_ADAPTIVE_ROUTING=0",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.ar_threshold, 0, std::int64_t{1} << 30); }},
-    NcclVariable{"NCCL_SOCKET_NTHREADS", "0", "0 to 16", "helper threads of a socket connection",
-                 "sockets: threads x sockets of each multiply the rate, up to 0.9 of the line",
+    NcclVariable{"NCCL_SOCKET_NTHREADS", "0", "0 to 16", "helper threads per socket connection",
+                 "sockets: threads x sockets per thread multiply the rate, up to 0.9 of the line rate",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.socket_threads, 0, 16); }},
-    NcclVariable{"NCCL_NSOCKS_PERTHREAD", "1", "1 to 64", "sockets of a helper thread",
-                 "with NCCL_SOCKET_NTHREADS; at most 64 in all",
+    NcclVariable{"NCCL_NSOCKS_PERTHREAD", "1", "1 to 64", "sockets per helper thread",
+                 "with NCCL_SOCKET_NTHREADS; at most 64 in total",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.sockets_per_thread, 1, 64); }},
-    NcclVariable{"NCCL_PXN_DISABLE", "0", "0 or 1", "no way to a NIC through another GPU",
-                 "GPUs reach far NICs over PCIe and sockets",
+    NcclVariable{"NCCL_PXN_DISABLE", "0", "0 or 1", "no path to a NIC through another GPU",
+                 "GPUs reach distant NICs over PCIe and CPU sockets",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.pxn_disable); }},
     NcclVariable{"NCCL_P2P_PXN_LEVEL", "2", "0 never, 1 where needed, 2 always", "PXN for send and receive",
-                 "alltoall and sendrecv: 2 sends by the NIC of the receiver's rail, else by one's own",
+                 "alltoall and sendrecv: 2 sends through the NIC of the receiver's rail, else through the GPU's own",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.p2p_pxn_level, 0, 2); }},
 };
 

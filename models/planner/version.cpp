@@ -30,13 +30,13 @@ std::string to_text(const NcclVersion& v) {
 
 namespace {
 
-/// Versions from which on NCCL does something else that the model knows of: cheaper launch of channels (2.9), constants
-/// (2.17, 2.20, 2.28, 2.31), bytes by cell (2.22, 2.23, 2.26.2, 2.29.2), PAT (2.23), strict NCCL_ALGO (2.24).
+/// Versions with changes that the model covers: cheaper launch of channels (2.9), constants of the cost model (2.17,
+/// 2.20, 2.28, 2.31), distribution of bytes in cells (2.22, 2.23, 2.26.2, 2.29.2), PAT (2.23), strict NCCL_ALGO (2.24).
 constexpr std::array changes = {
     NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0}, NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0},
     NcclVersion{2, 24, 0}, NcclVersion{2, 26, 2}, NcclVersion{2, 28, 0}, NcclVersion{2, 29, 2}, NcclVersion{2, 31, 0}};
 
-/// The first version that has kernels for a GPU [NCCL-releases].
+/// The first version with kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
   if (compute_capability >= 100) return {2, 25, 0};
   if (compute_capability >= 90) return {2, 15, 0};
@@ -52,7 +52,7 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   if (dash == std::string_view::npos) return first ? std::optional(NcclVersions{*first, *first}) : std::nullopt;
   const auto last = parse_nccl_version(text.substr(dash + 1));
   if (!first || !last || *last < *first) return std::nullopt;
-  // A range begins with the first patch, and ends with the last.
+  // A range starts with the first patch of its first version and ends with the last patch of its last.
   return NcclVersions{{first->major, first->minor, first->patch == NcclVersion::last_patch ? 0 : first->patch}, *last};
 }
 

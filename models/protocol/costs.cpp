@@ -26,7 +26,7 @@ std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorith
 
 namespace {
 
-/// Messages per slice of each channel that the busiest proxy thread sends and receives: a thread serves the connections
+/// Messages that the busiest proxy thread handles while each channel moves one slice. A thread serves the connections
 /// of one GPU.
 struct ProxyLoad {
   double visits = 0;  ///< sends and receives
@@ -53,8 +53,7 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
   return most;
 }
 
-/// s; what the link between the sockets adds to the way of a GPU to its NIC, where a wrong binding gives it one of the
-/// other socket.
+/// s; latency of the link between the sockets, if a wrong binding pairs a GPU with a NIC of the other socket.
 double socket_crossing(const Communicator& comm) {
   if (comm.node.spec.nics.numa != NicNuma::remote) return 0;
   double crossing = 0;
@@ -75,7 +74,7 @@ double channel_launch(const Communicator& comm, const Plan& plan) {
 
 namespace {
 
-/// s; from a GPU to another of its node.
+/// s; from a GPU to another one of its node, over a route.
 double hop_inside(const Communicator& comm, const Plan& plan, PeerPath route) {
   const Node& node = comm.node;
   const auto p = static_cast<std::size_t>(plan.protocol);
@@ -83,12 +82,12 @@ double hop_inside(const Communicator& comm, const Plan& plan, PeerPath route) {
   return node.pcie_path(route).hop[p].us().value * node.architecture.pcie_hop.value;
 }
 
-/// The same over all hops of a channel: a message on its way around a ring meets each of them.
+/// The mean over all hops of a channel, because a message that goes around a ring meets each of them.
 double mean_hop_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
   const std::vector<PeerPath>& routes = comm.node.peer_paths;
   std::vector<NodeTransfer> transfers;
   if (!routes.empty()) algorithm.node_transfers(comm, plan, 0, 0, transfers);
-  std::array<double, 4> hops{};  // by way
+  std::array<double, 4> hops{};  // by PeerPath
   for (const NodeTransfer& t : transfers)
     if (t.kind == NodeTransfer::Kind::gpu_to_gpu)
       hops[static_cast<std::size_t>(comm.node.route(t.from, t.to))] += t.weight;
@@ -105,15 +104,15 @@ double mean_hop_inside(const Communicator& comm, const Plan& plan, const Collect
   return sum;
 }
 
-/// Of a block's most threads, the part that a plan has. A line of LL or LL128 takes a warp its time whatever the others
-/// do, so fewer warps move less; in Simple they keep more loads under way each.
+/// The threads of a plan as a fraction of the largest block. A warp takes the same time for a line of LL or LL128
+/// whatever the other warps do, so fewer warps move less. In Simple each of fewer warps keeps more loads in flight.
 double part_of_threads(const Plan& plan, const CollectiveAlgorithm& algorithm) {
   constexpr double most_ll = 512, most_ll128 = 640;  // [NCCL-protocols]
   if (algorithm.in_pairs || plan.protocol == Protocol::simple) return 1;
   return std::min(1.0, plan.threads / (plan.protocol == Protocol::ll ? most_ll : most_ll128));
 }
 
-/// Of the GPU: its threads, what they hand on to the next GPU, and the launch.
+/// The costs inside a node: threads, hops between GPUs, and the launch.
 ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
   const Node& node = comm.node;
   const Architecture& gpu = node.architecture;
@@ -133,7 +132,7 @@ ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan, const Col
   return c;
 }
 
-/// From a buffer that a NIC reads to one that a NIC fills, and the proxy threads beside.
+/// Adds what lies between a buffer that a NIC reads and the one that the other NIC fills, proxy threads included.
 void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const Node& node = comm.node;
   const Network& network = node.network;
@@ -141,7 +140,8 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   c.launch += network.start.us().value;
   c.hop_network = network.hop[static_cast<std::size_t>(plan.protocol)].us().value * node.architecture.network_hop.value;
   if (comm.version < NcclVersion{2, 20, 0}) c.hop_network *= node.software.network_hop_old.value;
-  // Data by GPUDirect RDMA may come after the flag that announces them, but on Hopper and later [NCCL-protocols].
+  // Before Hopper, data written by GPUDirect RDMA may arrive after the flag that announces them, so the receiver
+  // flushes [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
   if (flushes) c.hop_network += network.flush.us().value;
   c.message = network.message.us().value;
@@ -151,10 +151,10 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   c.rendezvous = network.rendezvous.us().value;
 }
 
-/// What the way between GPU and NIC adds to a hop, and switches that reduce.
+/// Adds the path between GPU and NIC, and the switches that reduce.
 void add_paths(const Communicator& comm, const CollectiveAlgorithm& algorithm, ProtocolCosts& c) {
   const Network& network = comm.node.network;
-  // Half of the way through host memory is the sender's.
+  // Staging in host memory: half of the cost is the sender's and half the receiver's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   c.hop_network += 2 * socket_crossing(comm);  // the sender's and the receiver's
   c.hop_network += comm.node.spec.nics.delay.value;
@@ -164,7 +164,7 @@ void add_paths(const Communicator& comm, const CollectiveAlgorithm& algorithm, P
   }
 }
 
-/// Where the algorithm has not said how often a proxy thread is asked.
+/// Counts the visits of the busiest proxy thread, unless the algorithm has set them.
 void add_visits(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   if (c.visits > 0) return;
   const ProxyLoad proxy = busiest_proxy(comm, plan);

@@ -1,4 +1,4 @@
-// Collects what does not fit in section `workload`.
+// Collects the errors of section `workload`, so that a user sees all of them at once.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace fabricast {
 
+/// A list of diagnostics with paths below `workload`.
 class Complaints {
  public:
   void add(std::string path, std::string message, std::string hint = {}) {
@@ -17,6 +18,7 @@ class Complaints {
   }
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
   bool none() const { return list_.empty(); }
+  /// Throws what was collected, if anything.
   void raise() {
     if (!list_.empty()) throw UserError(std::move(list_));
   }

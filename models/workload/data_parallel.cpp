@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr double parameter_bytes = 2;  // as they are gathered
+constexpr double parameter_bytes = 2;  // per gathered parameter
 
 HeldParameters sum(const std::vector<HeldParameters>& list) {
   HeldParameters all;
@@ -34,7 +34,8 @@ DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, St
   const RankGroups ranks = groups_of(layout, stage, {Dimension::context, Dimension::data});
   const int all = layout.context * layout.data;
   shard_ = shards() ? layout.shard : 1;
-  // Without shards one all-reduce spans all; with them what is left of it spans those that hold the same shard.
+  // Without sharding one all-reduce spans all ranks. With it, the remaining all-reduce spans the ranks of the same
+  // shard.
   replicas_ = shards() ? all / layout.shard : all;
   if (shard_ > 1) shard_groups_ = builder.groups(split_neighbours(ranks, shard_));
   if (replicas_ > 1) replica_groups_ = builder.groups(split_apart(ranks, replicas_));
@@ -61,7 +62,7 @@ std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double b
 }
 
 int DataParallel::calls(double bytes) const {
-  // A bucket is closed by the tensor that fills it; FSDP has a layer in each call whatever its size.
+  // The tensor that fills a bucket closes it. FSDP sends one layer per call, whatever its size.
   const bool layers = step_.zero == 3 || (step_.zero == 2 && step_.stack.framework == Framework::fsdp);
   if (layers || !step_.overlap_data) return 1;
   return std::max(1, static_cast<int>(bytes / static_cast<double>(step_.bucket.value)));
@@ -80,8 +81,8 @@ std::uint32_t DataParallel::gather(const HeldParameters& held, int calls) {
   return last;
 }
 
-/// One call for each owner: there are no more than tensors. The next owner has to have what comes before its own, so the
-/// calls follow each other.
+/// One call per owner, of which there are no more than tensors. The next owner needs what comes before its own tensors,
+/// so the calls run one after the other.
 std::uint32_t DataParallel::broadcast(const HeldParameters& held) {
   std::uint32_t last = no_activity;
   const double tensors = tensors_of_layer(step_.model) * static_cast<double>(layers_.size()) + 2;

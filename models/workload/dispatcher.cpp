@@ -6,7 +6,7 @@ namespace fabricast {
 
 namespace {
 
-/// C(all - without, chosen) / C(all, chosen): none of `chosen` is one of `without`, one after the other.
+/// C(all - without, chosen) / C(all, chosen): the probability that none of `chosen` samples is one of `without`.
 double missed(int all, int without, int chosen) {
   double share = 1;
   for (int i = 0; i < chosen; ++i) {
@@ -16,6 +16,7 @@ double missed(int all, int without, int chosen) {
   return share;
 }
 
+/// C(of, chosen).
 double choices(int of, int chosen) {
   double n = 1;
   for (int i = 0; i < chosen; ++i) n *= static_cast<double>(of - i) / (i + 1);
@@ -33,10 +34,10 @@ Routing routing_of(const Transformer& model) {
 double reached_share(const Routing& r, int parts) {
   if (parts % r.groups != 0 && r.groups % parts != 0) return 1 - missed(r.experts, r.experts / parts, r.active);
   const int group = r.experts / r.groups, open = group * r.active_groups;
-  // Parts inside a group are reached if it is.
+  // Each part lies inside one group and is only reached if the group is chosen.
   if (parts >= r.groups)
     return static_cast<double>(r.active_groups) / r.groups * (1 - missed(open, r.experts / parts, r.active));
-  // Parts of several groups, of which `here` are among the chosen.
+  // Each part holds several groups, of which `here` are among the chosen ones.
   const int own = r.groups / parts;
   double reached = 0;
   for (int here = 1; here <= std::min(own, r.active_groups); ++here)
@@ -48,7 +49,7 @@ double reached_share(const Routing& r, int parts) {
 TokenCopies merged_copies(const Routing& routing, int ranks, int domains) {
   TokenCopies copies;
   if (domains > 1) copies.between = reached_share(routing, domains);
-  // Senders of all domains bring as much to a rank as it sends to all.
+  // Inside its domain a rank forwards what it received from all domains, as much as it sends to all ranks.
   copies.within = ranks * reached_share(routing, ranks);
   return copies;
 }
@@ -67,12 +68,12 @@ int sms_of(Dispatcher dispatcher) {
 double permutation_traffic(Dispatcher dispatcher, std::int64_t local_experts) {
   constexpr double read_and_written = 4;
   switch (dispatcher) {
-    // Before they are sent by rank, after they came by expert; and back.
+    // Permuted by rank before they are sent and by expert after they arrive, and the reverse.
     case Dispatcher::automatic:
     case Dispatcher::alltoall: return (local_experts > 1 ? 4 : 2) * read_and_written;
     case Dispatcher::allgather:
     case Dispatcher::deepep: return 2 * read_and_written;
-    // Only what the kernels that send write and read more than once.
+    // The kernels that send also permute. Only their additional reads and writes count.
     case Dispatcher::hybridep: return read_and_written;
   }
   return 0;

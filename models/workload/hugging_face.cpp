@@ -1,5 +1,5 @@
-// A config.json of Hugging Face's transformers. Keys differ by family; what a family always has stands nowhere in the
-// file, so it is tabled here [transformers-configs].
+// Reads a config.json of Hugging Face's transformers library. Keys differ by model family. A property that all models
+// of a family share is not in the file, so the table below holds it [transformers-configs].
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,10 +18,10 @@ struct Family {
   std::string_view name;
   Gated gated = Gated::on;
   bool tied = false, biases = false, learned_positions = false;
-  bool one_kv_head = false;     ///< unless `multi_query` is false
-  bool window_off = false;      ///< `sliding_window` counts only with `use_sliding_window`
-  int full_every = 0;           ///< where no key says it
-  std::int64_t ffn_factor = 0;  ///< width of the feed-forward part over that of the model, if no key says it
+  bool one_kv_head = false;     ///< multi-query attention, unless `multi_query` is false
+  bool window_off = false;      ///< `sliding_window` only counts if `use_sliding_window` is true
+  int full_every = 0;           ///< if no key states it
+  std::int64_t ffn_factor = 0;  ///< width of the feed-forward block relative to the model, if no key states it
 };
 
 constexpr auto on = Gated::on, off = Gated::off;
@@ -59,11 +59,11 @@ constexpr std::array<std::string_view, 12> not_modelled = {"bamba",      "bart",
 class ConfigReader {
  public:
   ConfigReader(const std::string& text, const std::string& file) : keys_(text, file) {
-    keys_.go_into("text_config", "num_hidden_layers");  // of models that also take images
+    keys_.go_into("text_config", "num_hidden_layers");  // in multimodal models
     const std::string type = keys_.word("model_type").value_or("");
     if (std::find(not_modelled.begin(), not_modelled.end(), type) != not_modelled.end())
       keys_.refuse("model_type", fmt::format("a model of type '{}' is not modelled", type),
-                   "transformers are that predict the next token");
+                   "only transformers that predict the next token are");
     if (keys_.boolean("is_encoder_decoder").value_or(false))
       keys_.refuse("is_encoder_decoder", "models with an encoder are not modelled");
     const Family* known = find_by_name(families, type);
@@ -79,7 +79,7 @@ class ConfigReader {
     facts();
     stop_at_faults();
     for (const Diagnostic& d : complete(m_, family_.gated)) {
-      if (d.path == "sequence") continue;  // a scenario may give it
+      if (d.path == "sequence") continue;  // a scenario may state it
       keys_.refuse(key_of(d.path), d.message, {});
     }
     stop_at_faults();
@@ -174,9 +174,9 @@ class ConfigReader {
     take(m_.shared_experts, {"n_shared_experts"}, 0, 1000);
     take(m_.expert_groups, {"n_group"}, 0, 1000);
     take(m_.active_groups, {"topk_group"}, 0, 1000);
-    // One group, or all of them, limits nothing.
+    // A token that may go to all groups is not restricted.
     if (m_.active_groups >= m_.expert_groups) m_.expert_groups = m_.active_groups = 0;
-    // One wide shared expert is as many as fit into it.
+    // One wide shared expert counts as several of the usual width.
     std::int64_t shared = 0;
     take(shared, {"shared_expert_intermediate_size"}, 0, wide * 10);
     if (shared > 0 && m_.expert_ffn > 0)

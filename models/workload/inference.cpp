@@ -1,4 +1,4 @@
-// The builder queues pass after pass, each through all stages.
+// Builds programs of inference: queues pass after pass, each through all stages.
 #include "fabricast/workload/inference.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace fabricast {
 
 namespace {
 
-/// Equal layers of a stage, one after the other.
+/// Consecutive equal layers of a stage.
 struct LayerRun {
   int count = 0;
   bool experts = false;
@@ -25,15 +25,16 @@ struct LayerRun {
 struct ServingStage {
   std::unique_ptr<StageQueue> queue;
   std::vector<LayerRun> runs;
-  std::uint32_t tensor = 0, expert = 0;   ///< groups
-  std::uint16_t host = 0, hand_over = 0;  ///< streams
+  std::uint32_t tensor = 0, expert = 0;     ///< groups
+  std::uint16_t host = 0, kv_transfer = 0;  ///< streams
 };
 
+/// A pass with the times of its kernels.
 struct TimedPass {
   InferencePass pass;
   PassTime time;
-  std::vector<TimedPass> halves;  ///< that take turns
-  std::vector<TimedPass> guess;   ///< none without speculation
+  std::vector<TimedPass> halves;  ///< that alternate; empty without overlap
+  std::vector<TimedPass> guess;   ///< the pass that guesses; empty without speculation
 };
 
 RankGroups shifted(RankGroups groups, std::uint32_t by) {
@@ -69,7 +70,7 @@ class InferenceBuilder {
     if (own) {
       stage_->queue->work(all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes).value, Part::tensor,
                           own_kernel);
-      // Of many in a row: the host launches the next one meanwhile.
+      // In a sequence of all-reduces the host launches the next one while this one runs.
       if (!graph_) stage_->queue->wait_for(host_work(step_.stack.reduce_launch.us().value, "launch"));
     } else {
       call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, static_cast<double>(bytes.value), 1);
@@ -80,13 +81,14 @@ class InferenceBuilder {
   }
 
   InferenceProgram build(const std::vector<InferencePass>& passes, int rounds, const KvTransfer* kv_transfer) {
-    if (kv_transfer) hand_over(*kv_transfer);
+    if (kv_transfer) transfer_cache(*kv_transfer);
     std::vector<TimedPass> timed;
     for (std::size_t j = 0; j < passes.size(); ++j) {
       const bool same = j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys;
       timed.push_back(same ? timed.back() : time_with_halves(passes[j]));
     }
-    std::vector<std::uint32_t> tokens(passes.size(), no_activity);  ///< by pass: what its next round waits for
+    std::vector<std::uint32_t> tokens(passes.size(),
+                                      no_activity);  ///< by pass: what the next round of the pass waits for
     for (int round = 0; round < rounds; ++round)
       for (std::size_t j = 0; j < passes.size(); ++j) {
         whole_ = &timed[j];
@@ -96,7 +98,7 @@ class InferenceBuilder {
   }
 
  private:
-  static constexpr const char* own_kernel = "all-reduce of the engine's own";
+  static constexpr const char* own_kernel = "engine's own all-reduce";
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
 
   TimedPass time_with_halves(const InferencePass& pass) const {
@@ -119,7 +121,7 @@ class InferenceBuilder {
         std::make_unique<StageQueue>(builder_, fmt::format("stage {}", s), static_cast<double>(l.ranks()) / l.pipeline);
     auto& streams = builder_.program.actors.back().streams;
     stage.host = static_cast<std::uint16_t>(streams.size()), streams.push_back("host");
-    stage.hand_over = static_cast<std::uint16_t>(streams.size()), streams.push_back("hand over");
+    stage.kv_transfer = static_cast<std::uint16_t>(streams.size()), streams.push_back("KV-cache transfer");
     if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
     if (dispatches() || gathers())
       stage.expert = builder_.groups(
@@ -129,13 +131,14 @@ class InferenceBuilder {
     return stage;
   }
 
-  /// Tokens travel to experts of other replicas; those of one replica are on all its ranks anyway.
+  /// Tokens are dispatched to experts of other replicas. All ranks of a replica have its tokens, so inside one nothing
+  /// is sent.
   bool dispatches() const { return step_.layout.expert > step_.layout.tensor; }
 
-  /// Experts are split over the ranks of several replicas: each gets the tokens of all.
+  /// Experts are split over the ranks of several replicas, and each rank gathers the tokens of all.
   bool gathers() const { return step_.layout.expert_tensor > step_.layout.tensor; }
 
-  /// \returns what its tokens wait for
+  /// Queues one pass. \returns the activity whose end makes its tokens available
   std::uint32_t run_pass(int micro_batch, std::uint32_t before) {
     const InferencePass& pass = whole_->pass;
     const double host = (step_.stack.step_fixed.value +
@@ -158,7 +161,7 @@ class InferenceBuilder {
         builder_.depends(host_work(0, "host"), scheduled);
       }
       for (const LayerRun& run : stage.runs) {
-        // The host goes ahead of the GPU, kernel by kernel, and halves take turns: layers one by one.
+        // Layers are queued one by one if the host launches kernels ahead of the GPU, or if halves alternate.
         const int pieces = graph_ && whole_->halves.empty() ? 1 : run.count;
         for (int i = 0; i < pieces; ++i) layers(run.experts, run.count / pieces);
       }
@@ -179,7 +182,7 @@ class InferenceBuilder {
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
   }
 
-  /// Guesses for the next pass, one after the other; the last stage makes them.
+  /// Guesses for the next pass, one after the other, on the last stage.
   void guess() {
     if (whole_->guess.empty()) return;
     pass_ = &whole_->guess.front().pass;
@@ -191,17 +194,17 @@ class InferenceBuilder {
     }
   }
 
-  /// What follows is of a half of the pass; of the whole pass where the number is that of its halves.
+  /// Selects the half of the pass that following calls work on; the whole pass if `half` is the number of halves.
   void work_on(std::size_t half) {
     const bool whole = half == whole_->halves.size();
     half_ = whole ? 0 : half;
     const TimedPass& now = whole ? *whole_ : whole_->halves[half];
     pass_ = &now.pass, times_ = &now.time;
     if (!whole) return;
-    // The whole pass goes on where its halves have ended.
+    // The whole pass continues after both halves have ended.
     for (std::uint32_t& collective : pending_) stage_->queue->wait_for(collective), collective = no_activity;
   }
-  /// The last exchange of this half.
+  /// The last collective of this half.
   std::uint32_t& pending() { return pending_[half_]; }
 
   std::uint32_t host_work(double seconds, const std::string& what) {
@@ -221,7 +224,7 @@ class InferenceBuilder {
     stage_->queue->work(count * t.elementwise, other, what);
   }
 
-  /// Of the host, for half a layer or the vocabulary.
+  /// Host time to launch the kernels of half a layer or of the vocabulary.
   double launch_seconds(const LayerTime& t, Part gemms) const {
     const ServingStack& stack = step_.stack;
     double beside = gemms == Part::vocabulary ? 0 : stack.layer_launch.us().value / 2;
@@ -234,7 +237,7 @@ class InferenceBuilder {
     k.name = fmt::format("{} {}", name_of(part), name_of(op));
     k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
     const std::uint32_t kind = builder_.collective(std::move(k));
-    // The other half may compute meanwhile.
+    // With halves, the other one may compute while this collective runs.
     const std::uint32_t before = pending();
     if (whole_->halves.empty()) stage_->queue->wait_for(before);
     const Parameter& fixed = part == Part::expert ? step_.stack.dispatch : step_.stack.collective;
@@ -270,7 +273,7 @@ class InferenceBuilder {
     for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
   }
 
-  /// Copies of tokens to their experts, or back. \param bytes  of a number
+  /// Dispatches tokens to their experts, or combines the results. \param bytes  per element
   void collective_copies(double bytes, int count) {
     const double copies =
         static_cast<double>(pass_->tokens()) * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
@@ -279,7 +282,7 @@ class InferenceBuilder {
          static_cast<double>(bytes_of_tokens(copies * token, token, step_.layout.expert)), count);
   }
 
-  /// Tokens of all replicas that split experts, or sums of what each rank has made of them.
+  /// Gathers the tokens of all replicas that split experts, or reduces the partial results of their ranks.
   void move_tokens(CollectiveOp op, double bytes, int count) {
     const double replicas = static_cast<double>(step_.layout.expert_tensor) / step_.layout.tensor;
     call(stage_->expert, Part::expert, op, hidden_bytes() / 2 * bytes * replicas, count);
@@ -300,7 +303,7 @@ class InferenceBuilder {
       collective_copies(2, count);
     else
       move_tokens(CollectiveOp::reduce_scatter, 2, count);
-    // Each rank of a replica has brought back its part of the tokens.
+    // Each rank of a replica has received the results of its share of the tokens.
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, hidden_bytes(), count);
   }
 
@@ -315,16 +318,17 @@ class InferenceBuilder {
     return stage_->queue->collective(builder_.collective(std::move(kind)), places);
   }
 
-  void hand_over(const KvTransfer& kv_transfer) {
+  void transfer_cache(const KvTransfer& kv_transfer) {
     for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
       CollectiveKind kind;
       kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
       kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";
       kind.groups = builder_.groups(kv_transfer.pairs[i]);
-      // All stages receive at the same time; the first one stands for them. Sets of pairs have streams of their own.
+      // All stages receive at the same time, so the first one stands for all. Each set of pairs has its own stream.
       auto& streams = builder_.program.actors.front().streams;
-      auto stream = stages_.front().hand_over;
-      if (i > 0) stream = static_cast<std::uint16_t>(streams.size()), streams.push_back(fmt::format("hand over {}", i));
+      auto stream = stages_.front().kv_transfer;
+      if (i > 0)
+        stream = static_cast<std::uint16_t>(streams.size()), streams.push_back(fmt::format("KV-cache transfer {}", i));
       const Place place{0, stream};
       stages_.front().queue->collective(builder_.collective(std::move(kind)), {&place, 1});
     }
@@ -338,7 +342,7 @@ class InferenceBuilder {
   std::vector<std::uint32_t> pairs_;  ///< by the stage that sends
   std::vector<std::pair<std::uint32_t, std::uint32_t>> launches_;
   const TimedPass* whole_ = nullptr;
-  const InferencePass* pass_ = nullptr;  ///< the whole, or the half at work
+  const InferencePass* pass_ = nullptr;  ///< the whole pass, or the selected half
   const PassTime* times_ = nullptr;
   std::size_t half_ = 0;
   std::array<std::uint32_t, 2> pending_{no_activity, no_activity};  ///< by half

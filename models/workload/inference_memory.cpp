@@ -1,4 +1,4 @@
-// What serving holds in a GPU's memory, and how many sequences that leaves room for.
+// How much of a GPU's memory serving uses, and how many sequences fit in it.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ MemoryUse of_one_sequence(const InferenceStep& step, const NodeSpec& node) {
   return peak_memory(step.model, memory_question(step, 1, node.gpus));
 }
 
-/// B, as the engine comes.
+/// Bytes that the engine uses by default.
 double usual_capacity(const InferenceStep& step, const NodeSpec& node, const MemoryUse& one) {
   const auto all = static_cast<double>(node.memory.value);
   const double taken = step.stack.memory_of_free ? std::min(all, one.total() - one.cache) : 0;
@@ -37,7 +37,7 @@ int largest_batch(const InferenceStep& step, const NodeSpec& node) {
   const auto fits = [&](int batch) {
     return peak_memory(step.model, memory_question(step, batch, node.gpus)).total() <= capacity;
   };
-  // Memory grows with the batch: the last one that fits is found by halving.
+  // Memory grows with the batch, so bisection finds the largest one that fits.
   int fitting = 1, first_too_large = most_served_sequences + 1;
   while (first_too_large - fitting > 1) {
     const int middle = fitting + (first_too_large - fitting) / 2;
@@ -61,7 +61,7 @@ std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware&
     if (auto fault = memory_fault(step.model, question, Bytes{std::llround(usual)}, tolerated))
       faults.push_back(std::move(*fault));
   };
-  // Requests that do not fit beside others wait.
+  // With a queue of requests, those that do not fit together with others wait.
   const bool queues = spec.phase == InferencePhase::both;
   check(inference_step(spec, node, nvlink_nodes, hardware), queues ? 1 : spec.batch);
   if (spec.disaggregated.prefill.gpus > 0) check(prefill_step(spec, node, nvlink_nodes, hardware), 1);

@@ -10,110 +10,116 @@
 namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, ServingParallel& spec) {
-  visit("tensor", spec.tensor, "ranks that split each product", between(1, 1024));
-  visit("pipeline", spec.pipeline, "stages", between(1, 4096));
-  visit("expert", spec.expert, "ranks that split the experts, out of tensor and data parallelism", between(1, 65536));
+  visit("tensor", spec.tensor, "ranks that split each GEMM", between(1, 1024));
+  visit("pipeline", spec.pipeline, "pipeline stages", between(1, 4096));
+  visit("expert", spec.expert, "ranks that share the experts, taken from tensor and data parallelism",
+        between(1, 65536));
   visit("expert_tensor", spec.expert_tensor,
-        "ranks that split each expert, of one replica or of several; 0: 1 where `expert` is more, else as tensor",
+        "ranks that split each expert, in one or several replicas; 0: 1 if `expert` is above 1, else as tensor",
         between(0, 1024));
-  visit("data", spec.data, "replicas, each with requests of its own; 0: what the GPUs leave", between(0, 4e6));
+  visit("data", spec.data, "replicas, each with its own requests; 0: as many as the GPUs allow", between(0, 4e6));
 }
 
 void visit_fields(FieldVisitor& visit, PrefillNodes& spec) {
-  visit("gpus", spec.gpus, "the job's first GPUs, which work on prompts only; 0: none", between(0, 4e6));
-  visit("parallel", spec.parallel, "how they are split");
+  visit("gpus", spec.gpus, "the job's first GPUs, which only process prompts; 0: none", between(0, 4e6));
+  visit("parallel", spec.parallel, "their degrees of parallelism");
 }
 
 void visit_fields(FieldVisitor& visit, DisaggregatedSpec& spec) {
-  visit("prefill", spec.prefill, "GPUs for prompts; the others decode");
-  visit("transfer", spec.transfer,
-        "way of the cache: nvlink, rdma (GPUDirect), or host (staged in host memory); auto: the first that is there");
-  visit("stream", spec.stream, "whether a layer's cache is sent while the next layer computes");
+  visit("prefill", spec.prefill, "GPUs that process prompts; the others decode");
+  visit(
+      "transfer", spec.transfer,
+      "path of the KV cache: nvlink, rdma (GPUDirect), or host (staged in host memory); auto: the first available one");
+  visit("stream", spec.stream, "whether the KV cache of a layer is sent while the next layer computes");
 }
 
 void visit_fields(FieldVisitor& visit, LoadSpec& spec) {
   visit("arrivals", spec.arrivals,
-        "closed: each client sends its next request when its last one has ended; poisson: requests come at `rate`, "
-        "whatever has ended; trace: at the times of `file`");
-  visit("clients", spec.clients, "of closed arrivals; 0: `batch` of each replica", between(0, 1e7));
-  visit("rate", spec.rate, "requests/s of all replicas, of poisson arrivals", between(0, 1e9));
-  visit("file", spec.file, "of trace arrivals: CSV with the columns arrival_s, input, output and, if known, cached");
+        "closed: each client sends its next request when its last one has ended; poisson: requests arrive at `rate`, "
+        "independently of earlier ones; trace: at the times in `file`");
+  visit("clients", spec.clients, "number of clients, for closed arrivals; 0: `batch` for each replica",
+        between(0, 1e7));
+  visit("rate", spec.rate, "requests/s for all replicas together, for poisson arrivals", between(0, 1e9));
+  visit("file", spec.file, "CSV with columns arrival_s, input, output and optionally cached, for trace arrivals");
   visit("requests", spec.requests,
-        "how many are simulated; 0: ten times as many as are at work at once, or all of the file",
+        "number of simulated requests; 0: ten times as many as are served concurrently, or the whole file",
         between(0, most_requests));
   visit("warmup", spec.warmup,
-        "further requests at the beginning, whose waits do not count; -1: the first one of each client, as all come at "
-        "once",
+        "additional requests at the start, which do not count; -1: the first one of each client, because all of these "
+        "arrive at once",
         between(-1, most_requests));
-  visit("spread", spec.spread, "lengths are uniform in the mean x (1 - spread .. 1 + spread)", between(0, 1));
-  visit("cached", spec.cached, "part of a prompt that a prefix cache has", between(0, 1));
-  visit("seed", spec.seed, "of sampled lengths and arrivals", between(0, 1e15));
+  visit("spread", spec.spread, "lengths are uniform in mean x (1 - spread .. 1 + spread)", between(0, 1));
+  visit("cached", spec.cached, "fraction of a prompt that is in a prefix cache", between(0, 1));
+  visit("seed", spec.seed, "seed of sampled lengths and arrivals", between(0, 1e15));
 }
 
 void visit_fields(FieldVisitor& visit, SchedulerSpec& spec) {
   visit("batching", spec.batching,
-        "prompts_first: prompts have passes of their own, and decoding waits; mixed: they go into passes that decode; "
-        "auto: as the engine has it, mixed with a chunk");
+        "prompts_first: prompts have passes of their own, and decoding waits; mixed: they join passes that decode; "
+        "auto: mixed with a chunk, else as the engine does");
   visit("wait", spec.wait,
-        "passes that prompts wait, at most, until they fill `fill` of a pass and all replicas that share experts have "
-        "one",
+        "maximum number of passes that prompts wait until they fill `fill` of a pass and all replicas that share "
+        "experts have one",
         between(0, 1e6));
-  visit("fill", spec.fill, "part of a pass's tokens at which prompts wait no longer", between(0, 1));
-  visit("receive", spec.receive, "decode passes from one look at new requests to the next", between(1, 1e6));
+  visit("fill", spec.fill, "fraction of a pass's tokens at which prompts stop waiting", between(0, 1));
+  visit("receive", spec.receive, "decode passes between two checks for new requests", between(1, 1e6));
 }
 
 void visit_fields(FieldVisitor& visit, ServingExpertSpec& spec) {
-  visit("precision", spec.precision, "of routed experts' GEMMs; auto: `precision`");
+  visit("precision", spec.precision, "precision of routed experts' GEMMs; auto: `precision`");
   visit("weight_precision", spec.weight_precision,
-        "of routed experts' weights in memory; auto: that of their GEMMs, or `weight_precision`");
-  visit("redundant", spec.redundant, "copies of routed experts that many tokens ask for, in all ranks together",
+        "precision of routed experts' weights in memory; auto: that of their GEMMs, or `weight_precision`");
+  visit("redundant", spec.redundant, "additional copies of routed experts with high load, summed over all ranks",
         between(0, 1e5));
 }
 
 void visit_fields(FieldVisitor& visit, SpeculationSpec& spec) {
   visit("tokens", spec.tokens,
-        "guessed per decode step and verified by the next (multi-token prediction, EAGLE); 0: none", between(0, 64));
-  visit("acceptance", spec.acceptance, "probability that a guess holds whose predecessors do", between(0, 1));
-  visit("layers", spec.layers, "of the model's own kind that a guess computes, with the vocabulary", between(1, 1000));
+        "tokens guessed per decode step and verified by the next (multi-token prediction, EAGLE); 0: none",
+        between(0, 64));
+  visit("acceptance", spec.acceptance, "probability that a guess is accepted if all before it are", between(0, 1));
+  visit("layers", spec.layers, "layers of the model's own kind that compute a guess, besides the vocabulary",
+        between(1, 1000));
 }
 
 void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
-  visit("framework", spec.framework, "what serves: vllm, sglang or tensorrt_llm");
-  visit("stack", spec.stack, "its release; empty: its newest");
+  visit("framework", spec.framework, "serving engine: vllm, sglang or tensorrt_llm");
+  visit("stack", spec.stack, "its release (`fabricast list stacks`); empty: the newest");
   visit("model", spec.model, "the transformer");
-  visit("precision", spec.precision, "of linear layers: products, and weights unless weight_precision says otherwise");
-  visit("weight_precision", spec.weight_precision, "of the weights of linear layers in memory; auto: as products");
+  visit("precision", spec.precision, "precision of linear layers: GEMMs, and weights unless weight_precision is given");
+  visit("weight_precision", spec.weight_precision,
+        "precision of linear layers' weights in memory; auto: that of their GEMMs");
   visit("cache_precision", spec.cache_precision,
-        "of cached keys and values; auto: fp8 where products have 8 bits or "
-        "fewer, else bf16");
+        "precision of the KV cache; auto: fp8 if GEMMs use 8 bits or fewer, else bf16");
   visit("phase", spec.phase,
         "what is timed: a decode step, a batch of prompts, requests from end to end, or one all-reduce of tensor "
         "parallelism");
-  visit("batch", spec.batch, "sequences that a replica works on at once, at most; 0: as many as fit in memory",
+  visit("batch", spec.batch, "maximum concurrent sequences of a replica; 0: as many as fit in memory",
         between(0, most_served_sequences));
-  visit("message", spec.message, "of phase all_reduce; 0B: what a decode step of `batch` reduces");
+  visit("message", spec.message, "size, for phase all_reduce; 0B: what a decode step of `batch` reduces");
   visit("input", spec.input, "tokens of a prompt", between(1, 1e8));
-  visit("output", spec.output, "tokens that follow it", between(1, 1e8));
+  visit("output", spec.output, "tokens generated after it", between(1, 1e8));
   visit("chunk", spec.chunk,
-        "tokens of a pass at most, prompts are cut to fill it (chunked prefill); 0: as the engine has it",
+        "maximum tokens of a pass; prompts are cut to fill it (chunked prefill); 0: as the engine does",
         between(0, 1e8));
-  visit("experts", spec.experts, "routed experts, where they differ from other linear layers");
-  visit("scheduler", spec.scheduler, "when passes with prompts begin, in phase both");
-  visit("speculation", spec.speculation, "tokens that are guessed and then verified by one pass");
-  visit("load", spec.load, "requests that come, in phase both");
-  visit("parallel", spec.parallel, "how a replica is split");
-  visit("launch", spec.launch, "of decode passes: as a CUDA graph, or kernel by kernel by the host");
+  visit("experts", spec.experts, "routed experts, if they differ from other linear layers");
+  visit("scheduler", spec.scheduler, "when passes with prompts start, in phase both");
+  visit("speculation", spec.speculation, "speculative decoding: tokens are guessed, and one pass verifies them");
+  visit("load", spec.load, "arriving requests, in phase both");
+  visit("parallel", spec.parallel, "degrees of parallelism of a replica");
+  visit("launch", spec.launch, "how the host launches decode passes: as a CUDA graph, or kernel by kernel");
   visit("all_reduce", spec.all_reduce,
-        "what reduces up to 8MiB inside an NVLink domain: own, a kernel of the engine; nccl; auto: as the engine does");
-  visit("overlap", spec.overlap,
-        "two halves of a pass take turns: exchanges of one run beside the computation of the other");
-  visit("imbalance", spec.imbalance, "tokens of the busiest rank's experts, relative to the mean", between(1, 1000));
-  visit("disaggregated", spec.disaggregated, "prompts on GPUs of their own, and how their cache gets to the others");
+        "what runs all-reduces up to 8MiB inside an NVLink domain: own, a kernel of the engine; nccl; auto: as the "
+        "engine does");
+  visit("overlap", spec.overlap, "split a pass in halves: communication of one overlaps computation of the other");
+  visit("imbalance", spec.imbalance, "tokens for the experts of the most loaded rank, relative to the mean",
+        between(1, 1000));
+  visit("disaggregated", spec.disaggregated, "prefill on GPUs of their own, and how the KV cache reaches the others");
 }
 
 namespace {
 
-/// The precision of the same name; `otherwise` for automatic.
+/// The precision that a choice names; `otherwise` if it is automatic.
 template <class Choice>
 Precision precision_or(Choice choice, Precision otherwise) {
   if (choice == Choice::automatic) return otherwise;
@@ -131,66 +137,70 @@ GemmPrecision experts_of(const InferenceSpec& spec) {
   return {compute, precision_or(spec.experts.weight_precision, weights)};
 }
 
-/// Weights are narrowed when they are loaded, never widened in memory.
+/// Engines narrow weights when they load them, but never widen them in memory.
 void check_weights(const GemmPrecision& p, const std::string& key, Complaints& faults) {
   if (bytes_of(p.weights) <= bytes_of(p.compute)) return;
   faults.add(key, fmt::format("weights in {} are wider than GEMMs in {}", name_of(p.weights), name_of(p.compute)),
-             "engines narrow weights when they load them: " + key + ": auto");
+             "engines narrow weights when they load them; use " + key + ": auto");
 }
 
 void check_load(const LoadSpec& load, Complaints& faults) {
   if ((load.arrivals == Arrivals::poisson) != (load.rate > 0))
     faults.add("load.rate",
-               load.rate > 0 ? fmt::format("is of poisson arrivals, and they are {}", name_of(load.arrivals))
-                             : "is missing: requests of poisson arrivals come at a rate",
-               load.rate > 0 ? "load.arrivals: poisson" : "requests/s, as load.rate: 10");
+               load.rate > 0
+                   ? fmt::format("only applies to poisson arrivals, but arrivals are {}", name_of(load.arrivals))
+                   : "is missing: poisson arrivals need a rate",
+               load.rate > 0 ? "load.arrivals: poisson" : "requests/s, e.g. load.rate: 10");
   if ((load.arrivals == Arrivals::trace) == load.file.empty())
     faults.add("load.file",
-               load.file.empty() ? "is missing: trace arrivals come from a file"
-                                 : fmt::format("is of trace arrivals, and they are {}", name_of(load.arrivals)),
-               load.file.empty() ? "CSV with the columns arrival_s, input, output" : "load.arrivals: trace");
+               load.file.empty()
+                   ? "is missing: trace arrivals need a file"
+                   : fmt::format("only applies to trace arrivals, but arrivals are {}", name_of(load.arrivals)),
+               load.file.empty() ? "CSV with columns arrival_s, input, output" : "load.arrivals: trace");
   if (load.clients > 0 && load.arrivals != Arrivals::closed)
-    faults.add("load.clients", fmt::format("wait for answers, and arrivals are {}", name_of(load.arrivals)),
+    faults.add("load.clients",
+               fmt::format("only apply to closed arrivals, but arrivals are {}", name_of(load.arrivals)),
                "load.arrivals: closed");
 }
 
-/// Ranks that split experts lie in one replica, or are all of several.
+/// Ranks that split an expert are part of one replica, or all ranks of several.
 void complete_expert_tensor(const ServingParallel& p, const Transformer& m, std::int64_t placed,
                             const std::string& path, Complaints& faults) {
   const std::string key = path + ".expert_tensor";
   const std::int64_t routes = p.expert_tensor, group = routes * p.expert, ranks = std::int64_t{p.tensor} * p.data;
   if (m.expert_ffn % routes != 0)
-    faults.add(key, fmt::format("expert_tensor {} does not divide {} columns of an expert", routes, m.expert_ffn));
+    faults.add(key, fmt::format("expert_tensor {} does not divide the width {} of an expert", routes, m.expert_ffn));
   if (p.expert > 1 && placed % p.expert != 0)
     faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, placed),
                fmt::format("change {}.expert or the model", path));
   const bool inside = group == p.tensor, across = p.expert == 1 && routes % p.tensor == 0;
   if (routes > 1 && !inside && !across)
-    faults.add(key,
-               fmt::format("experts are split by expert {} x expert_tensor {}, which is neither tensor {} nor all of "
-                           "several replicas",
-                           p.expert, routes, p.tensor),
-               "expert x expert_tensor: tensor; or expert: 1, and a multiple of tensor");
+    faults.add(
+        key,
+        fmt::format("expert {} x expert_tensor {} is neither tensor {} nor the ranks of several whole "
+                    "replicas",
+                    p.expert, routes, p.tensor),
+        "make expert x expert_tensor equal to tensor; or set expert: 1, and expert_tensor to a multiple of tensor");
   else if (ranks % group != 0)
     faults.add(key,
-               fmt::format("expert {} x expert_tensor {} does not divide tensor {} x data {}", p.expert, routes, p.tensor,
-                           p.data),
+               fmt::format("expert {} x expert_tensor {} does not divide tensor {} x data {}", p.expert, routes,
+                           p.tensor, p.data),
                "change it or the other degrees");
 }
 
-/// \param placed  experts, redundant ones with them
+/// \param placed  experts including redundant copies  \param whose  the GPUs in messages
 void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t placed, std::int64_t gpus,
                        const std::string& path, const char* whose, Complaints& faults) {
   const std::int64_t replica = std::int64_t{p.tensor} * p.pipeline;
-  const std::string gemm = fmt::format("tensor {} x pipeline {}", p.tensor, p.pipeline);
+  const std::string degrees = fmt::format("tensor {} x pipeline {}", p.tensor, p.pipeline);
   if (p.data == 0) {
     if (gpus % replica != 0 || gpus < replica)
-      faults.add(path, fmt::format("{} is {}, which does not divide {} {}", gemm, replica, gpus, whose),
+      faults.add(path, fmt::format("{} is {}, which does not divide {} {}", degrees, replica, gpus, whose),
                  "change one of them, or the number of GPUs");
     p.data = static_cast<int>(std::max<std::int64_t>(1, gpus / replica));
   } else if (replica * p.data != gpus) {
     faults.add(path + ".data",
-               fmt::format("{} x data {} is {}, and there are {} {}", gemm, p.data, replica * p.data, gpus, whose),
+               fmt::format("{} x data {} is {}, but there are {} {}", degrees, p.data, replica * p.data, gpus, whose),
                gpus % replica == 0 ? fmt::format("data: {} fills them", gpus / replica)
                                    : fmt::format("{} does not divide {}", replica, gpus));
   }
@@ -200,12 +210,12 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t pl
                  fmt::format("change {}.{} or the model", path, name));
   };
   divides(p.tensor, m.heads, "tensor", "heads");
-  if (m.ffn > 0) divides(p.tensor, m.ffn, "tensor", "columns of the feed-forward part");
+  if (m.ffn > 0) divides(p.tensor, m.ffn, "tensor", "columns of the feed-forward block");
   if (p.pipeline > m.layers)
     faults.add(path + ".pipeline", fmt::format("{} stages are more than {} layers", p.pipeline, m.layers));
   if (p.expert == 1 && p.expert_tensor == 0) return;
   if (m.experts == 0 && p.expert > 1) return faults.add(path + ".expert", "the model has no experts", "expert: 1");
-  if (m.experts == 0) return faults.add(path + ".expert_tensor", "the model has no experts", "leave out expert_tensor");
+  if (m.experts == 0) return faults.add(path + ".expert_tensor", "the model has no experts", "remove expert_tensor");
   if (p.expert_tensor > 0) return complete_expert_tensor(p, m, placed, path, faults);
   divides(p.expert, placed, "expert", "experts");
   if (std::int64_t{p.tensor} * p.data % p.expert != 0)
@@ -219,7 +229,7 @@ bool share_nvlink(const InferenceSpec& spec, const NodeSpec& node, int nodes, in
   const ServingParallel& p = spec.disaggregated.prefill.parallel;
   const ServingParallel& d = spec.parallel;
   if (node.intranode != Intranode::nvswitch && node.intranode != Intranode::nvlink_mesh) return false;
-  // The replicas that exchange first and last.
+  // The last replicas that transfer a cache, one on each side.
   const std::int64_t replicas = std::min(p.data, d.data), from = std::int64_t{p.tensor} * p.pipeline * replicas,
                      to = spec.disaggregated.prefill.gpus + std::int64_t{d.tensor} * d.pipeline * replicas;
   return (to - 1) / domain == 0 && (from - 1) / domain == 0;
@@ -232,20 +242,20 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
   if (d.transfer == TransferPath::automatic)
     d.transfer = nvlink ? TransferPath::nvlink : node.gdr != Gdr::off ? TransferPath::rdma : TransferPath::host;
   if (d.transfer == TransferPath::nvlink && !nvlink)
-    faults.add("disaggregated.transfer", "GPUs for prompts and those that decode share no NVLink",
-               "rdma or host; or nvlink_domain: {nodes: ...}, or fewer GPUs, for all of them in one domain");
+    faults.add("disaggregated.transfer", "no NVLink connects the GPUs for prompts with those that decode",
+               "use rdma or host; or put all of them in one domain: nvlink_domain: {nodes: ...}, or fewer GPUs");
   if (d.transfer != TransferPath::nvlink && nvlink)
-    faults.add("disaggregated.transfer", "GPUs for prompts and those that decode share NVLink, which is taken",
+    faults.add("disaggregated.transfer", "NVLink connects the GPUs for prompts with those that decode, and is used",
                "transfer: nvlink");
   if (d.transfer == TransferPath::rdma && node.gdr == Gdr::off)
-    faults.add("disaggregated.transfer", "rdma needs GPUDirect, and node.gdr is false", "transfer: host");
+    faults.add("disaggregated.transfer", "rdma needs GPUDirect RDMA, but node.gdr is false", "transfer: host");
 }
 
 ParallelLayout layout_of(const ServingParallel& p) {
   ParallelLayout layout;
   layout.tensor = p.tensor, layout.pipeline = p.pipeline, layout.data = p.data, layout.expert = p.expert;
   layout.expert_tensor = p.expert_tensor > 0 ? p.expert_tensor : p.expert > 1 ? 1 : p.tensor;
-  // A replica's ranks are neighbours.
+  // The ranks of a replica are neighbours. If replicas share experts, the ranks of a stage are.
   layout.order = p.expert > 1 || layout.expert_tensor > p.tensor
                      ? std::array{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline}
                      : std::array{Dimension::tensor, Dimension::context, Dimension::pipeline, Dimension::data};
@@ -258,9 +268,10 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   const ServingStack stack = find_serving_stack(hardware, spec.framework, spec.stack);
   Complaints faults;
   if (stack.framework != spec.framework)
-    faults.add("stack",
-               fmt::format("{} is of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
-               fmt::format("framework: {}", name_of(stack.framework)));
+    faults.add(
+        "stack",
+        fmt::format("{} is a release of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
+        fmt::format("framework: {}", name_of(stack.framework)));
   spec.stack = stack.name;
   if (spec.cache_precision == CacheChoice::automatic)
     spec.cache_precision = bytes_of(spec.precision) <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
@@ -271,25 +282,26 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   check_weights(experts_of(spec), "experts.weight_precision", faults);
   const Transformer model = resolve(spec.model);
   if (model.mamba_layers > 0)
-    faults.add("model.mamba_layers", "serving of models with Mamba is not modelled", "kind: training_step");
+    faults.add("model.mamba_layers", "serving of models with Mamba layers is not modelled", "kind: training_step");
   const std::int64_t gpus = std::int64_t{nodes} * node.gpus;
   const PrefillNodes& prefill = spec.disaggregated.prefill;
   if (prefill.gpus >= gpus)
-    faults.add("disaggregated.prefill.gpus", fmt::format("{} of {} GPUs leave none that decode", prefill.gpus, gpus),
-               "fewer, or more nodes");
+    faults.add("disaggregated.prefill.gpus", fmt::format("{} of {} GPUs leave none for decoding", prefill.gpus, gpus),
+               "fewer prefill GPUs, or more nodes");
   if (prefill.gpus > 0 && spec.phase != InferencePhase::both)
-    faults.add("disaggregated", fmt::format("is of requests from end to end, and the phase is {}", name_of(spec.phase)),
+    faults.add("disaggregated",
+               fmt::format("only applies to requests from end to end, but the phase is {}", name_of(spec.phase)),
                "phase: both");
   if (spec.message.value > 0 && spec.phase != InferencePhase::all_reduce)
-    faults.add("message", fmt::format("is of one all-reduce, and the phase is {}", name_of(spec.phase)),
+    faults.add("message", fmt::format("only applies to one all-reduce, but the phase is {}", name_of(spec.phase)),
                "phase: all_reduce");
   if (spec.phase == InferencePhase::all_reduce && spec.parallel.tensor == 1)
     faults.add("parallel.tensor", "one GPU has nothing to reduce", "parallel: {tensor: 8}");
   if (prefill.gpus > 0 && spec.chunk > 0)
-    faults.add("chunk", "prompts do not ride along with decoding where they have GPUs of their own", "chunk: 0");
+    faults.add("chunk", "prompts on GPUs of their own do not share passes with decoding", "chunk: 0");
   faults.raise();
   if (spec.experts.redundant > 0 && model.experts == 0)
-    faults.add("experts.redundant", "the model has no experts", "leave it out");
+    faults.add("experts.redundant", "the model has no experts", "remove it");
   const std::int64_t placed = model.experts + spec.experts.redundant;
   complete_parallel(spec.parallel, model, placed, gpus - prefill.gpus, "parallel",
                     prefill.gpus > 0 ? "GPUs that decode" : "GPUs", faults);

@@ -1,4 +1,4 @@
-// The data of this layer: published models, and what memory takes beside them.
+// Reads the data files of this layer: model presets and parameters of the memory model.
 #include <fmt/format.h>
 
 #include "embedded_models.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads the members that are there.
+/// Reads the fields that a JSON object has, and leaves the others.
 class JsonFields : public FieldVisitor {
  public:
   explicit JsonFields(const json& j) : j_(j) {}
@@ -31,7 +31,7 @@ class JsonFields : public FieldVisitor {
           else if constexpr (std::is_same_v<T, WordRef>)
             target.set(target.target, it->template get<bool>() ? std::size_t{1} : std::size_t{2});
           else
-            throw InternalError(fmt::format("models.json: {} is of no kind that is read", info.name));
+            throw InternalError(fmt::format("models.json: {} has a type that is not supported", info.name));
         },
         value);
   }
@@ -46,7 +46,7 @@ class JsonFields : public FieldVisitor {
   std::size_t found_ = 0;
 };
 
-/// The entry laid over the one that it is like.
+/// An entry with the members that it inherits from the entry it is `like`.
 json with_base(const json& all, const std::string& name) {
   json j = all.at(name);
   if (!j.contains("like")) return j;
@@ -69,8 +69,8 @@ ModelPreset read_preset(json j, const std::string& name) {
   JsonFields fields(j);
   Gated gated = Gated::automatic;
   visit_dimensions(fields, p.dimensions, gated);
-  if (fields.found() != j.size()) throw InternalError("models.json: " + name + " has a key that is no dimension");
-  if (gated == Gated::automatic) throw InternalError("models.json: " + name + " does not say whether it is gated");
+  if (fields.found() != j.size()) throw InternalError("models.json: " + name + " has a key that is not a dimension");
+  if (gated == Gated::automatic) throw InternalError("models.json: " + name + " does not state whether it is gated");
   p.dimensions.gated = gated == Gated::on;
   return p;
 }

@@ -12,7 +12,7 @@ namespace fabricast {
 JsonKeys::JsonKeys(const std::string& text, std::string file)
     : text_(text), file_(std::move(file)), root_(parse_json_text(text_, file_)), here_(&root_) {
   if (!root_.is_object())
-    throw UserError({Diagnostic{Diagnostic::Severity::error, {file_, 1, 1, 1}, {}, "must be an object of keys", {}}});
+    throw UserError({Diagnostic{Diagnostic::Severity::error, {file_, 1, 1, 1}, {}, "must be a JSON object", {}}});
 }
 
 void JsonKeys::go_into(std::string_view key, std::string_view has) {

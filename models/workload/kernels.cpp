@@ -1,5 +1,5 @@
-// Products: rooflines with tiles, waves and depth. Constants of the tiles are those of [steptime-study-2]; what is not
-// there is marked.
+// GEMMs follow a roofline with tiles, waves and pipeline depth. The constants of the tiles are from [steptime-study-2];
+// those that are not are marked.
 #include "fabricast/workload/kernels.hpp"
 
 #include <fmt/format.h>
@@ -24,31 +24,34 @@ void check_sizes(std::initializer_list<std::int64_t> sizes) {
 constexpr double bytes_16 = 2;
 double peak_16(const Kernels& k) { return k.peak[static_cast<std::size_t>(Precision::fp16)]; }
 
-/// A part of a peak at the power limit; more power than the data sheet's does not lift a kernel above it.
+/// The share of a peak at the power limit. A limit above that of the data sheet does not exceed the peak.
 double at_power(const Kernels& k, double peak, double share) { return peak * std::min(1.0, share * k.speed); }
 
-/// What one block of threads computes of a product, and the rate of it relative to the largest.
+/// The part of a GEMM that one thread block computes, and its rate relative to the largest tile.
 struct Tile {
   std::int64_t rows, columns;
   double efficiency;
 };
 constexpr std::array tiles = {Tile{256, 128, 1}, Tile{128, 128, 0.9}, Tile{256, 64, 0.85}, Tile{128, 64, 0.72},
                               Tile{64, 64, 0.5},
-                              // Few rows, as of decoding: rates are a guess.
+                              // Few rows, as in decoding: the rates are a guess.
                               Tile{128, 32, 0.6}, Tile{128, 16, 0.5}};
 
+/// `count` GEMMs of m x k by k x n.
 struct Shape {
   std::int64_t m, n, k, count;
 };
 
-/// Filling and emptying the pipeline of a tile takes a time, so the faster the arithmetic the more terms it is worth.
+/// Terms of the sum that correspond to filling and draining the pipeline of a tile. This takes a fixed time, so the
+/// number of terms grows with the rate of the arithmetic.
 double depth_of(const Kernels& k, Precision p) {
   return k.model.gemm_depth.value * k.peak[static_cast<std::size_t>(p)] / peak_16(k);
 }
 
-/// Blocks that are too few for the GPU share the terms of a sum, and pass partial sums through memory in fp32.
-double gemm_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth,
-                       double bytes, double memory) {
+/// Seconds with a given tile. If the thread blocks do not fill the GPU, several share the terms of a sum (split-K) and
+/// pass partial sums through memory in fp32. \param bytes, memory  traffic, and rate of the memory in B/s
+double gemm_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth, double bytes,
+                    double memory) {
   const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
   const double of_one = rate / kernels.multiprocessors * tile.efficiency;
   double best = std::numeric_limits<double>::infinity();
@@ -63,12 +66,13 @@ double gemm_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, do
   return best;
 }
 
-/// Keys that a query sees at most.
+/// Maximum number of keys that a query sees.
 std::int64_t reach(const AttentionBlock& b) { return b.window > 0 ? std::min(b.window, b.keys) : b.keys; }
 
 double head_dim(const AttentionHeads& h) { return real(h.key_dim + h.value_dim) / 2; }
 
-/// FLOP/s of fused attention. A score costs `flash_head` dimensions beside its products; `flash` is of heads of 128.
+/// FLOP/s of fused attention. In addition to its GEMMs, a score costs as much as `flash_head` dimensions of a head. The
+/// parameter `flash` holds for heads of 128.
 double flash_rate(const Kernels& k, const AttentionHeads& heads, double share) {
   const double other = k.model.flash_head.value;
   return at_power(k, peak_16(k), share * (1 + other / 128) / (1 + other / head_dim(heads)));
@@ -80,7 +84,7 @@ bool is_empty(const AttentionBlock& b) {
          b.keys == 0;
 }
 
-/// Queries, keys, values and what comes out, each once.
+/// Bytes of queries, keys, values and the output, each once.
 double operand_bytes(const AttentionBlock& b) {
   return bytes_16 * real(b.sequences) * real(b.heads.key_dim + b.heads.value_dim) *
          (real(b.heads.heads) * real(b.queries) + real(b.heads.kv_heads) * real(b.keys));
@@ -90,7 +94,7 @@ double memory_seconds(const Kernels& k, const Parameter& share, double bytes) {
   return bytes / (k.memory_rate.value * share.value);
 }
 
-/// \param flops_factor, bytes_factor relative to forward
+/// \param flops_factor, bytes_factor  relative to the forward pass
 Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double flops_factor, double bytes_factor) {
   if (is_empty(b)) return {};
   const double pairs = attended(b), flops = 2 * pairs * real(b.sequences * b.heads.heads) * 2 * head_dim(b.heads);
@@ -99,7 +103,7 @@ Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double fl
                    memory_seconds(k, k.model.gemm_memory, bytes_factor * operand_bytes(b)))};
 }
 
-/// Bytes of the passes over a score between the products [steptime-study-2], with dropout.
+/// Bytes per score of the passes between the GEMMs, with dropout [steptime-study-2].
 constexpr double softmax_forward = 9, softmax_backward = 11;
 
 Seconds unfused(const Kernels& k, const AttentionBlock& b, double gemms, double softmax) {
@@ -118,9 +122,9 @@ Seconds unfused(const Kernels& k, const AttentionBlock& b, double gemms, double 
 }  // namespace
 
 double Kernels::gemm_rate(Precision p) const {
-  // What software computes in bf16 whatever the precision asked for, it computes in fp16 where there is no bf16.
+  // Some GEMMs run in bf16 whatever the precision of the step. GPUs without bf16 run them in fp16.
   if (p == Precision::bf16 && !has(p)) p = Precision::fp16;
-  FABRICAST_CHECK(has(p), fmt::format("{} has no {}", gpu, name_of(p)));
+  FABRICAST_CHECK(has(p), fmt::format("{} does not support {}", gpu, name_of(p)));
   return at_power(*this, peak[static_cast<std::size_t>(p)], model.gemms(p).value);
 }
 
@@ -139,8 +143,8 @@ void check_precision(const Kernels& kernels, Precision precision, std::string_vi
   std::string known;
   for (std::size_t p = 0; p < kernels.peak.size(); ++p)
     if (kernels.peak[p] > 0) known += fmt::format("{}{}", known.empty() ? "" : ", ", EnumNames<Precision>::names[p]);
-  throw UserError::at(std::string(path), fmt::format("{} has no {}", kernels.gpu, name_of(precision)),
-                      fmt::format("it has {}", known));
+  throw UserError::at(std::string(path), fmt::format("{} does not support {}", kernels.gpu, name_of(precision)),
+                      fmt::format("it supports {}", known));
 }
 
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
@@ -148,10 +152,10 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   check_sizes({m, n, k, count});
   if (m == 0 || n == 0 || k == 0 || count == 0) return {};
   if (precision == Precision::bf16 && !kernels.has(precision)) precision = Precision::fp16;
-  // Kernels of many products know their shapes late and share less between blocks.
+  // Grouped kernels learn their shapes only at run time, and their thread blocks share less data.
   const double rate = kernels.gemm_rate(precision) * (count > 1 ? kernels.model.grouped.value : 1);
   const double depth = depth_of(kernels, precision);
-  // Sums leave at 16 bits where the operands have fewer.
+  // Results have 16 bits if the operands have fewer.
   const double in = operand_bytes_of(precision);
   const double held = operand_bytes_of(weights.value_or(precision));
   const double out = std::max(in, bytes_16);
@@ -186,7 +190,7 @@ AttentionHeads decode_heads(const Transformer& model, int tensor) {
 double attended(const AttentionBlock& b) {
   const std::int64_t cap = reach(b);
   if (!b.causal) return real(b.queries) * real(cap);
-  // Query i of q, the last being at the last key, sees `keys - q + i + 1` keys, at least none and at most `cap`.
+  // The last query is aligned with the last key, so query i of q sees `keys - q + i + 1` keys, but 0 to `cap`.
   const double first = real(std::max<std::int64_t>(b.keys - b.queries + 1, 1)), last = real(b.keys), most = real(cap);
   if (first > most) return (last - first + 1) * most;
   return (first + most) * (most - first + 1) / 2 + (last - most) * most;
@@ -197,7 +201,8 @@ Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block) {
 }
 
 Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block) {
-  // Gradients of all operands are written, and the outcome and its gradient are read: twice the forward's bytes.
+  // Twice the bytes of the forward pass: gradients of all operands are written, and the output and its gradient are
+  // read.
   return flash(kernels, block, kernels.model.flash.value * kernels.model.flash_backward.value, 2.5, 2);
 }
 
@@ -221,7 +226,7 @@ Seconds decode_attention(const Kernels& k, const AttentionHeads& heads, std::int
   const double dims = real(heads.key_dim + heads.value_dim);
   const double bytes = real(sequences) * (real(context) * real(heads.cached) * bytes_of(cache) +
                                           bytes_16 * real(queries) * real(heads.heads) * dims);
-  // Queries that meet the same keys are the rows of a product, of at least 16.
+  // Queries that share keys are the rows of a GEMM, which has at least 16.
   constexpr std::int64_t rows = 16;
   const std::int64_t group = round_up(ceil_div(heads.heads, heads.kv_heads) * queries, rows);
   const double flops = 2 * real(sequences) * real(context) * real(heads.kv_heads) * real(group) * dims;

@@ -1,4 +1,4 @@
-// The cache of a request goes from the ranks that computed it to those that decode.
+// KV-cache transfer: which ranks that computed a prompt send which share of its cache to which ranks that decode.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
   const ParallelLayout& a = from.layout;
   const ParallelLayout& b = to.layout;
   const int replicas = std::min(a.data, b.data);
-  // Ranks of a replica, by stage, then by tensor.
+  // Ranks of a replica, ordered by stage, then by tensor rank.
   const auto ranks = [&](const InferenceStep& step, int replica) {
     std::vector<std::uint32_t> list;
     for (int s = 0; s < step.layout.pipeline; ++s)
@@ -23,29 +23,29 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
   };
   const int senders = a.tensor * a.pipeline, receivers = b.tensor * b.pipeline, pairs = std::max(senders, receivers);
   const int sets = pairs / std::min(senders, receivers) + (pairs % std::min(senders, receivers) != 0 ? 1 : 0);
-  KvTransfer h;
-  h.pairs.resize(static_cast<std::size_t>(sets));
+  KvTransfer transfer;
+  transfer.pairs.resize(static_cast<std::size_t>(sets));
   for (int r = 0; r < replicas; ++r) {
     const auto out = ranks(from, r), in = ranks(to, r);
     for (int i = 0; i < pairs; ++i) {
-      // Sets take every `sets`-th pair: neighbours share a rank.
+      // Neighbouring pairs share a rank, so each set takes every `sets`-th pair.
       const auto sender = static_cast<std::size_t>(i * senders / pairs);
       const auto receiver = static_cast<std::size_t>(i * receivers / pairs);
-      h.pairs[static_cast<std::size_t>(i % sets)].push_back({out[sender], in[receiver]});
+      transfer.pairs[static_cast<std::size_t>(i % sets)].push_back({out[sender], in[receiver]});
     }
   }
   const double layers = static_cast<double>((to.model.layers + b.pipeline - 1) / b.pipeline);
   const double whole = layers * cached_bytes(to) * static_cast<double>(to.input);
-  h.bytes = std::max<std::int64_t>(1, std::llround(whole * receivers / pairs));
-  h.total = static_cast<double>(h.bytes) * pairs;
-  return h;
+  transfer.bytes = std::max<std::int64_t>(1, std::llround(whole * receivers / pairs));
+  transfer.total = static_cast<double>(transfer.bytes) * pairs;
+  return transfer;
 }
 
 Program kv_transfer_program(const KvTransfer& kv_transfer) {
   ProgramBuilder builder;
-  builder.program.actors.push_back({"hand over", {}, 1});
+  builder.program.actors.push_back({"KV-cache transfer", {}, 1});
   for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
-    builder.program.actors.front().streams.push_back(fmt::format("hand over {}", i));
+    builder.program.actors.front().streams.push_back(fmt::format("KV-cache transfer {}", i));
     CollectiveKind kind;
     kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
     kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";

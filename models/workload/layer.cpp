@@ -19,11 +19,12 @@ double stream_seconds(const TrainingStep& step, double bytes) {
   return stream(step.kernels, Bytes{std::llround(bytes)}).value;
 }
 
-/// Tokens of the busiest rank, relative to the mean.
+/// Tokens of the most loaded rank, relative to the mean.
 double busiest_rank(const TrainingStep& step) {
   return step.capacity > 0 ? std::min(step.capacity, step.expert_imbalance) : step.expert_imbalance;
 }
 
+/// Times the two blocks of a layer.
 class LayerTimer {
  public:
   LayerTimer(const TrainingStep& step)
@@ -42,14 +43,14 @@ class LayerTimer {
       for (const Linear& l : latent_gemms(model_, tensor_)) half.latent += gemm(tokens_, l.out, l.in);
     reorder_parts(half);
     wait_for_host(half);
-    // Latent attention has twice the products, and kernels between them.
+    // The launch time grows with the number of GEMMs: latent attention has twice as many, and kernels between them.
     const double gemms = static_cast<double>(attention_layers().size());
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value * gemms / 2;
     return half;
   }
 
-  /// Mamba 2 by chunks of tokens [Dao2024]: inside a chunk it is attention without a softmax, of heads of `state_dim`
-  /// whose keys a group shares; between chunks states are handed on, which is memory's work.
+  /// Mamba 2 works on chunks of tokens [Dao2024]. Inside a chunk it is attention without a softmax, with heads of width
+  /// `state_dim` and keys that a group of heads shares. Between chunks it passes on the states, which memory bounds.
   HalfLayer mamba() const {
     HalfLayer half;
     for (const Linear& l : mamba_gemms(model_, tensor_)) add(half, l, tokens_);
@@ -62,7 +63,7 @@ class LayerTimer {
     const double states = tokens_ / chunk * width * state;
     const double bytes =
         tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
-    half.forward += core, half.data_gradient += 2.5 * core;  // backward needs what is inside chunks once more
+    half.forward += core, half.data_gradient += 2.5 * core;  // backward recomputes the inside of chunks
     add_elementwise(half, outside() + bytes);
     half.data_gradient += cast(half, mamba_gemms(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
@@ -71,7 +72,7 @@ class LayerTimer {
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
     return half;
   }
-  /// Of a layer in the mean.
+  /// The average mixer of a layer.
   HalfLayer mixer() const {
     if (model_.mamba_layers == 0) return attention();
     return mean_of(attention(), model_.attention_share(), mamba(), model_.mamba_share());
@@ -100,14 +101,13 @@ class LayerTimer {
     for (const Linear& l : layers) {
       const double rows = copies * split / local;
       half.forward += gemm(rows, l.out, l.in, local), half.gemms += gemm(rows, l.out, l.in, local);
-      half.data_gradient += gemm(rows, l.in, l.out, local),
-          half.weight_gradient += gemm(l.out, l.in, rows, local);
+      half.data_gradient += gemm(rows, l.in, l.out, local), half.weight_gradient += gemm(l.out, l.in, rows, local);
     }
-    // With FP8 dispatch the input of the first GEMM, and the gradient of the last one's result, arrive cast.
+    // With FP8 dispatch the input of the first GEMM and the gradient of the last one's result arrive in 8 bits.
     const std::vector<Linear> arrive_whole{{0, layers.front().out}, {layers.back().in, 0}};
     half.data_gradient +=
         cast(half, step_.fp8_dispatch ? arrive_whole : layers, copies * split, stack_.expert_cast, false);
-    // Norm, router, copies in the order of experts and back.
+    // The norm, the router, and the permutation into the order of experts and back.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
     add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
@@ -134,7 +134,7 @@ class LayerTimer {
   }
 
  private:
-  /// s; `count` products side by side.
+  /// Seconds of `count` grouped GEMMs.
   double gemm(double m, double n, double k, double count = 1) const {
     return gemm_seconds(step_, m, n, k, step_.precision, count);
   }
@@ -150,8 +150,9 @@ class LayerTimer {
     half.data_gradient += gemm(rows, l.in, l.out), half.weight_gradient += gemm(l.out, l.in, rows);
   }
 
-  /// Of ranks that share a sequence each has a block on the diagonal of the causal square and half of the blocks beside
-  /// it, if they share evenly; if they are split in order, the last has all of its row.
+  /// Seconds of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
+  /// and one rank's keys. A rank has one block on the diagonal. With balanced sharing it also has half of the blocks of
+  /// its row; if sequences are split in order, the last rank has all of them.
   double core(bool backward) const {
     const Kernels& k = step_.kernels;
     AttentionBlock block;
@@ -171,12 +172,12 @@ class LayerTimer {
     return seconds / stack_.attention_rate.value;
   }
 
-  /// B of what lies outside of tensor parallelism, of half a layer.
+  /// Bytes of the element-wise kernels of half a layer that tensor parallelism does not split.
   double outside() const {
     const double split = step_.sequence_parallel ? tensor_ : 1;
     return tokens_ * stack_.outside * static_cast<double>(model_.hidden) / 2 / split;
   }
-  /// s; reads and writes every token once at 16 bits.
+  /// Seconds of a norm, which reads and writes every token once in 16 bits.
   double norm() const {
     return stream_seconds(step_,
                           4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
@@ -186,11 +187,12 @@ class LayerTimer {
     const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
     half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
   }
-  /// Casts of what products read to 8 bits: adds those of the forward pass, returns those of the backward pass.
+  /// Casts of GEMM inputs to 8 bits. Adds those of the forward pass to `half`, and returns the seconds of the backward
+  /// pass.
   double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes,
               bool gathered) const {
     if (!casts()) return 0;
-    // `bytes` is of delayed scaling.
+    // `bytes` holds for delayed scaling; other recipes differ by their traffic.
     const double each = bytes.value * cast_traffic(step_.scaling) / cast_traffic(Scaling::delayed);
     double in = 0, out = 0;
     for (const Linear& l : layers) in += cast_of(l.in, each, gathered), out += cast_of(l.out, each, gathered);
@@ -198,14 +200,16 @@ class LayerTimer {
     half.forward += forward, half.elementwise += forward;
     return stream_seconds(step_, rows * out);
   }
-  /// B of a token that is so wide. Of what is gathered after the cast each rank casts its part, and turns round all.
+  /// Bytes to cast `width` elements of a token. If the tensor is gathered after the cast, each rank casts its shard and
+  /// transposes the whole.
   double cast_of(double width, double each, bool gathered) const {
     if (!gathered || width != static_cast<double>(model_.hidden)) return width * each;
     return width * (each / tensor_ + 2);
   }
   bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
 
-  /// s; kernels that are not fused pass over the copies as often as other element-wise kernels that are not.
+  /// Seconds of the permutation. Without fusion, its traffic is larger by the same factor as that of other eager
+  /// kernels.
   double permutation(double copies, std::int64_t local_experts) const {
     const double traffic = permutation_traffic(step_.dispatcher, local_experts);
     const double passes = step_.fused_permutation ? 1 : stack_.eager.value;
@@ -214,19 +218,19 @@ class LayerTimer {
 
   void add_launches_of_experts(HalfLayer& half, double local_experts) const {
     if (step_.cuda_graphs == CudaGraphs::step) return;
-    // A product of each expert; with 8 bits its input and its weights are cast one by one, too, unless all have as many
-    // tokens and one kernel casts them.
+    // One GEMM per expert. In 8 bits the input and the weights of each expert are also cast one by one, unless all
+    // experts have equally many tokens, so that one kernel casts them.
     const double each = casts() && step_.capacity == 0 ? 3 : 1;
-    // Dispatch, permutation, activation and combining are as many kernels as a dense half.
+    // Dispatch, permutation, activation and combine take as many kernels as a dense block.
     half.launch = stack_.launch.us().value + local_experts * each * stack_.expert_launch.us().value;
     const bool fused = step_.dispatcher == Dispatcher::hybridep;
     if (step_.cuda_graphs < CudaGraphs::router)
       half.launch_before = (fused ? stack_.fused_launch : stack_.router_launch).us().value;
-    // HybridEP counts on the GPU; with a capacity all experts get as much.
+    // HybridEP counts tokens on the GPU, and with a capacity the counts are fixed, so the host need not wait for them.
     half.synchronizes = !fused && step_.capacity == 0;
   }
 
-  /// Copies of a gathered and of a reduced tensor, which are read and written [PyTorch-DTensor].
+  /// Copies that reorder a gathered and a reduced tensor; each is read and written [PyTorch-DTensor].
   void reorder_parts(HalfLayer& half) const {
     if (!stack_.reorders_parts || !step_.sequence_parallel || tensor_ == 1 || step_.overlap_tensor) return;
     const double seconds = 2 * stream_seconds(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
@@ -288,8 +292,7 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
   const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
   switch (step.recompute.kind) {
     case Recompute::none: return 0;
-    case Recompute::ops:
-      return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
+    case Recompute::ops: return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
     case Recompute::full: return all(t.attention) + all(t.ffn);
     case Recompute::selective: break;
   }

@@ -14,14 +14,15 @@ namespace fabricast {
 
 namespace {
 
-/// Whether the host takes longer to launch a half than the GPU to run it: else it is ahead, and stays so.
+/// Whether the host takes longer to launch a block than the GPU takes to run it. If not, it stays ahead of the GPU.
 bool is_host_bound(const HalfLayer& half) {
   return half.launch_before > std::min(half.before, half.before_backward) ||
          half.launch > std::min(half.forward, half.data_gradient);
 }
 
-/// Where every layer waits for all ranks that share its parameters, the slowest of n counts: of normal deviates about
-/// sqrt(2 ln n) standard deviations above the mean [Cramer1946]. Rates are measured on eight GPUs.
+/// Slowdown of layers if each waits for all ranks that share its parameters (ZeRO 3), so that the slowest of n ranks
+/// counts. For normal deviates it is about sqrt(2 ln n) standard deviations above the mean [Cramer1946]. Rates were
+/// measured on eight GPUs and include the slowest of these.
 double slowest_of(const TrainingStep& step) {
   const double ranks = step.zero == 3 ? step.layout.shard : 1;
   constexpr double measured = 8;
@@ -64,13 +65,13 @@ std::uint32_t LayerPasses::tensor_kind(CollectiveOp op, double bytes) {
   return kind(groups_.tensor, Part::tensor, op, bytes * step_.tokens() * static_cast<double>(step_.model.hidden));
 }
 
-/// What GEMMs read. Tokens of experts are gathered before they are cast.
+/// All-gather of the inputs of GEMMs. Inputs of experts are gathered before they are cast.
 std::uint32_t LayerPasses::gathered_kind(bool experts) {
   return tensor_kind(CollectiveOp::all_gather, gathers_cast(step_) && !experts ? 1 : 2);
 }
 
-/// Tokens go to the ranks of their experts, or come back, at 16 bits; with FP8 dispatch they go in 8 bits, with a 32-bit
-/// scale for 128 of them [DeepSeek2024b], and come back in 16.
+/// Dispatches tokens to the ranks of their experts, or combines the results (`back`), in 16 bits. With FP8 dispatch
+/// tokens are dispatched in 8 bits with one 32-bit scale per 128 elements [DeepSeek2024b]; results return in 16 bits.
 void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent) {
   if (step_.layout.expert == 1) return;
   const double number = step_.fp8_dispatch && !back ? 1 + 4. / 128 : 2;
@@ -93,12 +94,12 @@ void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t
   }
   const int domains = groups_.domains, local = step_.layout.expert / domains;
   const TokenCopies copies = merged_copies(routing_of(step_.model), step_.layout.expert, domains);
-  // Tokens that come from other domains are passed on while others still come.
+  // Tokens from other domains are forwarded while further ones arrive, so the two collectives overlap.
   if (domains > 1) alltoall(groups_.between, own * copies.between * domains, domains, experts_between);
   if (local > 1) alltoall(groups_.within, own * copies.within, local, others);
 }
 
-/// On their way where they are needed, unless they go beside the pass.
+/// Dispatch or combine at the place in the pass where it is needed; nothing if it overlaps the pass (tokens_beside).
 void LayerPasses::move_tokens(int count, bool back) {
   if (step_.overlap_expert) return;
   std::vector<std::uint32_t> sent;
@@ -106,8 +107,8 @@ void LayerPasses::move_tokens(int count, bool back) {
   wait_for(sent);
 }
 
-/// Tokens of one micro-batch are on their way while another computes, whatever it computes [Megatron-Core-MoE]; a part stays
-/// exposed. \returns what to wait for at the end of the pass
+/// Dispatch and combine of one micro-batch overlap the computation of another, whatever that computes
+/// [Megatron-Core-MoE]. A fraction stays exposed. \returns what to wait for at the end of the pass
 std::vector<std::uint32_t> LayerPasses::tokens_beside(int count) {
   std::vector<std::uint32_t> exposed, hidden;
   if (!step_.overlap_expert || count == 0) return hidden;
@@ -126,7 +127,8 @@ void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
   if (host_bound_) queue_.launched(seconds * count, after);
 }
 
-/// Keys and values of the other ranks, in as many steps. \returns what runs beside attention
+/// Circulates keys and values among the context parallel ranks, in one step per other rank.
+/// \returns the part that overlaps attention
 std::uint32_t LayerPasses::circulate_keys(int count, double times) {
   const int ring = step_.layout.context - 1;
   if (ring == 0) return no_activity;
@@ -140,7 +142,8 @@ std::uint32_t LayerPasses::circulate_keys(int count, double times) {
   return queue_.collective(k, others, calls * (1 - x));
 }
 
-/// A product reads all tokens and gives all tokens back: gathered before and reduced behind it, or reduced as a whole.
+/// With tensor parallelism, a pair of GEMMs reads all tokens and yields partial sums for all. With sequence
+/// parallelism, tokens are all-gathered before and reduce-scattered after it; without, results are all-reduced.
 void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what) {
   const bool tensor_experts = experts && step_.layout.expert_tensor == 1;
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
@@ -179,7 +182,7 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
     const double x = exposed();
     queue_.wait_for(queue_.collective(gathered_kind(experts), tensor, calls * x));
     beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls * (1 - x)));
-    // What the product read was kept in parts only.
+    // Only a shard of the GEMM's input was kept, so it is gathered again.
     if (hides) beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls));
   }
   queue_.work(half.data_gradient * slower, Part::backward, what);
@@ -212,7 +215,7 @@ void LayerPasses::forward(bool experts, int count) {
   wait_for(tokens);
 }
 
-/// Whether tokens go to their experts and come back again.
+/// Whether recomputation dispatches and combines tokens again.
 bool LayerPasses::sends_again() const {
   return step_.recompute.kind == Recompute::full || step_.recompute.has(RecomputeModule::moe);
 }
@@ -220,14 +223,14 @@ bool LayerPasses::sends_again() const {
 void LayerPasses::again(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
   if (step_.recompute.kind == Recompute::full) {
-    forward_half(t.attention, false, count, Part::recompute, "attention again");
-    forward_half(t.ffn, experts, count, Part::recompute, "feed-forward again");
+    forward_half(t.attention, false, count, Part::recompute, "recompute attention");
+    forward_half(t.ffn, experts, count, Part::recompute, "recompute feed-forward");
     return;
   }
   const bool sends = experts && sends_again();
   const double seconds = again_seconds(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : 0);
-  if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "parts of layers again");
-  if (sends) forward_half(t.ffn, true, count, Part::recompute, "experts again");
+  if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "recompute parts of layers");
+  if (sends) forward_half(t.ffn, true, count, Part::recompute, "recompute experts");
 }
 
 void LayerPasses::backward(bool experts, int count, bool with_weights) {
@@ -235,7 +238,7 @@ void LayerPasses::backward(bool experts, int count, bool with_weights) {
   const std::vector<std::uint32_t> tokens = tokens_beside(experts ? count * (sends_again() ? 2 : 1) : 0);
   again(experts, count);
   backward_half(t.ffn, experts, count, with_weights, experts ? "experts" : "feed-forward");
-  const std::uint32_t keys = circulate_keys(count, 2);  // their gradients go round as well
+  const std::uint32_t keys = circulate_keys(count, 2);  // their gradients circulate as well
   backward_half(t.attention, false, count, with_weights, "attention");
   queue_.wait_for(keys);
   wait_for(tokens);
@@ -270,7 +273,8 @@ void LayerPasses::vocabulary(bool backward) {
         tensor_kind(step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce), tensor));
 }
 
-/// Its GEMM is split by columns: what it reads is gathered where it is kept in parts, and so is what it gives.
+/// Tensor parallelism splits its GEMM by columns. The input is all-gathered if ranks hold shards of it, the output
+/// always.
 void LayerPasses::join_tokens(bool backward) {
   const bool split = step_.layout.tensor > 1;
   const auto collective = [&](CollectiveOp op, double calls) {
@@ -278,11 +282,13 @@ void LayerPasses::join_tokens(bool backward) {
   };
   const bool parts = step_.sequence_parallel;
   if (!backward && parts) collective(CollectiveOp::all_gather, 2);
-  queue_.work(backward ? mtp_.backward : mtp_.forward, backward ? Part::backward : Part::forward, "tokens joined");
+  queue_.work(backward ? mtp_.backward : mtp_.forward, backward ? Part::backward : Part::forward, "join tokens");
   if (!backward) collective(CollectiveOp::all_gather, 1);
   if (backward) collective(parts ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce, 2);
 }
 
-void LayerPasses::gather_received() { queue_.wait_for(queue_.collective(tensor_kind(CollectiveOp::all_gather), tensor)); }
+void LayerPasses::gather_received() {
+  queue_.wait_for(queue_.collective(tensor_kind(CollectiveOp::all_gather), tensor));
+}
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// Layers' passes on a stage's queue: products, and the collectives of tensor, context and expert parallelism among them.
+// Queues the passes of a stage's layers: their kernels, and the collectives of tensor, context and expert parallelism.
 #pragma once
 
 #include "fabricast/workload/layer.hpp"
@@ -6,32 +6,35 @@
 
 namespace fabricast {
 
-/// The groups that a stage's layers communicate in; 0 stands for what is not there.
+/// Indices of the groups in which the layers of a stage communicate. Unused ones are 0.
 struct LayerGroups {
   std::uint32_t tensor = 0, context = 0, expert = 0;
-  /// Where domains pass tokens on: ranks of an expert group inside a domain, and those in the same place of each.
+  /// For dispatchers that forward tokens inside a domain: the ranks of an expert group in one domain, and the ranks at
+  /// the same position of all domains.
   std::uint32_t within = 0, between = 0;
   int domains = 1;
 };
 
+/// Queues the layers of one stage.
 class LayerPasses {
  public:
   LayerPasses(const TrainingStep& step, ProgramBuilder& builder, StageQueue& queue, const LayerGroups& groups);
 
-  /// `count` equal layers, one after the other.
+  /// Queue `count` equal layers, one after the other.
   void forward(bool experts, int count);
   void backward(bool experts, int count, bool with_weights);
-  /// The gradients of weights that `backward` left out.
+  /// The weight gradients that `backward` skipped.
   void weights(bool experts, int count);
-  /// What `count` layers keep goes to host memory beside the layers queued next; those after them wait for it.
+  /// Copies the activations of `count` layers to host memory while the layers queued next run. The layers after those
+  /// wait for the copy.
   void offload(bool experts, int count);
-  /// It comes back beside the layers queued next. \returns what the layers that need it wait for
+  /// Copies activations back while the layers queued next run. \returns what the layers that need them wait for
   std::uint32_t fetch(bool experts, int count);
   void embedding(bool backward);
   void vocabulary(bool backward);
-  /// Ahead of the layer of a module of multi-token prediction.
+  /// The GEMM and norms ahead of the layer of a module of multi-token prediction.
   void join_tokens(bool backward);
-  /// Gathers what a stage receives as parts of tensor parallelism.
+  /// All-gathers received activations, of which each tensor parallel rank received a shard.
   void gather_received();
 
  private:
@@ -46,7 +49,7 @@ class LayerPasses {
   void launched(double seconds, int count, std::uint32_t after = no_activity);
   std::uint32_t circulate_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
-  /// \param bytes  of a number
+  /// \param bytes  per element
   std::uint32_t tensor_kind(CollectiveOp op, double bytes = 2);
   std::uint32_t gathered_kind(bool experts);
   double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
@@ -58,10 +61,10 @@ class LayerPasses {
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
   MtpTimes mtp_;
-  bool host_bound_ = false;                  ///< launches take longer than the work of some half
-  double dense_copy_ = 0, sparse_copy_ = 0;  ///< s of what a layer keeps on its way to host memory
-  std::uint32_t away_ = no_activity;         ///< what is on its way to host memory
-  double slower_ = 1;                        ///< what layers take longer because groups wait for their slowest rank
+  bool host_bound_ = false;                  ///< some block takes longer to launch than to run
+  double dense_copy_ = 0, sparse_copy_ = 0;  ///< s to copy what a layer keeps to host memory
+  std::uint32_t away_ = no_activity;         ///< copy to host memory in progress
+  double slower_ = 1;                        ///< slowdown of layers because groups wait for their slowest rank
 };
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// The linear layers of half a transformer layer, in training and in inference.
+// The linear layers of a transformer layer, for training and inference.
 #pragma once
 
 #include <vector>
@@ -7,20 +7,20 @@
 
 namespace fabricast {
 
-/// (tokens, in) x (in, out) on one GPU.
+/// A GEMM of (tokens, in) x (in, out) on one GPU.
 struct Linear {
   double in = 0, out = 0;
 };
 
-/// Of attention, split over `tensor` ranks.
+/// GEMMs of attention, split over `tensor` ranks.
 inline std::vector<Linear> attention_gemms(const Transformer& m, double tensor) {
   const double hidden = static_cast<double>(m.hidden);
   const double query = static_cast<double>(m.query_width()) / tensor;
   const double value = static_cast<double>(m.value_width()) / tensor;
   const double key = static_cast<double>(m.kv_heads * m.head_dim) / tensor;
   if (m.kv_rank == 0) return {{hidden, query + 2 * key}, {value, hidden}};
-  // Latent attention: down to the ranks on every GPU, up to the heads of this one. To decode, queries and values are
-  // brought to the latent vectors instead, by the same matrices.
+  // Latent attention: the projections down to the latent vectors run on every GPU, those up to the heads only for the
+  // heads of this GPU. Decoding projects queries and values into the latent space instead, with the same matrices.
   const double rank = static_cast<double>(m.kv_rank), q_rank = static_cast<double>(m.q_rank);
   std::vector<Linear> layers{{hidden, rank + static_cast<double>(m.rope_dim)},
                              {rank, static_cast<double>(m.heads * m.head_dim) / tensor + value},
@@ -30,7 +30,7 @@ inline std::vector<Linear> attention_gemms(const Transformer& m, double tensor) 
   return layers;
 }
 
-/// Of latent attention, those of them that bring latent vectors to the heads.
+/// The GEMMs of latent attention that project latent vectors up to the heads.
 inline std::vector<Linear> latent_gemms(const Transformer& m, double tensor) {
   const std::vector<Linear> all = attention_gemms(m, tensor);
   std::vector<Linear> up{all[1]};
@@ -38,20 +38,20 @@ inline std::vector<Linear> latent_gemms(const Transformer& m, double tensor) {
   return up;
 }
 
-/// Of Mamba 2, split over `tensor` ranks by heads.
+/// GEMMs of Mamba 2, split over `tensor` ranks by heads.
 inline std::vector<Linear> mamba_gemms(const Transformer& m, double tensor) {
   const double hidden = static_cast<double>(m.hidden);
   return {{hidden, static_cast<double>(m.mamba_in()) / tensor},
           {static_cast<double>(m.mamba_width()) / tensor, hidden}};
 }
 
-/// Of a feed-forward part that is so wide.
+/// GEMMs of a feed-forward block of the given width.
 inline std::vector<Linear> ffn_gemms(const Transformer& m, double width) {
   const double hidden = static_cast<double>(m.hidden);
   return {{hidden, (m.gated ? 2 : 1) * width}, {width, hidden}};
 }
 
-/// Tensors that an optimizer knows of a layer: matrices, their biases, norms. Queries, keys and values are one.
+/// Number of parameter tensors of a layer: matrices, their biases, and norms. Queries, keys and values share one.
 inline double tensors_of_layer(const Transformer& m) {
   const double attention = m.kv_rank > 0 ? 4 : 2, ffn = m.gated ? 3 : 2, norms = 2;
   return (attention + ffn) * (m.biases ? 2 : 1) + norms;

@@ -1,4 +1,4 @@
-// Memory of a GPU [Korthikanti2022] [Rajbhandari2020].
+// The memory model: activations as in [Korthikanti2022], sharded state as in [Rajbhandari2020].
 #include "fabricast/workload/memory.hpp"
 
 #include <fmt/format.h>
@@ -15,16 +15,16 @@ namespace {
 
 double d(std::int64_t n) { return static_cast<double>(n); }
 
-/// Of activations and gathered parameters: fp8 and fp4 are for products only.
+/// Bytes per element of activations and gathered parameters. Only GEMMs use fp8 and fp4; the rest then has 16 bits.
 double plain_bytes(Precision p) { return p == Precision::fp32 || p == Precision::tf32 ? 4 : 2; }
 
-/// Bytes of a parameter and what belongs to it.
+/// Bytes per parameter: the parameter, its gradient and its optimizer state.
 struct StateBytes {
   double parameter, gradient, optimizer;
 };
 
-/// Adam: two moments, and a 32-bit copy where parameters have 16 bits. ZeRO 3 holds that copy alone, and gathers what it
-/// is rounded to.
+/// Adam keeps two moments, and a 32-bit copy of 16-bit parameters. ZeRO 3 keeps only that copy, and rounds what it
+/// gathers.
 StateBytes adam_state(const MemoryQuestion& q) {
   const double bytes = plain_bytes(q.precision);
   if (bytes == 4) return {4, 4, 8};
@@ -32,6 +32,7 @@ StateBytes adam_state(const MemoryQuestion& q) {
   return {bytes, d(q.gradient_bytes), 12};
 }
 
+/// The memory of one rank of a pipeline stage.
 class StageMemory {
  public:
   StageMemory(const Transformer& model, const MemoryQuestion& question, int stage, const MemoryModel& parameters)
@@ -63,7 +64,7 @@ class StageMemory {
   bool first() const { return use_.stage == 0; }
   bool last() const { return use_.stage == q_.layout.pipeline - 1; }
   double tensor() const { return q_.layout.tensor; }
-  /// Of a micro-batch on this rank.
+  /// Tokens of a micro-batch on this rank.
   double tokens() const { return q_.micro_batch * sequence() / q_.layout.context; }
   double sequence() const { return d(q_.sequence > 0 ? q_.sequence : m_.sequence); }
 
@@ -75,11 +76,12 @@ class StageMemory {
         if (static_cast<int>(c) % q_.layout.pipeline == use_.stage) ++(m_.has_experts(layer) ? sparse_ : dense_);
     if (last()) (m_.has_experts(m_.layers - 1) ? sparse_ : dense_) += mtp_layers();
   }
-  /// Layers that predict further tokens.
+  /// Modules of multi-token prediction, each with a layer.
   int mtp_layers() const { return q_.training ? q_.mtp_layers : 0; }
 
   double share_of_experts() const { return 1.0 / (d(q_.layout.expert) * q_.layout.expert_tensor); }
-  /// Elements on this rank: of a layer without experts' own, of its experts, of matrices of the vocabulary.
+  /// Parameters on this rank: of a layer without its routed experts, of the routed experts, and of the vocabulary
+  /// matrices.
   double layer_elements(bool sparse) const {
     return d(count_.attention + (sparse ? count_.shared : count_.ffn)) / tensor();
   }
@@ -88,7 +90,7 @@ class StageMemory {
     return d(count_.experts) * copies * share_of_experts();
   }
   double vocabulary_elements() const {
-    // The last stage has a copy of its own.
+    // With a shared embedding the last stage holds a copy of its own.
     const double copy = (m_.tied || mtp_layers() > 0) && !first() ? d(m_.vocab * m_.hidden) : 0;
     const double further = mtp_layers() * d(mtp_join_parameters(m_));
     return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + copy + further : 0)) / tensor();
@@ -98,7 +100,7 @@ class StageMemory {
     const StateBytes state = adam_state(q_);
     const double plain = dense_ * layer_elements(false) + sparse_ * layer_elements(true) + vocabulary_elements();
     const double experts = sparse_ * expert_elements();
-    // Fewer ranks hold the same experts than hold the same of all else.
+    // Experts have fewer replicas than other parameters, so ZeRO shards them over fewer ranks.
     const double ranks = q_.layout.shard;
     const double expert_ranks = std::max(1.0, ranks * tensor() * share_of_experts());
     const auto held = [&](int from_zero) {
@@ -109,7 +111,7 @@ class StageMemory {
     use_.parameters = state.parameter * held(3);
     if (q_.zero < 3 || q_.layout.shard == 1) return;
     if (q_.layout.pipeline > 1) {
-      // Gathered once a step, not for every micro-batch; gradients are added up whole until the last one.
+      // Pipelines gather parameters once per step and accumulate whole gradients until the last micro-batch.
       use_.gathered = (bytes_ + state.gradient) * (plain + experts);
     } else {
       const double layer = sparse_ > 0 ? layer_elements(true) + expert_elements() : layer_elements(false);
@@ -117,12 +119,13 @@ class StageMemory {
     }
   }
 
-  /// Bytes that a layer keeps of a token, before they are divided: by tensor parallelism, by sequence parallelism.
+  /// Bytes per token that a layer keeps, before division: `split` by tensor parallelism, `whole` by sequence
+  /// parallelism.
   struct Kept {
     double split = 0, whole = 0;
   };
   double input_bytes() const { return q_.input_bytes > 0 ? q_.input_bytes : bytes_; }
-  /// Inputs of a norm and of the products behind it, and the mask of dropout.
+  /// Input of a norm, input of the GEMM after it, and the mask of dropout.
   double kept_by_norm(const Recomputed& again) const {
     return (bytes_ + (again.has(RecomputeModule::layernorm) ? 0 : input_bytes()) + (q_.dropout ? 1 : 0)) * d(m_.hidden);
   }
@@ -132,7 +135,7 @@ class StageMemory {
     const double a = m_.attention_share(), s = m_.mamba_share();
     return {a * one.split + s * other.split, a * one.whole + s * other.whole};
   }
-  /// What goes into the convolution and comes out of the heads; the states of chunks are computed again.
+  /// Input of the convolution and output of the heads. States of chunks are recomputed.
   Kept kept_by_mamba(const Recomputed& again) const {
     Kept k;
     k.whole = kept_by_norm(again);
@@ -150,11 +153,11 @@ class StageMemory {
     } else {
       k.split = bytes_ * (queries + d(m_.cache_width()));
     }
-    k.split += (bytes_ + (input < bytes_ ? input : 0)) * values;  // what the last product gets
+    k.split += (bytes_ + (input < bytes_ ? input : 0)) * values;  // input of the output projection
     if (!again.has(RecomputeModule::core_attn)) k.split += kept_by_core();
     return k;
   }
-  /// Scores, averaged over layers; fused attention keeps one 32-bit number of each row.
+  /// Attention scores, averaged over layers. Fused attention keeps one 32-bit number per row instead.
   double kept_by_core() const {
     if (q_.fused_attention) return 4 * d(m_.heads);
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
@@ -162,19 +165,19 @@ class StageMemory {
     return (q_.dropout ? 2 * bytes_ + 1 : bytes_) * d(m_.heads) * row;
   }
   Kept kept_by_ffn(bool sparse, const Recomputed& again) const {
-    const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // the activation function
+    const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // inputs of the activation function
     Kept k;
     k.whole = kept_by_norm(again);
     if (!sparse) {
-      // With the feed-forward part its norm is computed again.
+      // The norm is recomputed together with the feed-forward block.
       if (again.has(RecomputeModule::mlp)) return {0, bytes_ * d(m_.hidden)};
       k.split = (before + input) * d(m_.ffn);
       return k;
     }
     if (again.has(RecomputeModule::moe)) return k;
     k.whole += 8 * d(m_.experts);  // 32-bit logits and probabilities of the router
-    // Copies of a token that go to experts and what is between. What comes back is not kept: its weight is multiplied in
-    // between the products.
+    // Dispatched copies of a token and the activations between the GEMMs. Results of experts are not kept, because
+    // their weights are applied between the GEMMs.
     const double after = again.has(RecomputeModule::moe_act) ? 0 : input;
     k.split = m_.active_experts * (input * d(m_.hidden) + (before + after) * d(m_.expert_ffn));
     if (!again.has(RecomputeModule::shared_experts)) k.split += m_.shared_experts * (before + input) * d(m_.expert_ffn);
@@ -182,12 +185,12 @@ class StageMemory {
   }
   double divided(const Kept& k) const { return k.split / tensor() + k.whole / (q_.sequence_parallel ? tensor() : 1); }
 
-  /// Bytes of a token that a layer keeps from forward to backward.
+  /// Bytes per token that a layer keeps from its forward to its backward pass.
   double layer_keeps(bool sparse, const Recomputed& again) const {
     const double begin = bytes_ * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
     if (again.kind == Recompute::full) return begin;
     if (again.kind == Recompute::ops) {
-      // Results of every second product, and of attention with what its backward needs.
+      // Results of every second GEMM, and of attention with what its backward pass needs.
       const double ffn = sparse ? m_.active_experts + m_.shared_experts : 1;
       const double width = d(sparse ? m_.expert_ffn : m_.ffn);
       const double split =
@@ -199,8 +202,8 @@ class StageMemory {
     return divided(kept_by_mixer(again)) + divided(kept_by_ffn(sparse, again));
   }
 
-  /// Bytes of a token that a stage's layers keep. Of those that wait in host memory, a GPU holds the one that it works on
-  /// and the one that is on its way.
+  /// Bytes per token that the layers of a stage keep on the GPU. Of the offloaded layers the GPU holds two: the one
+  /// that is computed and the one that is being copied.
   double kept_on_gpu() const {
     const double all = dense_ * layer_keeps(false, q_.recompute) + sparse_ * layer_keeps(true, q_.recompute);
     const double layers = dense_ + sparse_, away = std::max(0.0, std::min(q_.offloaded, layers) - 2);
@@ -214,7 +217,7 @@ class StageMemory {
 
     const Recompute again = q_.recompute.kind;
     const double width = sparse_ > 0 ? d(m_.active_experts) * d(m_.expert_ffn) : d(m_.ffn);
-    // Gradients of the widest part, a gathered input; the keys and values that a ring exchanges.
+    // Gradients of the widest block, a gathered input, and the keys and values that circulate with context parallelism.
     use_.workspace = tokens * bytes_ * ((m_.gated ? 3 : 2) * width / tensor() + 2 * d(m_.hidden));
     if (q_.layout.context > 1) use_.workspace += 2 * tokens * bytes_ * d(m_.cache_width()) / tensor();
     if (again == Recompute::full || again == Recompute::ops)
@@ -230,7 +233,7 @@ class StageMemory {
       const double losses = 1 + mtp_layers();
       use_.logits +=
           losses * batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
-      // Two vectors before and behind their norms.
+      // Two vectors, each before and after its norm.
       const double joined = q_.recompute.kind == Recompute::full ? bytes_ : bytes_ + input_bytes();
       use_.activations += flight * split_tokens * mtp_layers() * 2 * joined * d(m_.hidden);
     }
@@ -241,7 +244,7 @@ class StageMemory {
     const Precision weights = q_.weights.value_or(q_.precision);
     use_.parameters = layers * operand_bytes_of(weights) + vocabulary_elements() * bytes_ +
                       sparse_ * expert_elements() * operand_bytes_of(q_.expert_weights.value_or(weights));
-    // Heads that are not enough for all ranks are held more than once; a latent vector by all.
+    // If there are fewer key-value heads than ranks, several ranks hold the same head. All ranks hold a latent vector.
     const double width = m_.kv_rank > 0
                              ? d(m_.cache_width())
                              : 2 * d(m_.head_dim) * d((m_.kv_heads + q_.layout.tensor - 1) / q_.layout.tensor);
@@ -265,12 +268,12 @@ class StageMemory {
 }  // namespace
 
 std::vector<ParameterRef> parameters(MemoryModel& m) {
-  return {{"framework", "GiB", "CUDA's context, libraries, the framework", &m.framework},
-          {"communicator", "GiB", "buffers of a NCCL communicator", &m.communicator},
-          {"fragmentation", "", "part of what comes and goes that the allocator loses", &m.fragmentation},
-          {"logit", "B", "of a training step, per logit", &m.logit},
-          {"fused_logit", "B", "of a training step with a fused loss, per logit", &m.fused_logit},
-          {"prefetched", "", "layers gathered ahead by ZeRO 3", &m.prefetched}};
+  return {{"framework", "GiB", "CUDA context, libraries, framework", &m.framework},
+          {"communicator", "GiB", "buffers of an NCCL communicator", &m.communicator},
+          {"fragmentation", "", "fraction of temporary tensors that the allocator loses", &m.fragmentation},
+          {"logit", "B", "per logit of a training step", &m.logit},
+          {"fused_logit", "B", "per logit of a training step with a fused loss", &m.fused_logit},
+          {"prefetched", "", "layers that ZeRO 3 gathers ahead", &m.prefetched}};
 }
 
 std::array<std::pair<std::string_view, double>, MemoryUse::parts> MemoryUse::by_part() const {
@@ -297,7 +300,7 @@ double micro_batches_in_flight(const MemoryQuestion& q, int stage) {
   switch (q.schedule) {
     case PipelineSchedule::gpipe: return all;
     case PipelineSchedule::one_f_one_b: return std::min(all, stages - stage);
-    // Gradients of weights are put off, and with them activations kept, until all stages hold as many.
+    // Weight gradients are deferred and keep their activations, until all stages hold equally many.
     case PipelineSchedule::zero_bubble: return std::min(all, stages);
     case PipelineSchedule::interleaved: break;
   }

@@ -1,4 +1,4 @@
-// What would make a step fit: settings next to the given ones, tried one by one, then two by two.
+// Finds settings that make a step fit: changes of single settings first, then pairs of changes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,14 +10,14 @@ namespace fabricast {
 
 namespace {
 
-/// Ever stronger changes of one setting.
+/// Changes of one setting, from weak to strong.
 using Steps = std::vector<MemoryQuestion>;
 using Family = Steps (*)(const Transformer&, const MemoryQuestion&);
 
 bool shards_all(const ParallelLayout& l) { return l.shard == l.data * l.context; }
 
-/// Sets data parallelism, and shards over as many ranks as before, or all. The global batch stays.
-/// \returns whether that divides
+/// Sets data parallelism at constant global batch. Shards over all ranks if it did before, else over the same number.
+/// \returns whether the degrees divide
 bool set_data(MemoryQuestion& q, int data) {
   ParallelLayout& l = q.layout;
   const std::int64_t batches = std::int64_t{q.micro_batches} * l.data;
@@ -30,7 +30,7 @@ bool set_data(MemoryQuestion& q, int data) {
   return l.shard <= l.data * l.context;
 }
 
-/// After a degree grew: takes the ranks from data parallelism if it has them, else more GPUs.
+/// After a degree grew by `factor`: takes the ranks from data parallelism if possible, else adds GPUs.
 MemoryQuestion paid(const MemoryQuestion& q, int factor) {
   MemoryQuestion fewer = q;
   return q.layout.data % factor == 0 && set_data(fewer, q.layout.data / factor) ? fewer : q;
@@ -150,11 +150,11 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
 constexpr Family families[] = {more_recompute, sequence_parallel, more_zero,    smaller_batch, smaller_numbers,
                                more_tensor,    more_pipeline,     more_context, more_data};
 
-/// The keys that differ, as a user sets them.
+/// The differing settings, as a user writes them.
 std::string difference(const MemoryQuestion& from, const MemoryQuestion& to) {
-  std::vector<std::string> words;
+  std::vector<std::string> changes;
   const auto say = [&](std::string_view key, auto before, auto after) {
-    if (before != after) words.push_back(fmt::format("{}: {}", key, after));
+    if (before != after) changes.push_back(fmt::format("{}: {}", key, after));
   };
   say("recompute", name_of(from.recompute.kind), name_of(to.recompute.kind));
   say("parallel.sequence", from.sequence_parallel, to.sequence_parallel);
@@ -167,7 +167,7 @@ std::string difference(const MemoryQuestion& from, const MemoryQuestion& to) {
   say("parallel.pipeline", from.layout.pipeline, to.layout.pipeline);
   say("parallel.context", from.layout.context, to.layout.context);
   say("parallel.data", from.layout.data, to.layout.data);
-  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  std::string text = fmt::format("{}", fmt::join(changes, ", "));
   if (from.layout.ranks() != to.layout.ranks()) text += fmt::format(" on {} GPUs", to.layout.ranks());
   return text;
 }
@@ -178,26 +178,26 @@ std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuest
                                      const MemoryModel& parameters) {
   MemoryQuestion start = question;
   if (start.sequence == 0) start.sequence = model.sequence;
-  std::vector<std::string> routes;
+  std::vector<std::string> found;
   const auto fits = [&](const MemoryQuestion& q) {
     const double bytes = peak_memory(model, q, parameters).total();
     if (bytes > static_cast<double>(capacity.value)) return false;
-    routes.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
+    found.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
     return true;
   };
   for (const Family family : families) {
     const Steps steps = family(model, start);
     std::any_of(steps.begin(), steps.end(), fits);
   }
-  if (!routes.empty()) return routes;
+  if (!found.empty()) return found;
   constexpr std::size_t enough = 3;
   for (std::size_t i = 0; i < std::size(families); ++i)
-    for (std::size_t k = i + 1; k < std::size(families) && routes.size() < enough; ++k)
+    for (std::size_t k = i + 1; k < std::size(families) && found.size() < enough; ++k)
       for (const MemoryQuestion& one : families[i](model, start)) {
         const Steps steps = families[k](model, one);
         if (std::any_of(steps.begin(), steps.end(), fits)) break;
       }
-  return routes;
+  return found;
 }
 
 std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
@@ -206,11 +206,11 @@ std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQue
   if (use.total() <= tolerated * static_cast<double>(capacity.value)) return std::nullopt;
   Diagnostic d;
   d.path = "workload.model";
-  d.message = fmt::format("does not fit: a GPU has {:.1f} GiB, it takes {}", static_cast<double>(capacity.value) / gib,
-                          to_text(use));
-  const std::vector<std::string> routes = ways_to_fit(model, question, capacity, parameters);
-  d.hint = routes.empty() ? "no setting near these makes it fit; take more GPUs, or a smaller model"
-                        : fmt::format("it fits with {}", fmt::join(routes, "; or "));
+  d.message = fmt::format("does not fit in memory: a GPU has {:.1f} GiB, but the model needs {}",
+                          static_cast<double>(capacity.value) / gib, to_text(use));
+  const std::vector<std::string> fixes = ways_to_fit(model, question, capacity, parameters);
+  d.hint = fixes.empty() ? "no nearby setting makes it fit; use more GPUs or a smaller model"
+                         : fmt::format("it fits with {}", fmt::join(fixes, "; or "));
   return d;
 }
 

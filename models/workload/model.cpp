@@ -1,4 +1,4 @@
-// Counts of parameters and of floating-point operations [Narayanan2021] [DeepSeek2024a].
+// Counts parameters and floating-point operations [Narayanan2021] [DeepSeek2024a].
 #include "fabricast/workload/model.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace fabricast {
 
 namespace {
 
-/// Elements of the matrices that a token is multiplied with; `other` are vectors.
+/// Numbers of parameters: `matrices` that multiply a token, `other` for vectors.
 struct Elements {
   std::int64_t matrices = 0, other = 0;
   std::int64_t sum() const { return matrices + other; }
@@ -32,14 +32,14 @@ Elements attention(const Transformer& m) {
   return e;
 }
 
-/// Into the heads, out of them; convolution over 4 tokens, decays and steps of heads, and two norms beside.
+/// Projections into and out of the heads; a convolution over 4 tokens, decays and time steps of heads, and two norms.
 Elements mamba(const Transformer& m) {
   constexpr std::int64_t taps = 4;
   return {m.hidden * (m.mamba_in() + m.mamba_width()),
           m.mamba_convolved() * (taps + 1) + 3 * m.mamba_heads + m.mamba_width() + norm(m)};
 }
 
-/// Mixers of all layers.
+/// The mixers of all layers.
 Elements mixers(const Transformer& m) {
   const Elements a = attention(m);
   if (m.mamba_layers == 0) return {m.layers * a.matrices, m.layers * a.other};
@@ -48,7 +48,7 @@ Elements mixers(const Transformer& m) {
           m.attention_layers * a.other + m.mamba_layers * s.other};
 }
 
-/// A feed-forward part without its norm.
+/// A feed-forward block without its norm.
 Elements feed_forward(const Transformer& m, std::int64_t width) {
   Elements e;
   e.matrices = (m.gated ? 3 : 2) * m.hidden * width;
@@ -94,12 +94,13 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
   if (sparse > 0)
     matrices += sparse * (d(router(m).matrices) +
                           (m.active_experts + m.shared_experts) * d(feed_forward(m, m.expert_ffn).matrices));
-  // Pairs of tokens: of a causal window half of the band around the diagonal is left, as of the square.
+  // Query-key pairs. A causal mask later halves both the square and the band of a window, so the band counts both sides
+  // of the diagonal.
   const double back = m.window > 0 ? std::min(s, m.window) : s;
   const double pairs = m.mamba_layers > 0
                            ? m.attention_layers * s * s
                            : m.full_layers() * s * s + (m.layers - m.full_layers()) * (2 * s * back - back * back);
-  // A number of a state decays, takes in and is added to what goes out: five operations.
+  // Each state element decays, takes an input and contributes to the output: five operations.
   const double states = 5.0 * m.mamba_layers * s * d(m.mamba_width() * m.state_dim);
   ModelFlops f;
   f.linear = 2 * s * matrices + states;
@@ -111,7 +112,7 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
 ModelFlops model_flops(const Transformer& m, std::int64_t sequence, int mtp_layers) {
   ModelFlops f = model_flops(m, sequence);
   if (mtp_layers == 0) return f;
-  // A layer more of the last kind.
+  // A module contains one more layer of the last kind.
   Transformer longer = m;
   ++longer.layers;
   const ModelFlops with = model_flops(longer, sequence);

@@ -1,4 +1,4 @@
-// Whether dimensions make a model.
+// Fills in dimensions that follow from others, and checks that the dimensions of a model are consistent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@ namespace fabricast {
 
 namespace {
 
+/// Collects what is missing or inconsistent; paths are names of fields.
 class Checks {
  public:
   explicit Checks(const Transformer& model) : m_(model) {}
@@ -31,14 +32,14 @@ class Checks {
   void divides(std::string_view field, std::int64_t part, std::string_view of, std::int64_t whole,
                const std::string& hint) {
     if (part > 0 && whole % part != 0)
-      refuse(std::string(field), fmt::format("{} {} do not divide {} {}", part, field, of, whole), hint);
+      refuse(std::string(field), fmt::format("{} {} do not divide {} {}", part, field, whole, of), hint);
   }
 
   void present() {
     const auto need = [&](std::string_view field, std::int64_t value) {
       if (value > 0) return;
       refuse(std::string(field), "is missing",
-             list_.empty() ? "name a preset, e.g. preset: llama3-70b, or give layers, hidden, heads, ffn, vocab and "
+             list_.empty() ? "use a preset, e.g. preset: llama3-70b, or give layers, hidden, heads, ffn, vocab and "
                              "sequence"
                            : "");
     };
@@ -50,25 +51,27 @@ class Checks {
   void attention() {
     if (m_.heads > 0 && m_.head_dim == 0 && m_.hidden > 0)
       refuse("heads", fmt::format("{} heads do not divide hidden {}", m_.heads, m_.hidden),
-             "give head_dim, or another number of heads");
-    divides("kv_heads", m_.kv_heads, "heads", m_.heads, "each head of keys and values serves as many heads");
-    if (m_.kv_rank > 0 && m_.rope_dim == 0) refuse("rope_dim", "is missing: kv_rank makes attention latent");
+             "give head_dim, or change the number of heads");
+    divides("kv_heads", m_.kv_heads, "heads", m_.heads, "each key-value head serves an equal number of heads");
+    if (m_.kv_rank > 0 && m_.rope_dim == 0) refuse("rope_dim", "is missing: latent attention (kv_rank) needs it");
     if (m_.kv_rank == 0 && m_.q_rank > 0) refuse("q_rank", "needs kv_rank");
     if (m_.full_every > 0 && m_.window == 0) refuse("full_every", "needs window");
   }
 
   void mamba() {
     if (m_.mamba_layers == 0) {
-      if (m_.attention_layers > 0) refuse("attention_layers", "needs mamba_layers: without, all have attention");
+      if (m_.attention_layers > 0)
+        refuse("attention_layers", "needs mamba_layers: without it, all layers have attention");
       return;
     }
-    if (m_.mamba_heads == 0) refuse("mamba_heads", "is missing: mamba_layers have heads");
-    if (m_.mamba_head_dim == 0) refuse("mamba_head_dim", "is missing: the width of a head of Mamba");
-    if (m_.state_dim == 0) refuse("state_dim", "is missing: the state of a head of Mamba");
-    divides("mamba_groups", m_.mamba_groups, "mamba_heads", m_.mamba_heads, "each group serves as many heads");
-    if (m_.window > 0) refuse("window", "is of models whose layers all have attention");
+    if (m_.mamba_heads == 0) refuse("mamba_heads", "is missing: the number of Mamba heads");
+    if (m_.mamba_head_dim == 0) refuse("mamba_head_dim", "is missing: the width of a Mamba head");
+    if (m_.state_dim == 0) refuse("state_dim", "is missing: the state size of a Mamba head");
+    divides("mamba_groups", m_.mamba_groups, "mamba_heads", m_.mamba_heads,
+            "each group serves an equal number of heads");
+    if (m_.window > 0) refuse("window", "is not supported for models with Mamba layers");
     if (std::int64_t{m_.mamba_layers} + m_.attention_layers < m_.layers)
-      refuse("mamba_layers", fmt::format("{} mixers of Mamba and {} of attention are fewer than the {} layers",
+      refuse("mamba_layers", fmt::format("{} Mamba mixers and {} attention mixers are fewer than the {} layers",
                                          m_.mamba_layers, m_.attention_layers, m_.layers));
   }
 
@@ -80,7 +83,8 @@ class Checks {
       if (m_.dense_layers > 0) refuse("dense_layers", "needs experts: without them all layers are dense");
       return;
     }
-    if (m_.active_experts == 0) refuse("active_experts", fmt::format("is missing: of {} experts", m_.experts));
+    if (m_.active_experts == 0)
+      refuse("active_experts", fmt::format("is missing: how many of the {} experts a token uses", m_.experts));
     if (m_.active_experts > m_.experts)
       refuse("active_experts", fmt::format("{} are more than the {} experts", m_.active_experts, m_.experts),
              fmt::format("at most {}", m_.experts));
@@ -97,9 +101,10 @@ class Checks {
     }
     if (m_.experts % m_.expert_groups != 0)
       refuse("expert_groups",
-             fmt::format("{} experts do not split into {} equal groups", m_.experts, m_.expert_groups));
+             fmt::format("{} experts cannot be split into {} equal groups", m_.experts, m_.expert_groups));
     if (m_.active_groups == 0)
-      return refuse("active_groups", fmt::format("is missing: of {} groups", m_.expert_groups));
+      return refuse("active_groups",
+                    fmt::format("is missing: how many of the {} groups a token uses", m_.expert_groups));
     if (m_.active_groups > m_.expert_groups)
       refuse("active_groups", fmt::format("{} are more than the {} groups", m_.active_groups, m_.expert_groups),
              fmt::format("at most {}", m_.expert_groups));
@@ -107,7 +112,7 @@ class Checks {
       refuse("active_groups", fmt::format("{} groups have fewer than {} experts", m_.active_groups, m_.active_experts));
   }
 
-  /// Counts are kept in 64 bits.
+  /// Refuses models whose counts would overflow 64 bits.
   void size() {
     const auto d = [](std::int64_t n) { return static_cast<double>(n); };
     const double attention = d(m_.hidden) * (4.0 * d(m_.heads) * (d(m_.head_dim) + d(m_.rope_dim) + d(m_.value_dim)) +
@@ -116,7 +121,8 @@ class Checks {
     const double ffn = 3.0 * d(m_.hidden) * (d(m_.ffn) + (m_.experts + m_.shared_experts) * d(m_.expert_ffn));
     const double total = (m_.layers + m_.attention_layers) * (attention + ffn) + m_.mamba_layers * mixer +
                          d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
-    if (total > 1e16) refuse("", fmt::format("a model of about {:.0e} parameters", total), "check its dimensions");
+    if (total > 1e16)
+      refuse("", fmt::format("the model would have about {:.0e} parameters", total), "check its dimensions");
   }
 
   const Transformer& m_;

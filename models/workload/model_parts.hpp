@@ -1,4 +1,4 @@
-// What the readers of models share.
+// Functions that the readers of models share.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace fabricast {
 
-/// Fills in what follows from other dimensions.
-/// \returns what is missing or does not fit together; paths are names of fields
+/// Fills in dimensions that follow from others.
+/// \returns what is missing or inconsistent; paths are names of fields
 std::vector<Diagnostic> complete(Transformer& model, Gated gated);
 
-/// The dimensions that a spec, a preset and nothing else has names for, in the order of the keys.
+/// Visits the dimensions that specs and presets share, in the order of the keys.
 void visit_dimensions(FieldVisitor& visit, Transformer& model, Gated& gated);
 
 }  // namespace fabricast

@@ -32,10 +32,10 @@ std::int64_t ParallelLayout::rank(const std::array<int, 4>& c) const {
 
 namespace {
 
-/// Calls use(rank, its coordinates) for the ranks of a pipeline stage, rising.
+/// Calls use(rank, coordinates) for the ranks of a pipeline stage in ascending order.
 template <class Use>
 void for_each_rank(const ParallelLayout& layout, int stage, Use use) {
-  std::int64_t below = 1;  // so many of a stage follow each other
+  std::int64_t below = 1;  // number of consecutive ranks of a stage
   for (auto d = layout.order.begin(); *d != Dimension::pipeline; ++d) below *= layout.size(*d);
   for (std::int64_t first = stage * below; first < layout.ranks(); first += below * layout.pipeline)
     for (std::int64_t r = first; r < first + below; ++r) use(r, layout.coordinates(r));
@@ -45,7 +45,7 @@ void for_each_rank(const ParallelLayout& layout, int stage, Use use) {
 
 RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions) {
   RankGroups groups;
-  std::map<std::int64_t, std::size_t> group_of;  // by the rank with all those coordinates 0
+  std::map<std::int64_t, std::size_t> group_of;  // by the rank whose coordinates in `dimensions` are 0
   for_each_rank(layout, stage, [&](std::int64_t r, std::array<int, 4> c) {
     for (const Dimension d : dimensions) c.at(static_cast<std::size_t>(d)) = 0;
     const auto [it, fresh] = group_of.try_emplace(layout.rank(c), groups.size());
@@ -89,7 +89,7 @@ int domains_of(const RankGroups& groups, int nvlink_ranks) {
   const auto alone = static_cast<int>(groups.front().size());
   int domains = 0;
   for (const auto& group : groups) {
-    std::vector<int> held;  // by domain, in the order of the group
+    std::vector<int> held;  // members by domain, in the order of the group
     std::uint32_t last = 0;
     for (const std::uint32_t rank : group) {
       const std::uint32_t domain = rank / static_cast<std::uint32_t>(nvlink_ranks);

@@ -1,4 +1,5 @@
-// Puts a program together whose activities may depend on later ones: dependencies are turned into lists at the end.
+// Builds a program whose activities may depend on activities added later. Dependencies are sorted into lists at the
+// end.
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 
 namespace fabricast {
 
+/// Collects activities, dependencies and tables of a program.
 class ProgramBuilder {
  public:
   using Id = std::uint32_t;
@@ -18,6 +20,7 @@ class ProgramBuilder {
   Id add(const Activity& activity, std::span<const Place> places) { return program.add(activity, places, {}); }
   void depends(Id after, Id before) { pairs_.emplace_back(after, before); }
 
+  /// Index of a label; equal labels share one.
   std::uint32_t label(const std::string& text) {
     const auto [it, fresh] = labels_.try_emplace(text, static_cast<std::uint32_t>(program.labels.size()));
     if (fresh) program.labels.push_back(text);
@@ -27,7 +30,7 @@ class ProgramBuilder {
     program.groups.push_back(std::move(groups));
     return static_cast<std::uint32_t>(program.groups.size() - 1);
   }
-  /// The number of an exchange kind; equal ones are one.
+  /// Index of a collective kind; equal kinds share one.
   std::uint32_t collective(CollectiveKind kind) {
     const auto key = std::tuple(kind.groups, kind.op, kind.bytes, kind.one_way, kind.part);
     const auto [it, fresh] = collectives_.try_emplace(key, static_cast<std::uint32_t>(program.collectives.size()));
@@ -35,6 +38,7 @@ class ProgramBuilder {
     return it->second;
   }
 
+  /// The finished program; call once, at the end.
   Program finish() {
     std::vector<Activity>& all = program.activities;
     std::vector<std::uint32_t> first(all.size() + 1, 0);

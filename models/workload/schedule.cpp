@@ -8,7 +8,7 @@ namespace {
 
 using Kind = PipelineWork::Kind;
 
-/// Forward and backward passes in the order of each, `warmup` forward first.
+/// Interleaves forward and backward passes, after `warmup` forward passes.
 std::vector<PipelineWork> in_turn(const std::vector<PipelineWork>& forward, const std::vector<PipelineWork>& backward,
                                   int warmup) {
   std::vector<PipelineWork> order;
@@ -21,7 +21,7 @@ std::vector<PipelineWork> in_turn(const std::vector<PipelineWork>& forward, cons
   return order;
 }
 
-/// All passes of a kind: groups of `group` micro-batches, each through all chunks.
+/// All passes of a kind. Groups of `group` micro-batches pass through all chunks.
 std::vector<PipelineWork> passes(Kind kind, int group, int interleave, int micro_batches) {
   std::vector<PipelineWork> list;
   for (int first = 0; first < micro_batches; first += group)
@@ -31,7 +31,8 @@ std::vector<PipelineWork> passes(Kind kind, int group, int interleave, int micro
   return list;
 }
 
-/// As 1f1b, and stage s is s micro-batches late with the weights: no stage holds more than the first one of 1f1b.
+/// 1f1b in which stage s computes weight gradients s micro-batches late. No stage then holds more activations than the
+/// first one in 1f1b.
 std::vector<PipelineWork> zero_bubble(int stages, int stage, int micro_batches) {
   std::vector<PipelineWork> order;
   int forward = 0, weights = 0;

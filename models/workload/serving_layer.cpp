@@ -1,4 +1,4 @@
-// What kernels of a pass take (docs/models/inference.md).
+// Times of the kernels of a pass (docs/models/inference.md), and how steps are divided into passes.
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +11,7 @@ namespace {
 
 double d(std::int64_t n) { return static_cast<double>(n); }
 
+/// Times the blocks of one pass on one rank.
 class PassTimer {
  public:
   PassTimer(const InferenceStep& step, const InferencePass& pass)
@@ -23,7 +24,7 @@ class PassTimer {
         gap_(step.kernels.kernel_gap().value),
         kernels_(step.kernels) {}
 
-  /// Over what is cached and over prompts.
+  /// Seconds of attention, of decoded sequences and prompts.
   double attended() const { return core() / stack_.attention_rate.value; }
 
   LayerTime attention() const {
@@ -53,11 +54,11 @@ class PassTimer {
     const ParallelLayout& l = step_.layout;
     const double placed = d(m_.experts + step_.redundant_experts), local = placed / l.expert,
                  width = d(m_.expert_ffn) / l.expert_tensor;
-    // Replicas that share experts bring a batch each; a rank's experts get what is theirs of it all, and ranks that
-    // split experts get the same.
+    // Replicas that share experts each contribute a batch. A rank's experts receive their share of all of them. Ranks
+    // that split the same experts receive the same tokens.
     const double sharing = std::max(1.0, d(l.expert) * l.expert_tensor / tensor_);
     const double copies = tokens_ * m_.active_experts * l.expert_tensor / tensor_ * step_.imbalance;
-    // Experts that nobody asks for are not read: each token asks for `active` of all, and for one of an expert's copies.
+    // Experts without tokens are not read. Each token uses `active` experts, and one of the copies of each.
     const double missed = std::pow(1 - m_.active_experts / placed, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
     const std::vector<Linear> gemms = ffn_gemms(m_, width);
@@ -66,7 +67,7 @@ class PassTimer {
     if (m_.shared_experts > 0)
       for (const Linear& p : ffn_gemms(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_))
         multiply(t, tokens_, p, step_.experts);
-    // Copies in the order of experts, and back.
+    // Permutation into the order of experts and back.
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
                 outside() + copies * (8 * d(m_.hidden) + activation() * width));
     cast(t, gemms, step_.experts);
@@ -80,13 +81,13 @@ class PassTimer {
     return t;
   }
 
-  /// Only of the last token of each prompt, and of those that are decoded.
+  /// Logits are computed only for the last token of each prompt and for decoded tokens.
   LayerTime vocabulary() const {
     LayerTime t;
     const double rows = d(pass_.sequences * pass_.width + pass_.prompts);
     t.gemms += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
-                      stack_.gemm.value +
-                  gap_;
+                   stack_.gemm.value +
+               gap_;
     ++t.kernels;
     elementwise(t, stack_.sampling_kernels, rows * d(m_.vocab) * stack_.logit);
     return t;
@@ -97,13 +98,13 @@ class PassTimer {
 
   void multiply(LayerTime& t, double rows, const Linear& l, const GemmPrecision& p, double count = 1) const {
     t.gemms += gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights).value /
-                      stack_.gemm.value +
-                  gap_;
+                   stack_.gemm.value +
+               gap_;
     ++t.kernels;
   }
   void elementwise(LayerTime& t, int kernels, double bytes) const {
-    const double least = gap_ + stack_.small_kernel.us().value;
-    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * least;
+    const double minimum = gap_ + stack_.small_kernel.us().value;
+    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * minimum;
     t.kernels += kernels;
   }
   void cast(LayerTime& t, const std::vector<Linear>& gemms, const GemmPrecision& p) const {
@@ -115,7 +116,7 @@ class PassTimer {
   double outside() const { return tokens_ * stack_.outside * d(m_.hidden) / 2; }
   double activation() const { return m_.gated ? stack_.gated_ffn : stack_.ffn; }
 
-  /// Averaged over layers that look back at all and those that look back at a window.
+  /// Seconds of attention kernels, averaged over layers with full attention and layers with a window.
   double core() const {
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
     const auto window = static_cast<std::int64_t>(m_.window);

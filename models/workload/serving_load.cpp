@@ -25,7 +25,7 @@ ServingLoad sampled_load(const LoadRecipe& recipe) {
     ServingRequest r;
     r.input = sampled_length(recipe.input, recipe.spread, rng);
     r.output = sampled_length(recipe.output, recipe.spread, rng);
-    // The last token of a prompt is computed, as its successor is asked for.
+    // The last token of a prompt is always computed, because it yields the first output token.
     r.cached = std::min<std::int64_t>(r.input - 1, std::llround(recipe.cached * static_cast<double>(r.input)));
     if (recipe.arrivals == Arrivals::poisson) {
       now -= std::log(1 - rng.uniform()) / recipe.rate;

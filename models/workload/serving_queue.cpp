@@ -1,4 +1,5 @@
-// A simulation by events: a group of replicas runs pass after pass, and requests come and go between passes.
+// Discrete-event simulation of serving: groups of replicas run pass after pass, and requests arrive and end between
+// passes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,16 +14,16 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Replicas whose passes begin together.
+/// Replicas whose passes start together.
 struct Group {
   const ServingPool* pool = nullptr;
   Duty duty = Duty::both;
-  double now = 0;             ///< when the next pass may begin
-  std::int64_t waited = 0;    ///< passes that prompts have waited for more of them
-  std::int64_t unlooked = 0;  ///< decode passes since the last look at what has come
+  double now = 0;             ///< when the next pass may start
+  std::int64_t waited = 0;    ///< passes that prompts have waited for further prompts
+  std::int64_t unlooked = 0;  ///< decode passes since the last check for new requests
   std::vector<ServingReplica> replicas;
-  std::vector<double> sender_free;                          ///< by replica: when its last cache has been sent
-  std::vector<std::pair<std::size_t, std::size_t>> unseen;  ///< replica and request, until the engine looks
+  std::vector<double> sender_free;                          ///< by replica: when its last KV-cache transfer ends
+  std::vector<std::pair<std::size_t, std::size_t>> unseen;  ///< (replica, request) not yet seen by the engine
 
   bool idle() const {
     return std::none_of(replicas.begin(), replicas.end(), [](const ServingReplica& r) { return r.requests() > 0; });
@@ -35,7 +36,7 @@ struct Group {
   }
 };
 
-/// A request that comes to the engines for prompts, or to those that decode.
+/// A request that arrives at the engines for prompts, or at those that decode.
 struct Arrival {
   double time;
   std::size_t request;
@@ -45,7 +46,7 @@ struct Arrival {
   }
 };
 
-/// Of values, each with a weight; 0: there are none.
+/// Median of (value, weight) pairs; 0 if there are none.
 double weighted_median(std::vector<std::pair<double, double>> values) {
   if (values.empty()) return 0;
   double left = 0;
@@ -72,8 +73,8 @@ class Simulation {
   }
 
   void add(const ServingPool& pool, Duty duty) {
-    FABRICAST_CHECK(pool.together >= 1 && pool.replicas % pool.together == 0, "replicas that begin together");
-    FABRICAST_CHECK(pool.tokens_per_step >= 1, "a decode step gives a token");
+    FABRICAST_CHECK(pool.together >= 1 && pool.replicas % pool.together == 0, "replicas that start together");
+    FABRICAST_CHECK(pool.tokens_per_step >= 1, "a decode step yields at least one token");
     const auto together = static_cast<std::size_t>(pool.together);
     for (int g = 0; g < pool.replicas / pool.together; ++g) {
       Group group;
@@ -90,7 +91,7 @@ class Simulation {
   Served run() {
     std::size_t at_once = load_.requests.size();
     if (load_.clients > 0) at_once = std::min(at_once, static_cast<std::size_t>(load_.clients));
-    for (; next_ < at_once; ++next_) come(next_, load_.clients > 0 ? 0 : load_.requests[next_].arrival);
+    for (; next_ < at_once; ++next_) arrive(next_, load_.clients > 0 ? 0 : load_.requests[next_].arrival);
     for (;;) {
       Group* first = nullptr;
       for (Group& g : groups_)
@@ -106,15 +107,15 @@ class Simulation {
   }
 
  private:
-  void come(std::size_t request, double time) {
+  void arrive(std::size_t request, double time) {
     served_.requests[request].arrival = time;
     served_.requests[request].output = load_.requests[request].output;
-    // Requests that come together pass the frontends one after the other.
+    // Requests that arrive together pass the frontends one after the other.
     frontend_free_ = std::max(frontend_free_, time) + frontend_.serial / frontends_;
     arrivals_.push({std::max(time + frontend_.before, frontend_free_), request, false});
   }
 
-  /// To the replica with the fewest requests.
+  /// Assigns the next arrival to the replica with the fewest requests.
   void admit_next() {
     const Arrival arrival = arrivals_.top();
     arrivals_.pop();
@@ -135,7 +136,8 @@ class Simulation {
     where->unseen.emplace_back(which, arrival.request);
   }
 
-  /// An engine that has nothing to do looks all the time, one that decodes only now and then.
+  /// The engine checks for new requests. An idle engine checks at any time, one that decodes only every `receive`
+  /// passes.
   static void look(Group& g) {
     if (!g.idle() && g.unlooked < g.pool->prompts.receive) return;
     for (const auto& [replica, request] : g.unseen) g.replicas[replica].receive(request);
@@ -152,7 +154,7 @@ class Simulation {
       }
   }
 
-  /// \returns whether some replica has prompts that begin now
+  /// \returns whether some replica starts prompts now
   static bool plan_prompts(const Group& g, std::vector<PassPlan>& plans) {
     if (g.duty == Duty::decoding) return false;
     std::size_t with = 0;
@@ -175,7 +177,7 @@ class Simulation {
            std::any_of(g.replicas.begin(), g.replicas.end(), [](const ServingReplica& r) { return r.can_admit(); });
   }
 
-  /// Steps of decoding alone until something else may happen, of so many seconds each.
+  /// Number of pure decode steps of `seconds` each before anything else may happen.
   std::int64_t steps_until(const Group& g, std::int64_t most, double seconds) const {
     if (!g.unseen.empty()) most = std::min(most, g.pool->prompts.receive - g.unlooked);
     const double steps = std::ceil((next_event(g) - g.now) / seconds);
@@ -189,7 +191,7 @@ class Simulation {
     if (g.duty == Duty::decoding) take_places(g);
     std::vector<PassPlan> plans(g.replicas.size());
     const bool prompts = plan_prompts(g, plans);
-    // Where prompts have passes of their own, replicas that begin together all wait for them.
+    // If prompts have passes of their own, all replicas that start together wait for them.
     const bool decodes = g.pool->prompts.mixed || !prompts;
     std::int64_t steps = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -210,7 +212,7 @@ class Simulation {
       seconds = seconds_of(g, plans);
     }
     g.waited = !prompts && prompts_wait(g) ? g.waited + steps : 0;
-    // A pass with prompts ends with a look.
+    // After a pass with prompts the engine checks for new requests.
     g.unlooked = prompts ? g.pool->prompts.receive : g.unlooked + steps;
     const double first = g.now + seconds;
     decoding_time_ += static_cast<double>(steps) * seconds * static_cast<double>(g.sequences());
@@ -225,7 +227,7 @@ class Simulation {
     return g.pool->seconds(passes_);
   }
 
-  /// Nothing comes to this group before.
+  /// Earliest time at which something may arrive at this group.
   double next_event(const Group& mine) const {
     double time = arrivals_.empty() ? never : arrivals_.top().time;
     for (const Group& g : groups_)
@@ -233,7 +235,7 @@ class Simulation {
     return time;
   }
 
-  /// \param first  when the first of the steps has ended
+  /// \param first  when the first of the steps ends
   void finish(Group& g, std::size_t replica, const PassPlan& plan, std::int64_t steps, double first) {
     ServingReplica& r = g.replicas[replica];
     if (plan.pass.sequences > 0)
@@ -243,7 +245,7 @@ class Simulation {
       if (g.duty == Duty::both)
         begin_answer(r, request, g.now);
       else
-        hand_over(g.sender_free[replica], request, g.now);
+        transfer_cache(g.sender_free[replica], request, g.now);
   }
 
   void begin_answer(ServingReplica& r, std::size_t request, double now) {
@@ -254,14 +256,14 @@ class Simulation {
       r.start_decoding(request, now);
   }
 
-  void hand_over(double& sender_free, std::size_t request, double now) {
+  void transfer_cache(double& sender_free, std::size_t request, double now) {
     sender_free = std::max(now + transfer_.exposed, sender_free + transfer_.seconds);
     arrivals_.push({sender_free, request, true});
   }
 
   void end(std::size_t request, double now) {
     served_.requests[request].end = now + frontend_.after;
-    if (load_.clients > 0 && next_ < load_.requests.size()) come(next_++, now + frontend_.after);
+    if (load_.clients > 0 && next_ < load_.requests.size()) arrive(next_++, now + frontend_.after);
   }
 
   Served summary() {
@@ -283,10 +285,10 @@ class Simulation {
   std::vector<Group> groups_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::vector<InferencePass> passes_;
-  std::size_t next_ = 0;  ///< request that has not come yet
+  std::size_t next_ = 0;  ///< next request that has not arrived yet
   double frontend_free_ = 0;
   int frontends_ = 1, decoding_replicas_ = 1;
-  double decoding_time_ = 0;  ///< s of sequences that are decoded
+  double decoding_time_ = 0;  ///< sum of the decode time of all sequences, in s
   Served served_;
 };
 

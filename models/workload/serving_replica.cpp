@@ -21,7 +21,7 @@ std::int64_t ServingReplica::need(const ServingRequest& q) const {
 
 bool ServingReplica::has_room(std::int64_t more, std::size_t next) const {
   if (sequences() + more >= pool_->sequences) return false;
-  // One sequence is always admitted: that it fits is checked before.
+  // A single sequence is always admitted. memory_faults checks beforehand that it fits.
   if (pool_->cache == 0 || sequences() + more == 0) return true;
   return admitted_ + need(request(next)) <= pool_->cache;
 }
@@ -53,7 +53,7 @@ void ServingReplica::plan_prompts(PassPlan& plan) const {
       taken += need(q);
     }
     const std::int64_t left = q.input - q.cached - done;
-    // A prompt that fits in no pass is cut, whatever the engine does else.
+    // A prompt that does not fit in any pass is cut, even if the engine does not chunk prompts.
     const bool cut = left > room && (pool_->prompts.chunked || pass.prompts == 0);
     if (room <= 0 && pass.prompts > 0) break;
     if (left > room && !cut) break;
@@ -89,7 +89,7 @@ void ServingReplica::end_prompts(const PassPlan& plan) {
 void ServingReplica::start_decoding(std::size_t i, double now) {
   const ServingRequest& q = request(i);
   if (running_.empty()) last_token_ = now;
-  // A step reads what is there before it: the prompt and the tokens so far.
+  // A step reads the cache of the prompt and of all earlier tokens.
   running_.push({step_ + steps_of(q), i});
   context_ += d(q.input + 1);
   admitted_ += need(q);

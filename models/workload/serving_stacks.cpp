@@ -11,14 +11,14 @@ ServingStack find_serving_stack(const Hardware& hardware, Framework framework, c
     if (hardware.serving.contains(name)) return hardware.serving_stack(name);
     std::vector<std::string_view> known;
     for (const auto& [known_name, stack] : hardware.serving) known.push_back(known_name);
-    throw UserError::at("workload.stack", fmt::format("unknown serving engine '{}'", name), suggestion(name, known));
+    throw UserError::at("workload.stack", fmt::format("unknown stack '{}'", name), suggestion(name, known));
   }
   const ServingStack* newest = nullptr;
   for (const auto& [stack_name, stack] : hardware.serving)
     if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;
   if (!newest)
-    throw UserError::at("workload.framework", fmt::format("{} does not serve", name_of(framework)),
-                        "vllm, sglang or tensorrt_llm");
+    throw UserError::at("workload.framework", fmt::format("{} is not a serving engine", name_of(framework)),
+                        "use vllm, sglang or tensorrt_llm");
   return hardware.serving_stack(newest->name);
 }
 

@@ -1,15 +1,17 @@
 // The work of one pipeline stage in the order in which its host queues it.
 //
-// Computation goes to the first stream. An exchange starts when the computation queued before it has ended; the next
-// computation waits for it only where `wait_for` says so.
+// Computation runs on the first stream. A collective starts when the computation queued before it has ended. The next
+// computation waits for it only if `wait_for` is called.
 #pragma once
 
 #include "program_builder.hpp"
 
 namespace fabricast {
 
+/// Stands for no activity wherever an index is expected.
 constexpr std::uint32_t no_activity = 0xffffffff;
 
+/// Streams of a stage, in the order of their names below.
 enum Stream : std::uint16_t {
   compute,
   tensor,
@@ -24,6 +26,7 @@ enum Stream : std::uint16_t {
   host_memory
 };
 
+/// Queues the activities of one actor.
 class StageQueue {
  public:
   StageQueue(ProgramBuilder& builder, std::string name, double ranks)
@@ -36,9 +39,9 @@ class StageQueue {
   }
 
   std::uint32_t actor() const { return actor_; }
-  /// The last computation; no_activity: there is none yet.
+  /// The last computation, or no_activity.
   std::uint32_t last() const { return last_; }
-  /// Activities from here on are of a micro-batch; -1: of the step.
+  /// Following activities belong to this micro-batch; -1: to the step.
   void begin(int micro_batch) { micro_batch_ = micro_batch; }
 
   /// The next computation starts no earlier than this ends.
@@ -46,6 +49,7 @@ class StageQueue {
     if (activity != no_activity) needs_.push_back(activity);
   }
 
+  /// Queues computation. \returns its index
   std::uint32_t work(double seconds, Part part, const std::string& what) {
     Activity a;
     a.seconds = seconds, a.part = part, a.micro_batch = micro_batch_, a.label = builder_.label(what);
@@ -56,14 +60,16 @@ class StageQueue {
     return last_ = id;
   }
 
-  /// The host launches the work queued last, ahead of it: the next work starts no earlier than that has been launched.
-  /// \param after  activity that the host waits for before
-  void launched(double seconds, std::uint32_t after = no_activity) { wait_for(beside(host, seconds, after, "launch")); }
+  /// Host time to launch the work queued last. The host runs ahead of the GPU, and the next work starts no earlier than
+  /// the host has finished. \param after  activity that the host waits for first
+  void launched(double seconds, std::uint32_t after = no_activity) {
+    wait_for(concurrent(host, seconds, after, "launch"));
+  }
 
-  /// Activations go to host memory or come back, from when the work queued last has ended. \returns its number
-  std::uint32_t copy(double seconds) { return beside(host_memory, seconds, last_, "activations in host memory"); }
+  /// Copies activations to or from host memory, after the work queued last. \returns its index
+  std::uint32_t copy(double seconds) { return concurrent(host_memory, seconds, last_, "activations in host memory"); }
 
-  /// \returns its number; no_activity if there are no calls
+  /// Queues `calls` calls of a collective. \returns its index, or no_activity if `calls` is 0
   std::uint32_t collective(std::uint32_t kind, Stream stream, double calls = 1) {
     const Place place{actor_, stream};
     return calls > 0 ? collective(kind, {&place, 1}, calls) : no_activity;
@@ -71,17 +77,18 @@ class StageQueue {
   std::uint32_t collective(std::uint32_t kind, std::span<const Place> places, double calls = 1) {
     Activity a;
     const CollectiveKind& k = builder_.program.collectives[kind];
-    a.collective = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_, a.label = builder_.label(k.name);
+    a.collective = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_,
+    a.label = builder_.label(k.name);
     const std::uint32_t id = builder_.add(a, places);
     if (last_ != no_activity) builder_.depends(id, last_);
-    // What the next computation waits for has been asked for before.
+    // A collective also waits for what the next computation waits for, because that was queued before it.
     for (const std::uint32_t need : needs_) builder_.depends(id, need);
     return id;
   }
 
  private:
-  /// Work of the host on a stream of its own. \param after  what it waits for
-  std::uint32_t beside(Stream stream, double seconds, std::uint32_t after, const char* what) {
+  /// Queues host work on its own stream. \param after  activity that it waits for
+  std::uint32_t concurrent(Stream stream, double seconds, std::uint32_t after, const char* what) {
     Activity a;
     a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_, a.label = builder_.label(what);
     const Place place{actor_, stream};
@@ -92,7 +99,7 @@ class StageQueue {
 
   ProgramBuilder& builder_;
   std::uint32_t actor_, last_ = no_activity;
-  std::vector<std::uint32_t> needs_;  ///< of the next computation
+  std::vector<std::uint32_t> needs_;  ///< activities that the next computation waits for
   int micro_batch_ = -1;
 };
 

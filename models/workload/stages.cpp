@@ -19,13 +19,13 @@ std::vector<int> layers_of_chunks(int layers, int chunks, const std::vector<int>
 std::vector<int> balanced_layers(const Transformer& model, int stages, int interleave, int mtp_layers) {
   const ModelFlops flops = model_flops(model, model.sequence);
   const ModelFlops all = model_flops(model, model.sequence, mtp_layers);
-  // Each chunk has one at least.
+  // Each chunk has at least one layer. Work is counted in layers.
   std::vector<double> work(static_cast<std::size_t>(stages), interleave);
   std::vector<std::vector<int>> held(work.size(), std::vector<int>(static_cast<std::size_t>(interleave), 1));
   const double layer = (flops.linear + flops.attention) / model.layers;
   work.back() += (all.linear + all.attention + all.vocabulary) / layer - model.layers;
   for (int layer = stages * interleave; layer < model.layers; ++layer) {
-    // To the stage with the least to do; of equals to the first, and there to the chunk with the fewest.
+    // The next layer goes to the stage with the least work (the first such stage), to its chunk with the fewest layers.
     const auto least = std::min_element(work.begin(), work.end());
     std::vector<int>& mine = held[static_cast<std::size_t>(least - work.begin())];
     ++*std::min_element(mine.begin(), mine.end());

@@ -13,75 +13,69 @@
 namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, BatchSpec& spec) {
-  visit("global", spec.global, "sequences of a step", between(0, 1e7));
-  visit("micro", spec.micro, "sequences that a GPU works on at once", between(1, 1e5));
+  visit("global", spec.global, "sequences per step", between(0, 1e7));
+  visit("micro", spec.micro, "sequences that a GPU processes at once", between(1, 1e5));
 }
 
 void visit_fields(FieldVisitor& visit, ParallelSpec& spec) {
-  visit("tensor", spec.tensor, "ranks that split each product", between(1, 1024));
-  visit("sequence", spec.sequence, "whether they split what is between the products, too, by tokens");
+  visit("tensor", spec.tensor, "ranks that split each GEMM", between(1, 1024));
+  visit("sequence", spec.sequence, "whether these ranks also split the kernels between the GEMMs, by tokens");
   visit("context", spec.context, "ranks that split each sequence", between(1, 4096));
-  visit("pipeline", spec.pipeline, "stages", between(1, 4096));
-  visit("interleave", spec.interleave, "chunks of layers that a stage holds", between(1, 1024));
-  visit("layers", spec.layers, "of each chunk of a stage, in order of the model; empty: as even as can be",
+  visit("pipeline", spec.pipeline, "pipeline stages", between(1, 4096));
+  visit("interleave", spec.interleave, "chunks of layers per stage", between(1, 1024));
+  visit("layers", spec.layers, "number of layers of each chunk, in model order; empty: as even as possible",
         between(0, 1e5));
-  visit("expert", spec.expert, "ranks that split the experts, out of data and context (and tensor) parallelism",
+  visit("expert", spec.expert, "ranks that share the experts, taken from data and context (and tensor) parallelism",
         between(1, 65536));
-  visit("expert_tensor", spec.expert_tensor, "ranks that split each expert: 1, or as many as `tensor`",
+  visit("expert_tensor", spec.expert_tensor, "ranks that split each expert: 1 or the value of `tensor`",
         between(1, 1024));
-  visit("data", spec.data, "replicas; 0: what the GPUs leave", between(0, 4e6));
+  visit("data", spec.data, "replicas; 0: as many as the GPUs allow", between(0, 4e6));
   visit("zero", spec.zero,
-        "what replicas share instead of each holding it: 0 nothing, 1 the optimizer's state, 2 and gradients, 3 and "
-        "parameters (FSDP); -1: as the software does",
+        "what replicas shard instead of each holding it: 0 nothing, 1 optimizer state, 2 also gradients, 3 also "
+        "parameters (FSDP); -1: as the framework does",
         between(-1, 3));
-  visit("shard", spec.shard, "ranks that share it; 0: all; fewer is hybrid sharding", between(0, 4e6));
-  visit("schedule", spec.schedule, "order of a pipeline's work; auto: interleaved if there are chunks, else 1f1b");
-  visit("order", spec.order, "dimensions from neighbouring ranks to distant ones");
+  visit("shard", spec.shard, "ranks over which it is sharded; 0: all; fewer is hybrid sharding", between(0, 4e6));
+  visit("schedule", spec.schedule, "pipeline schedule; auto: interleaved if a stage has several chunks, else 1f1b");
+  visit("order", spec.order, "dimensions of parallelism, from neighbouring to distant ranks");
 }
 
 void visit_fields(FieldVisitor& visit, OverlapSpec& spec) {
-  visit("data", spec.data, "collectives of data parallelism run beside computation");
-  visit("tensor", spec.tensor, "those of tensor parallelism run beside the products they belong to");
-  visit("pipeline", spec.pipeline, "stages hand over beside computation");
-  visit("expert", spec.expert, "tokens go to experts and back beside computation of other micro-batches");
-  visit("bucket", spec.bucket, "gradients that are reduced together; 0B: as the software does",
+  visit("data", spec.data, "collectives of data parallelism overlap computation");
+  visit("tensor", spec.tensor, "collectives of tensor parallelism overlap the GEMMs that they belong to");
+  visit("pipeline", spec.pipeline, "sends between pipeline stages overlap computation");
+  visit("expert", spec.expert, "dispatch and combine overlap computation of other micro-batches");
+  visit("bucket", spec.bucket, "size of gradients that are reduced together; 0B: as the framework does",
         between(0, static_cast<double>(std::int64_t{1} << 50)));
 }
 
 void visit_fields(FieldVisitor& visit, GradientSpec& spec) {
-  visit("precision", spec.precision, "in which they are reduced");
-  visit("compression", spec.compression, "bytes on the network, relative", between(1e-4, 1));
+  visit("precision", spec.precision, "precision in which gradients are reduced");
+  visit("compression", spec.compression, "bytes on the network, relative to uncompressed gradients", between(1e-4, 1));
 }
 
 void visit_fields(FieldVisitor& visit, ExpertSpec& spec) {
-  visit("imbalance", spec.imbalance, "tokens of the busiest rank, relative to the mean", between(1, 1000));
-  visit("capacity", spec.capacity, "most tokens that experts take, relative to the mean; 0: no limit",
-        between(0, 1000));
+  visit("imbalance", spec.imbalance, "tokens of the most loaded rank, relative to the mean", between(1, 1000));
+  visit("capacity", spec.capacity, "maximum tokens of an expert, relative to the mean; 0: no limit", between(0, 1000));
   visit("copies", spec.copies,
-        "copies of a token that an alltoall sends; 0: one for each of its experts; fewer where experts of one node "
-        "share one",
+        "copies of a token in an alltoall; 0: one for each of its experts; fewer if experts of one node share a copy",
         between(0, 1000));
   visit("dispatcher", spec.dispatcher,
-        "how tokens reach their experts: by an alltoall, by an allgather of all, or once to each node and rank that "
-        "has one of "
-        "theirs (deepep, hybridep); auto: alltoall");
-  visit(
-      "sms", spec.sms,
-      "SMs that the kernels of deepep or hybridep hold, which computation beside them lacks; 0: 20 and 16, as Megatron "
-      "does",
-      between(0, 200));
-  visit("fp8_dispatch", spec.fp8_dispatch,
-        "whether tokens are cast before they go to their experts, and travel in 8 bits; they come back in 16");
+        "how tokens reach their experts: alltoall, allgather of all tokens, or one copy to each node and rank that has "
+        "one of their experts (deepep, hybridep); auto: alltoall");
+  visit("sms", spec.sms,
+        "SMs that the kernels of deepep or hybridep take from overlapped computation; 0: 20 and 16, as Megatron does",
+        between(0, 200));
+  visit("fp8_dispatch", spec.fp8_dispatch, "whether tokens are dispatched in 8 bits; results return in 16");
   visit("fused_permutation", spec.fused_permutation,
-        "whether one kernel puts tokens in the order of experts; auto: as `compiled`");
+        "whether one kernel permutes tokens into the order of experts; auto: as `compiled`");
 }
 
 void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
-  visit("steps", spec.steps, "steps that are drawn", between(1, 10000));
-  visit("slow_hosts", spec.slow_hosts, "part of the hosts that compute slower", between(0, 1));
-  visit("slowdown", spec.slowdown, "by how much", between(0, 100));
-  visit("jitter", spec.jitter, "standard deviation of a GPU's computation from step to step", between(0, 1));
-  visit("seed", spec.seed, "which hosts, and which steps", at_least(0));
+  visit("steps", spec.steps, "number of sampled steps", between(1, 10000));
+  visit("slow_hosts", spec.slow_hosts, "fraction of hosts that compute slower", between(0, 1));
+  visit("slowdown", spec.slowdown, "relative increase of their compute time", between(0, 100));
+  visit("jitter", spec.jitter, "relative standard deviation of a GPU's compute time between steps", between(0, 1));
+  visit("seed", spec.seed, "random seed of slow hosts and jitter", at_least(0));
 }
 
 namespace {
@@ -104,18 +98,18 @@ Choose choose(Choose given, bool otherwise) {
   return given != Choose::automatic ? given : otherwise ? Choose::yes : Choose::no;
 }
 
-/// The replicas that fill the job.
+/// Fills in or checks the number of replicas.
 void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {
   const std::int64_t others = std::int64_t{p.tensor} * p.context * p.pipeline;
-  const std::string gemm = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
+  const std::string degrees = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
   if (p.data == 0) {
     if (gpus % others != 0)
-      faults.add("parallel", fmt::format("{} is {}, which does not divide {} GPUs", gemm, others, gpus),
+      faults.add("parallel", fmt::format("{} is {}, which does not divide {} GPUs", degrees, others, gpus),
                  "change one of them, or cluster.nodes");
     p.data = static_cast<int>(std::max<std::int64_t>(1, gpus / others));
   } else if (others * p.data != gpus) {
     faults.add("parallel.data",
-               fmt::format("{} x data {} is {} ranks, and the job has {} GPUs", gemm, p.data, others * p.data, gpus),
+               fmt::format("{} x data {} is {} ranks, but the job has {} GPUs", degrees, p.data, others * p.data, gpus),
                gpus % others == 0 ? fmt::format("data: {} fills it", gpus / others)
                                   : fmt::format("{} does not divide {}", others, gpus));
   }
@@ -125,16 +119,16 @@ void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
   const auto chunks = static_cast<std::size_t>(p.pipeline) * static_cast<std::size_t>(p.interleave);
   const int listed = std::accumulate(p.layers.begin(), p.layers.end(), 0);
   if (p.layers.size() != chunks)
-    faults.add("parallel.layers", fmt::format("lists {} chunks, and pipeline {} x interleave {} is {}", p.layers.size(),
+    faults.add("parallel.layers", fmt::format("lists {} chunks, but pipeline {} x interleave {} is {}", p.layers.size(),
                                               p.pipeline, p.interleave, chunks));
   else if (listed != layers)
-    faults.add("parallel.layers", fmt::format("add up to {} layers, and the model has {}", listed, layers));
+    faults.add("parallel.layers", fmt::format("add up to {} layers, but the model has {}", listed, layers));
   else
     for (int s = 0; s < p.pipeline; ++s) {
       int held = 0;
       for (std::size_t c = static_cast<std::size_t>(s); c < chunks; c += static_cast<std::size_t>(p.pipeline))
         held += p.layers[c];
-      if (held == 0) faults.add("parallel.layers", fmt::format("leave stage {} without a layer", s));
+      if (held == 0) faults.add("parallel.layers", fmt::format("leave stage {} without layers", s));
     }
 }
 
@@ -146,7 +140,7 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
                  fmt::format("change parallel.{} or the model", key + 9));
   };
   divides(p.tensor, model.heads, "parallel.tensor", "tensor", "heads");
-  if (model.ffn > 0) divides(p.tensor, model.ffn, "parallel.tensor", "tensor", "columns of the feed-forward part");
+  if (model.ffn > 0) divides(p.tensor, model.ffn, "parallel.tensor", "tensor", "columns of the feed-forward block");
   divides(p.context, model.sequence, "parallel.context", "context", "tokens of a sequence");
   if (!p.layers.empty())
     check_layers(p, model.layers, faults);
@@ -154,14 +148,14 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
     faults.add("parallel.pipeline", fmt::format("pipeline {} x interleave {} is more than {} layers", p.pipeline,
                                                 p.interleave, model.layers));
   if (p.interleave > 1 && p.pipeline == 1)
-    faults.add("parallel.interleave", "chunks are for pipelines, and there is one stage", "pipeline: 2 or more");
+    faults.add("parallel.interleave", "needs a pipeline, but there is only one stage", "pipeline: 2 or more");
   if (p.interleave > 1 && p.schedule != ScheduleChoice::interleaved)
-    faults.add("parallel.schedule", fmt::format("{} holds one chunk a stage", name_of(p.schedule)),
+    faults.add("parallel.schedule", fmt::format("{} supports one chunk per stage", name_of(p.schedule)),
                "schedule: interleaved, or interleave: 1");
   if (p.sequence && p.tensor == 1)
-    faults.add("parallel.sequence", "is a part of tensor parallelism, and tensor is 1", "sequence: false");
+    faults.add("parallel.sequence", "needs tensor parallelism, but tensor is 1", "sequence: false");
   if (!parse_order(p.order))
-    faults.add("parallel.order", fmt::format("'{}' does not name each dimension once", p.order),
+    faults.add("parallel.order", fmt::format("'{}' does not name each dimension exactly once", p.order),
                "e.g. tensor-context-data-pipeline");
   const std::int64_t replicas = std::int64_t{p.data} * p.context;
   if (p.shard > 0 && replicas % p.shard != 0)
@@ -173,46 +167,46 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
   }
   if (p.expert_tensor != 1 && p.expert_tensor != p.tensor)
     faults.add("parallel.expert_tensor",
-               fmt::format("is {}; an expert is whole, or split as all else", p.expert_tensor),
-               fmt::format("1 or {}", p.tensor));
+               fmt::format("is {}: experts are either whole or split like all other layers", p.expert_tensor),
+               fmt::format("use 1 or {}", p.tensor));
   divides(p.expert, model.experts, "parallel.expert", "expert", "experts");
   const std::int64_t holders = replicas * (p.expert_tensor == 1 ? p.tensor : 1);
   if (holders % p.expert != 0)
     faults.add(
         "parallel.expert",
-        fmt::format("expert {} does not divide the {} ranks of a stage that could hold experts", p.expert, holders),
+        fmt::format("expert {} does not divide the {} ranks of a stage that can hold experts", p.expert, holders),
         "change parallel.expert or the other degrees");
 }
 
 void check_mamba(const ParallelSpec& p, const Transformer& model, Complaints& faults) {
   if (model.mamba_layers == 0) return;
   if (model.mamba_heads % p.tensor != 0 || model.mamba_groups % p.tensor != 0)
-    faults.add("parallel.tensor", fmt::format("tensor {} does not divide {} heads and {} groups of Mamba", p.tensor,
+    faults.add("parallel.tensor", fmt::format("tensor {} does not divide {} Mamba heads and {} Mamba groups", p.tensor,
                                               model.mamba_heads, model.mamba_groups));
   if (p.context > 1)
-    faults.add("parallel.context", "sequences of models with Mamba are not split: that is not modelled", "context: 1");
+    faults.add("parallel.context", "context parallelism of models with Mamba layers is not modelled", "context: 1");
 }
 
 void check_mtp(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
   if (spec.mtp_layers > 0 && model.mamba_layers > 0)
-    faults.add("mtp_layers", "multi-token prediction of models with Mamba is not modelled", "mtp_layers: 0");
+    faults.add("mtp_layers", "multi-token prediction of models with Mamba layers is not modelled", "mtp_layers: 0");
 }
 
 void check_batch(const TrainingSpec& spec, Complaints& faults) {
   const BatchSpec& b = spec.batch;
   const ParallelSpec& p = spec.parallel;
-  if (b.global == 0) return faults.add("batch.global", "the batch is missing", "e.g. batch: {global: 1024, micro: 1}");
+  if (b.global == 0) return faults.add("batch.global", "is missing", "e.g. batch: {global: 1024, micro: 1}");
   const std::int64_t at_once = std::int64_t{b.micro} * p.data;
   if (b.global % at_once != 0)
     return faults.add("batch.global",
-                      fmt::format("{} sequences do not divide by micro {} x data {}", b.global, b.micro, p.data),
+                      fmt::format("{} sequences are not a multiple of micro {} x data {}", b.global, b.micro, p.data),
                       b.global < at_once ? fmt::format("at least {}", at_once)
                                          : fmt::format("e.g. {}", b.global / at_once * at_once));
   if (const std::int64_t m = b.global / at_once; p.interleave > 1 && m % p.pipeline != 0)
-    faults.add(
-        "batch.global",
-        fmt::format("{} micro-batches do not divide by {} stages, as the interleaved schedule needs", m, p.pipeline),
-        fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
+    faults.add("batch.global",
+               fmt::format("{} micro-batches are not a multiple of {} stages, as the interleaved schedule needs", m,
+                           p.pipeline),
+               fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
 }
 
 void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults) {
@@ -225,11 +219,11 @@ void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults
     return;
   }
   if (!scales(spec.scaling, spec.precision))
-    faults.add("scaling", fmt::format("{} is not of {}", name_of(spec.scaling), name_of(spec.precision)),
-               narrow ? "leave it out" : "precision: fp8 or fp4");
+    faults.add("scaling", fmt::format("{} does not apply to {}", name_of(spec.scaling), name_of(spec.precision)),
+               narrow ? "remove it" : "precision: fp8 or fp4");
 }
 
-/// NVLink-C2C where there is one.
+/// Rate between a GPU and host memory: over NVLink-C2C if the GPU has it, else over PCIe.
 BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
   const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
   return hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second.payload_rate();
@@ -238,37 +232,38 @@ BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
-  visit("framework", spec.framework, "what trains: it decides what is overlapped and fused");
-  visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: its newest");
+  visit("framework", spec.framework, "training framework: decides what is overlapped and fused");
+  visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: the newest");
   visit("model", spec.model, "the transformer");
   visit("mtp_layers", spec.mtp_layers,
-        "modules of multi-token prediction: each is a layer more and a pass more through the vocabulary, on the last "
-        "stage",
+        "modules of multi-token prediction: each adds a layer and a pass through the vocabulary to the last stage",
         between(0, 100));
-  visit("precision", spec.precision, "of products; fp8: of linear layers, as the framework's recipe has it");
+  visit("precision", spec.precision,
+        "precision of GEMMs; fp8 and fp4: of linear layers, as the framework's recipe does");
   visit("scaling", spec.scaling,
-        "how numbers of 8 and 4 bits are scaled: delayed, current, rowwise, blockwise, mxfp8, nvfp4; auto: as the "
+        "how 8-bit and 4-bit numbers are scaled: delayed, current, rowwise, blockwise, mxfp8, nvfp4; auto: as the "
         "framework does");
-  visit("batch", spec.batch, "sequences");
-  visit("parallel", spec.parallel, "how the step is split");
+  visit("batch", spec.batch, "batch sizes");
+  visit("parallel", spec.parallel, "degrees of parallelism");
   visit("recompute", spec.recompute,
-        "what is computed again instead of kept: nothing, the core of attention, every second product and what is "
-        "element-wise, or whole layers");
+        "activation recomputation: none, selective (the core of attention), ops (every second GEMM and element-wise "
+        "kernels), or full (whole layers)");
   visit("recompute_modules", spec.recompute_modules,
-        "of selective: what is computed again instead of the core of attention");
-  visit("offload_layers", spec.offload_layers, "layers of a GPU whose activations wait in host memory",
+        "for selective: modules to recompute instead of the core of attention");
+  visit("offload_layers", spec.offload_layers, "layers per GPU whose activations are offloaded to host memory",
         between(0, 10000));
-  visit("overlap", spec.overlap, "what runs beside computation");
-  visit("gradients", spec.gradients, "how they are reduced");
-  visit("experts", spec.experts, "how evenly tokens meet them");
+  visit("overlap", spec.overlap, "communication that overlaps computation");
+  visit("gradients", spec.gradients, "how gradients are reduced");
+  visit("experts", spec.experts, "MoE: load balance and dispatch of tokens");
   visit("compiled", spec.compiled, "whether a compiler fuses element-wise kernels");
-  visit(
-      "cuda_graphs", spec.cuda_graphs,
-      "what the host launches as graphs: nothing, the router of experts, attention and the router, or the whole step");
-  visit("fixed", spec.fixed, "of a step, spent outside of it all: data, host, logging; below 0: the software's",
+  visit("cuda_graphs", spec.cuda_graphs,
+        "what runs as CUDA graphs: none, the MoE router, attention and the router, or the whole step");
+  visit("fixed", spec.fixed,
+        "time per step outside computation and communication: data, host, logging; below 0: the framework's",
         between(-1, 1e6));
-  visit("memory", spec.memory, "check: a step that does not fit in a GPU's memory is refused; ignore: it is forecast");
-  visit("variation", spec.variation, "how steps differ");
+  visit("memory", spec.memory,
+        "check: a step that does not fit in a GPU's memory is an error; ignore: it is forecast anyway");
+  visit("variation", spec.variation, "variation between steps and hosts");
 }
 
 Stack find_stack(const Hardware& hardware, Framework framework, const std::string& name) {
@@ -276,15 +271,14 @@ Stack find_stack(const Hardware& hardware, Framework framework, const std::strin
     if (hardware.stacks.contains(name)) return hardware.stack(name);
     std::vector<std::string_view> known;
     for (const auto& [known_name, stack] : hardware.stacks) known.push_back(known_name);
-    throw UserError::at("workload.stack", fmt::format("unknown software generation '{}'", name),
-                        suggestion(name, known));
+    throw UserError::at("workload.stack", fmt::format("unknown stack '{}'", name), suggestion(name, known));
   }
   const Stack* newest = nullptr;
   for (const auto& [stack_name, stack] : hardware.stacks)
     if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;
   if (!newest)
-    throw UserError::at("workload.framework", fmt::format("{} does not train", name_of(framework)),
-                        "megatron, nemo, fsdp, ddp or deepspeed");
+    throw UserError::at("workload.framework", fmt::format("{} is not a training framework", name_of(framework)),
+                        "use megatron, nemo, fsdp, ddp or deepspeed");
   return hardware.stack(newest->name);
 }
 
@@ -292,9 +286,10 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   const Stack stack = find_stack(hardware, spec.framework, spec.stack);
   Complaints faults;
   if (stack.framework != spec.framework)
-    faults.add("stack",
-               fmt::format("{} is of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
-               fmt::format("framework: {}", name_of(stack.framework)));
+    faults.add(
+        "stack",
+        fmt::format("{} is a release of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
+        fmt::format("framework: {}", name_of(stack.framework)));
   spec.stack = stack.name;
   ParallelSpec& p = spec.parallel;
   complete_data(p, gpus, faults);
@@ -313,22 +308,23 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   spec.experts.fused_permutation = choose(spec.experts.fused_permutation, spec.compiled == Choose::yes);
   if (spec.experts.dispatcher == Dispatcher::automatic) spec.experts.dispatcher = Dispatcher::alltoall;
   if (spec.experts.copies > 0 && spec.experts.dispatcher != Dispatcher::alltoall)
-    faults.add("experts.copies",
-               fmt::format("are of an alltoall; {} sends what it needs", name_of(spec.experts.dispatcher)),
-               "leave it out");
+    faults.add("experts.copies", fmt::format("only applies to alltoall, not to {}", name_of(spec.experts.dispatcher)),
+               "remove it");
   if (spec.experts.sms > 0 && sms_of(spec.experts.dispatcher) == 0)
     faults.add("experts.sms",
-               fmt::format("are of deepep and hybridep; {} runs on NCCL's channels", name_of(spec.experts.dispatcher)),
-               "leave it out, or set nccl.env NCCL_MAX_NCHANNELS");
+               fmt::format("only applies to deepep and hybridep; {} runs on NCCL's channels",
+                           name_of(spec.experts.dispatcher)),
+               "remove it, or set nccl.env NCCL_MAX_NCHANNELS");
   if (spec.experts.fp8_dispatch && (sms_of(spec.experts.dispatcher) == 0 || spec.precision != Precision::fp8))
-    faults.add("experts.fp8_dispatch", "is of deepep and hybridep, and of experts that compute in fp8",
-               "leave it out, or set precision: fp8 and experts.dispatcher: deepep");
+    faults.add("experts.fp8_dispatch", "needs deepep or hybridep, and experts that compute in fp8",
+               "remove it, or set precision: fp8 and experts.dispatcher: deepep");
   if (spec.experts.sms == 0) spec.experts.sms = sms_of(spec.experts.dispatcher);
-  // Modules are computed again by themselves, which is what `selective` means.
+  // A list of modules implies `selective`.
   if (!spec.recompute_modules.empty()) {
     if (spec.recompute == Recompute::none) spec.recompute = Recompute::selective;
     if (spec.recompute != Recompute::selective)
-      faults.add("recompute_modules", fmt::format("are of recompute selective, not {}", name_of(spec.recompute)),
+      faults.add("recompute_modules",
+                 fmt::format("only apply to recompute: selective, not {}", name_of(spec.recompute)),
                  "recompute: selective");
   }
   complete_scaling(spec, stack, faults);

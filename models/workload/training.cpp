@@ -1,4 +1,5 @@
-// The builder queues the work of all stages in an order in which what a pass needs has been queued before it.
+// Builds programs of training steps. The work of all stages is queued in an order in which everything that a pass needs
+// has been queued before it.
 #include "fabricast/workload/training.hpp"
 
 #include <fmt/format.h>
@@ -17,14 +18,15 @@ namespace fabricast {
 
 namespace {
 
-/// Layer passes that are queued one by one; of more, neighbours are joined.
+/// Maximum number of layer passes of a replica that are queued one by one. With more, neighbouring layers are joined to
+/// keep the program small.
 constexpr double most_passes = 4000;
 
-/// A run of equal layers of a chunk, by place among the stage's layers.
+/// Consecutive equal layers of a chunk. `first` is an index among the layers of the stage.
 struct LayerRun {
   int first = 0, count = 1;
   bool experts = false;
-  bool predicts = false;  ///< of a module of multi-token prediction
+  bool predicts = false;  ///< the layer of a module of multi-token prediction
 };
 
 class TrainingBuilder {
@@ -38,7 +40,7 @@ class TrainingBuilder {
     for (int s = 0; s < p_; ++s) stages_.push_back(make_stage(s));
     if (p_ > 1)
       for (int s = 0; s < p_; ++s) {
-        // Chunk after chunk, the last stage hands over to the first.
+        // The last stage sends to the first, which holds the next chunk.
         forward_pairs_.push_back(builder_.groups(stage_pairs(step.layout, s, (s + 1) % p_)));
         backward_pairs_.push_back(builder_.groups(stage_pairs(step.layout, (s + 1) % p_, s)));
       }
@@ -76,12 +78,13 @@ class TrainingBuilder {
     std::unique_ptr<LayerPasses> passes;
     std::unique_ptr<DataParallel> data;
     std::vector<std::vector<LayerRun>> single;  ///< by chunk: its layers
-    std::vector<std::vector<LayerRun>> joined;  ///< by chunk: the same in longer runs
-    std::vector<double> parameters;             ///< by chunk, on a GPU
-    std::uint32_t asked = no_activity;          ///< the computation before the round: then receives are asked for
-    std::vector<PipelineWork> unsent;           ///< what the round hands on when it ends
+    std::vector<std::vector<LayerRun>> joined;  ///< by chunk: the same layers in longer runs
+    std::vector<double> parameters;             ///< by chunk, per GPU
+    std::uint32_t posted = no_activity;         ///< the computation before the round, after which receives are posted
+    std::vector<PipelineWork> unsent;           ///< what the stage sends when the round ends
   };
-  /// What hands a chunk's pass of a micro-batch on to the next stage.
+  /// Whether the passes of a micro-batch through a chunk have been queued, and what sends their results to the next
+  /// stage.
   struct Passes {
     bool forward = false, backward = false;
     std::uint32_t sent_forward = no_activity, sent_backward = no_activity;
@@ -122,7 +125,7 @@ class TrainingBuilder {
       if (merges_copies() && groups.domains > 1) groups.between = builder_.groups(split_apart(experts, groups.domains));
     }
     std::vector<HeldParameters> held;
-    // Of a chunk without layers they are the stage's nearest layer's.
+    // The embedding counts with the first layer of the stage, even if chunk 0 has none.
     double embedding = s == 0 ? static_cast<double>(counts_.embedding) / layout.tensor : 0;
     for (int k = 0; k < step_.interleave; ++k) {
       const auto chunk = static_cast<std::size_t>(chunk_number(s, k));
@@ -160,7 +163,7 @@ class TrainingBuilder {
     return stage;
   }
 
-  /// Whether the first and the last stage, if it is another one, hold the same embedding.
+  /// Whether the first and the last stage are different and hold the same embedding.
   bool shares_embedding() const { return p_ > 1 && (step_.model.tied || step_.mtp_layers > 0); }
   double head_parameters() const {
     const double copy = shares_embedding() ? static_cast<double>(counts_.embedding) : 0;
@@ -173,8 +176,9 @@ class TrainingBuilder {
     return work.kind == Kind::weights || chunk == last_chunk() || passes(chunk + 1, work.micro_batch).backward;
   }
 
-  /// Work goes in rounds, between which a stage exchanges what it has with its neighbours. A round is a pass; but
-  /// without overlap, the interleaved schedule has a forward and a backward pass in each of its steady rounds.
+  /// Work proceeds in rounds. Between rounds a stage sends to its neighbours and receives from them. A round is one
+  /// pass, except in the steady phase of the interleaved schedule without overlap: there it is a forward and a backward
+  /// pass. This tells whether pass i and the next one form such a round.
   bool is_paired(int stage, const std::vector<PipelineWork>& order, std::size_t i) const {
     const int warmup = warmup_passes(step_.schedule, p_, stage, step_.interleave, step_.micro_batches());
     return step_.schedule == PipelineSchedule::interleaved && !step_.overlap_pipeline && i + 1 < order.size() &&
@@ -184,7 +188,7 @@ class TrainingBuilder {
   void queue(int s, const std::vector<PipelineWork>& order, std::size_t i) {
     Stage& stage = stages_[index(s)];
     const PipelineWork& work = order[i];
-    if (i == 0 || !is_paired(s, order, i - 1)) stage.asked = stage.queue->last();
+    if (i == 0 || !is_paired(s, order, i - 1)) stage.posted = stage.queue->last();
     stage.queue->begin(work.micro_batch);
     if (work.kind == Kind::forward) forward(s, stage, work);
     if (work.kind == Kind::backward) backward(s, stage, work);
@@ -192,18 +196,18 @@ class TrainingBuilder {
       for (const LayerRun& run : runs_of(stage, work)) stage.passes->weights(run.experts, run.count);
       end_backward(stage, work);
     }
-    if (!is_paired(s, order, i)) hand_on(s, stage);
+    if (!is_paired(s, order, i)) send_results(s, stage);
   }
 
   bool is_last(const PipelineWork& work) const { return work.micro_batch + 1 == step_.micro_batches(); }
-  /// Layers one by one where each has exchanges of its own.
+  /// The runs of layers to queue: one by one if each layer has its own collectives.
   const std::vector<LayerRun>& runs_of(const Stage& stage, const PipelineWork& work) const {
     const auto k = static_cast<std::size_t>(work.chunk);
     const bool single = stage.data->by_layer(is_last(work)) || (step_.overlap_data && work.micro_batch == 0);
     return single ? stage.single[k] : stage.joined[k];
   }
 
-  /// The first layers of a stage.
+  /// Layers of a run that are offloaded; these are the first layers of a stage.
   int offloaded(const LayerRun& run) const {
     return static_cast<int>(std::clamp(step_.offloaded - run.first, 0.0, static_cast<double>(run.count)));
   }
@@ -239,7 +243,7 @@ class TrainingBuilder {
       if (i + 1 < runs.size())
         stage.data->before(runs[i].first, then, false);
       else
-        stage.data->prefetch(then);  // the last layer of the forward pass is still there
+        stage.data->prefetch(then);  // the last layer of the forward pass is still gathered
       if (runs[i].predicts) stage.passes->vocabulary(true);
       stage.passes->backward(runs[i].experts, runs[i].count, with_weights);
       if (runs[i].predicts) stage.passes->join_tokens(true);
@@ -250,7 +254,7 @@ class TrainingBuilder {
     if (with_weights) accumulate(stage, work);
   }
 
-  void hand_on(int s, Stage& stage) {
+  void send_results(int s, Stage& stage) {
     const int after = (s + 1) % p_, before = (s + p_ - 1) % p_;
     std::vector<std::uint32_t> sent;
     for (const PipelineWork& work : std::exchange(stage.unsent, {})) {
@@ -276,7 +280,7 @@ class TrainingBuilder {
     accumulate(stage, work);
   }
 
-  /// Gradients are added to those of the micro-batches before.
+  /// Adds gradients to those of earlier micro-batches.
   void accumulate(Stage& stage, const PipelineWork& work) {
     if (step_.micro_batches() == 1 || step_.stack.accumulation.value == 0) return;
     const double bytes = stage.parameters[static_cast<std::size_t>(work.chunk)] * step_.stack.accumulation.value;
@@ -297,13 +301,13 @@ class TrainingBuilder {
   }
 
   void receive(Stage& stage, std::uint32_t sent) {
-    // Without overlap it is asked for when the round before is done.
-    if (!step_.overlap_pipeline && stage.asked != no_activity) builder_.depends(sent, stage.asked);
+    // Without overlap the receive is posted when the previous round has ended.
+    if (!step_.overlap_pipeline && stage.posted != no_activity) builder_.depends(sent, stage.posted);
     stage.queue->wait_for(sent);
     if (step_.layout.tensor > 1 && !step_.sequence_parallel) stage.passes->gather_received();
   }
 
-  /// First and last stage add up the gradients of the embedding they share.
+  /// The first and the last stage sum the gradients of the embedding that they share.
   void join_embeddings() {
     if (!shares_embedding()) return;
     CollectiveKind kind;
@@ -326,7 +330,7 @@ class TrainingBuilder {
   ParameterCount counts_;
   ProgramBuilder builder_;
   std::vector<Stage> stages_;
-  std::vector<std::uint32_t> forward_pairs_, backward_pairs_;  ///< by the stage that is first in the model
+  std::vector<std::uint32_t> forward_pairs_, backward_pairs_;  ///< indexed by the stage that comes first in the model
   std::vector<Passes> passes_;
 };
 

@@ -31,7 +31,8 @@ class Billing {
     if (bill_.nodes > 1 && s_.node.spec.nics.count > 0) {
       add_fabric(world);
     } else {
-      if (s_.site.management_ports > 0) bill_.notes.push_back("site.management_ports: there is no fabric");
+      if (s_.site.management_ports > 0)
+        bill_.notes.push_back("site.management_ports has no effect: there is no fabric");
       add_racks(Room(s_.site, bill_.nodes + bill_.spare_nodes, nodes_per_rack_, 0), {});
     }
     return std::move(bill_);
@@ -64,6 +65,7 @@ class Billing {
     cards.each = nic;
   }
 
+  /// Number of hosts per rack: as given, an NVLink domain, or as many as the power of a rack allows.
   int racked(Watts host) const {
     if (s_.site.nodes_per_rack > 0) return s_.site.nodes_per_rack;
     if (s_.nvlink_domain.nodes > 1) return s_.nvlink_domain.nodes;
@@ -91,7 +93,7 @@ class Billing {
 
   static std::int64_t wide(std::uint32_t n) { return n; }
 
-  /// Switches without hosts, of a fabric from a file.
+  /// Number of switches without hosts in a fabric from a file.
   static std::int64_t upper_of(const Fabric& fabric) {
     std::vector<bool> has_hosts(fabric.vertices(), false);
     for (std::uint32_t l = 0; l < fabric.links(); l += 2)
@@ -105,9 +107,9 @@ class Billing {
     if (use.free() < 0) {
       const std::int64_t needed = ceil_div(use.down + use.up, use.switches);
       bill_.notes.push_back(fmt::format(
-          "{} switches of {} ports would need {}: {}", name_of(use.tier), box.ports, needed,
-          topologies()[s_.fabric.kind].name == "single_switch" ? "an ideal switch, not one to buy"
-                                                               : "ports of one card count as one NIC in the forecast"));
+          "{} switches of {} ports would need {} ports: {}", name_of(use.tier), box.ports, needed,
+          topologies()[s_.fabric.kind].name == "single_switch" ? "the switch is ideal, not one to buy"
+                                                               : "the forecast counts ports of one card as one NIC"));
       box.ports = static_cast<int>(needed), use.ports = needed * use.switches;
     }
     box.each = power_of_switch(box.ports, box.rate);
@@ -118,7 +120,7 @@ class Billing {
       throw UserError::at("site.cables",
                           fmt::format("{} cables up to the {} tier, of up to {:.0f} m, are longer than any class",
                                       group.tally.unreached(), name_of(group.tier), group.tally.longest.value),
-                          "add a class that reaches so far, or place the racks closer");
+                          "add a class for this length, or place the racks closer");
     for (std::size_t c = 0; c + 1 < group.tally.classes.size(); ++c) {
       const auto& [count, metres] = group.tally.classes[c];
       if (count == 0) continue;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double hours_per_year = 8766;  // of 365.25 days
 
-/// An item that would price a line, to copy into the file.
+/// An item that would give a line its price, for the user to copy into the file.
 std::string item_for(const BillLine& line) {
   std::string keys = fmt::format("item: {}", name_of(line.item));
   switch (line.item) {
@@ -32,7 +32,7 @@ std::string item_for(const BillLine& line) {
   return fmt::format("{{{}, price: ...}}", keys);
 }
 
-/// What is the user's of all lines without a price, once each.
+/// Reports all lines without a price. Lines that the same item would price are reported once.
 [[noreturn]] void refuse(const std::vector<const BillLine*>& missing, const Prices& prices) {
   std::vector<Diagnostic> faults;
   std::vector<std::string> hints;
@@ -44,7 +44,8 @@ std::string item_for(const BillLine& line) {
     const auto items = prices.places.find("items");
     d.where = items != prices.places.end() ? items->second : SourceSpan{prices.file, 0, 0, 1}, d.path = "items";
     d.message = fmt::format("no price for {} x {}", line->count, line->what());
-    d.hint = fmt::format("- {}{}", hint, hints.size() == 1 ? ", or `missing: list` to leave out what has none" : "");
+    d.hint = fmt::format("- {}{}", hint,
+                         hints.size() == 1 ? ", or `missing: list` to leave out things without a price" : "");
     faults.push_back(std::move(d));
   }
   throw UserError(std::move(faults));
@@ -72,8 +73,8 @@ Cost cost_of(const Bill& bill, const Prices& prices) {
   cost.not_priced = static_cast<int>(missing.size());
   cost.gpus = bill.gpus, cost.job_share = bill.job_share;
   cost.energy_per_hour = bill.mean_watts() * 1e-3 * prices.electricity;
-  cost.per_hour =
-      cost.bought / (prices.years * hours_per_year) + prices.opex.value * cost.bought / hours_per_year + cost.energy_per_hour;
+  cost.per_hour = cost.bought / (prices.years * hours_per_year) + prices.opex.value * cost.bought / hours_per_year +
+                  cost.energy_per_hour;
   return cost;
 }
 
@@ -94,8 +95,8 @@ std::vector<Work> work_of(const World& world, const RunOptions& options) {
   }
   std::vector<Work> work;
   for (const ForecastRow& row : run_forecast(world, options).rows)
-    work.push_back({fmt::format("{} of {}", name_of(world.scenario.workload.collective), to_text(Bytes{row.bytes})),
-                    row.time, 0});
+    work.push_back(
+        {fmt::format("{} of {}", name_of(world.scenario.workload.collective), to_text(Bytes{row.bytes})), row.time, 0});
   return work;
 }
 

@@ -1,4 +1,4 @@
-// The bill as JSON (docs/formats.md).
+// The bill as JSON. The format is a contract: docs/formats.md, bill.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Rounded to ten digits, so that output is the same on every machine.
 double ten(double value) { return rounded(value, 10); }
 
 Json line_json(const BillLine& l, const Cost::Line* priced) {

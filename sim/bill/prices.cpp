@@ -1,4 +1,4 @@
-// From a file to Prices. Reads by the scenario's reader, so that faults have their line and column.
+// Reads Prices from a file with the reader of scenarios, so that errors have a line and a column.
 #include "fabricast/bill/prices.hpp"
 
 #include <fmt/format.h>
@@ -13,30 +13,32 @@
 namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, PriceItem& item) {
-  visit("item", item.item, "what it is");
-  visit("name", item.name, "of a node: its profile or its GPU; of a transceiver: nic or switch; of a rack: nodes, leaves or upper");
-  visit("tier", item.tier, "of a switch, or that a cable or transceiver goes up to: leaf, spine or core");
-  visit("link", item.link, "kind of network, as node.nics.link");
-  visit("medium", item.medium, "of a cable or transceiver");
-  visit("ports", item.ports, "of a switch, a NIC or a transceiver; 0: any", between(0, 4096));
+  visit("item", item.item, "kind of thing");
+  visit("name", item.name,
+        "for a node its profile or its GPU; for a transceiver nic or switch; for a rack nodes, leaves or upper");
+  visit("tier", item.tier, "tier of a switch, or the tier that a cable or transceiver goes up to: leaf, spine or core");
+  visit("link", item.link, "kind of network, as in node.nics.link");
+  visit("medium", item.medium, "medium of a cable or transceiver");
+  visit("ports", item.ports, "ports of a switch, a NIC or a transceiver; 0: any", between(0, 4096));
   visit("rate", item.rate, "line rate of a port", line_rates);
-  visit("up_to", item.up_to, "of cables and transceivers of no longer class", between(0, 1e5));
-  visit("price", item.price, "of one; below 0: none", between(0, 1e12));
-  visit("per_metre", item.per_metre, "of a cable, added to its price", between(0, 1e9));
-  visit("power", item.power, "of one, instead of the shipped figure", between(0.001, 1e9));
-  visit("source", item.source, "where the figures are from");
+  visit("up_to", item.up_to, "cables and transceivers up to this length class; 0: any", between(0, 1e5));
+  visit("price", item.price, "price of one; below 0: none", between(0, 1e12));
+  visit("per_metre", item.per_metre, "price of a metre of cable, added to its price", between(0, 1e9));
+  visit("power", item.power, "power of one; overrides the built-in value", between(0.001, 1e9));
+  visit("source", item.source, "source of the figures");
 }
 
 void visit_fields(FieldVisitor& visit, Prices& prices) {
   visit("prices", prices.version, "version of the format", between(1, 1));
-  visit("label", prices.label, "what these prices are; shown with every cost");
-  visit("date", prices.date, "of the prices: YYYY-MM-DD");
+  visit("label", prices.label, "description of the prices; shown with every cost");
+  visit("date", prices.date, "date of the prices: YYYY-MM-DD");
   visit("currency", prices.currency, "e.g. USD");
-  visit("missing", prices.missing, "what has no price is an error, or is listed and left out of the sums");
-  visit("years", prices.years, "over which what is bought is paid", between(0.1, 100));
-  visit("electricity", prices.electricity, "price of a kWh; must be given", between(0, 1000));
-  visit("opex", prices.opex, "people, maintenance and space: part of what was bought, in a year", between(0, 10));
-  visit("items", prices.items, "what things cost");
+  visit("missing", prices.missing, "things without a price are an error, or are listed and left out of the sums");
+  visit("years", prices.years, "years over which the purchase is spread", between(0.1, 100));
+  visit("electricity", prices.electricity, "price of a kWh; required", between(0, 1000));
+  visit("opex", prices.opex, "people, maintenance and space: cost per year as a fraction of the purchase",
+        between(0, 10));
+  visit("items", prices.items, "prices of things");
 }
 
 namespace {
@@ -54,7 +56,10 @@ bool is_date(const std::string& text) {
 template <class E>
 void check_word(YamlReader& reader, const std::string& path, const std::string& word) {
   if (word.empty() || enum_from<E>(word)) return;
-  reader.add({Diagnostic::Severity::error, {}, path, fmt::format("unknown word '{}'", word),
+  reader.add({Diagnostic::Severity::error,
+              {},
+              path,
+              fmt::format("unknown word '{}'", word),
               suggestion(word, EnumNames<E>::names)});
 }
 
@@ -69,26 +74,28 @@ void check(YamlReader& reader, const Prices& prices) {
   };
   if (!reader.given("prices")) refuse("prices", "the version of the format is missing", "start with `prices: 1`");
   if (!reader.given("date") || !is_date(prices.date))
-    refuse("date", reader.given("date") ? fmt::format("'{}' is no date", prices.date) : "the date is missing",
-           "YYYY-MM-DD, of the day on which the prices held");
+    refuse("date", reader.given("date") ? fmt::format("'{}' is not a date", prices.date) : "the date is missing",
+           "write the date of the prices as YYYY-MM-DD");
   if (prices.currency.empty()) refuse("currency", "the currency is missing", "e.g. currency: USD");
   if (!reader.given("electricity"))
-    refuse("electricity", "the price of a kWh is missing", "e.g. electricity: 0.10; 0 leaves energy out");
+    refuse("electricity", "the price of a kWh is missing", "e.g. electricity: 0.10; 0 ignores the cost of energy");
   for (std::size_t i = 0; i < prices.items.size(); ++i) {
     const PriceItem& item = prices.items[i];
     const std::string path = fmt::format("items[{}]", i);
     if (!reader.given(path + ".item")) refuse(path, "`item` is missing", "e.g. item: switch");
-    if (!reader.given(path + ".price") && !reader.given(path + ".power")) refuse(path, "has neither `price` nor `power`");
-    if (item.per_metre > 0 && item.item != Item::cable) refuse(path + ".per_metre", "is for cables");
+    if (!reader.given(path + ".price") && !reader.given(path + ".power"))
+      refuse(path, "has neither `price` nor `power`");
+    if (item.per_metre > 0 && item.item != Item::cable) refuse(path + ".per_metre", "applies only to cables");
     for (std::size_t k = 0; k < i; ++k)
       if (same_keys(item, prices.items[k]) && (item.price >= 0) == (prices.items[k].price >= 0))
-        refuse(path, fmt::format("has the keys of items[{}]", k), "give one of them");
+        refuse(path, fmt::format("has the same keys as items[{}]", k), "remove one of them");
     check_word<Tier>(reader, path + ".tier", item.tier);
     check_word<LinkKind>(reader, path + ".link", item.link);
     check_word<Medium>(reader, path + ".medium", item.medium);
   }
 }
 
+/// The matching item with the most keys; null if none matches. \param has  whether an item gives the wanted figure
 template <class Has>
 const PriceItem* best_of(const Prices& prices, const BillLine& line, Has has) {
   const PriceItem* best = nullptr;

@@ -12,14 +12,15 @@ Room::Room(const SiteSpec& site, std::int64_t nodes, int nodes_per_rack, std::in
   node_racks_ = ceil_div(nodes, nodes_per_rack);
   upper_racks_ = ceil_div(switches, site.switches_per_rack);
   const double racks = static_cast<double>(node_racks_ + upper_racks_);
-  per_row_ = site.racks_per_row > 0
-                 ? site.racks_per_row
-                 : std::max<std::int64_t>(1, std::llround(std::sqrt(racks * site.row_pitch.value / site.rack_pitch.value)));
+  per_row_ =
+      site.racks_per_row > 0
+          ? site.racks_per_row
+          : std::max<std::int64_t>(1, std::llround(std::sqrt(racks * site.row_pitch.value / site.rack_pitch.value)));
   node_rows_ = ceil_div(node_racks_, per_row_);
   upper_rows_ = ceil_div(upper_racks_, per_row_);
 }
 
-/// Rows of spines and cores stand between the two halves of the others.
+/// Rows of spines and cores stand between the two halves of the rows of nodes.
 double Room::row_at(std::int64_t node_row) const {
   const std::int64_t row = node_row < node_rows_ / 2 ? node_row : node_row + upper_rows_;
   return static_cast<double>(row) * site_.row_pitch.value;
@@ -35,7 +36,7 @@ Room::Place Room::leaf(std::int64_t middle_node) const {
   if (site_.leaves == LeafPlace::node_rack) return place;
   const double row = static_cast<double>(per_row_) * site_.rack_pitch.value;
   place.x = site_.leaves == LeafPlace::row_end ? row : row / 2;
-  // A rack of its own in each row, with a number beyond those of nodes and upper switches.
+  // Each row has a separate rack for leaves, numbered after the racks of nodes and upper switches.
   place.rack = node_racks_ + upper_racks_ + middle_node / nodes_per_rack_ / per_row_;
   return place;
 }

@@ -1,4 +1,5 @@
-// Where racks stand, and how long a cable between two of them is (docs/models/bill.md, floor plan).
+// The floor plan of a site: where racks stand, and how long a cable between two of them is. Rules and sources:
+// docs/models/bill.md, floor plan.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +9,26 @@
 
 namespace fabricast {
 
+/// The positions of devices. Refers to the site, which must outlive it.
 class Room {
  public:
   struct Place {
-    double row = 0, x = 0;   ///< m
-    std::int64_t rack = -1;  ///< devices of one rack have one number
+    double row = 0, x = 0;   ///< m: across rows, and along a row
+    std::int64_t rack = -1;  ///< number of the rack; -1: none
   };
-  /// \param switches  of the tiers above the leaves, all of them
+  /// \param nodes     hosts, including standby hosts
+  /// \param switches  number of switches above the leaves, of all tiers and planes
   Room(const SiteSpec& site, std::int64_t nodes, int nodes_per_rack, std::int64_t switches);
 
+  /// Place of a host.
   Place node(std::int64_t node) const;
-  /// Of a leaf whose nodes have this one in their middle.
+  /// Place of a leaf. \param middle_node  the middle one of its hosts
   Place leaf(std::int64_t middle_node) const;
-  /// Of the spines and then the cores, numbered through.
+  /// Place of a switch above the leaves. \param index  counts the spines, then the cores
   Place upper(std::int64_t index) const;
+  /// The middle of the room, where management hosts stand.
   Place middle() const;
+  /// Length of a cable between two places: over the tray at right angles, with slack.
   Metres length(const Place& a, const Place& b) const;
 
   std::int64_t node_racks() const { return node_racks_; }
@@ -36,17 +42,18 @@ class Room {
   std::int64_t nodes_per_rack_, node_racks_, upper_racks_, per_row_, node_rows_, upper_rows_;
 };
 
-/// Cables of one tier by class.
+/// Cables of one tier, counted by length class.
 struct CableTally {
   struct Class {
     std::int64_t count = 0;
     double metres = 0;
   };
-  std::vector<Class> classes;  ///< by class of the site
+  std::vector<Class> classes;  ///< as the classes of the site; the last one counts cables that are too long for any
   Metres longest{0};
   explicit CableTally(const SiteSpec& site) : classes(site.cables.size() + 1) {}
-  /// The last class is of those that no class reaches.
+  /// Adds cables of one length.
   void add(const SiteSpec& site, Metres length, std::int64_t count);
+  /// Number of cables that are too long for any class.
   std::int64_t unreached() const { return classes.back().count; }
 };
 

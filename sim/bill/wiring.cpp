@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t wide(std::uint32_t n) { return static_cast<std::int64_t>(n); }
 
-/// Blocks of nodes with the leaves that they share, and the spares of each.
+/// Blocks of nodes that share leaves, and the spare hosts of each block.
 class Blocks {
  public:
   Blocks(const WiringInput& in, const Clos& clos)
@@ -29,9 +29,9 @@ class Blocks {
     return std::clamp<std::int64_t>(spares_ - b * spares_each_, 0, spares_each_);
   }
   std::int64_t hosts(std::int64_t b) const { return nodes(b) + spares(b); }
-  /// Place of its first host in the order in which racks are filled.
+  /// Number of its first host, in the order in which racks are filled.
   std::int64_t first(std::int64_t b) const { return b * size_ + std::min(spares_, b * spares_each_); }
-  /// Of a leaf; groups are built whole, so that the last leaves may have no nodes.
+  /// The block of a leaf. Groups are complete, so the last leaves may have no nodes; they count to the last block.
   std::int64_t of_leaf(const Clos& clos, std::uint32_t leaf) const {
     return std::min(wide(clos.block_of_leaf(leaf)), count_ - 1);
   }
@@ -40,7 +40,7 @@ class Blocks {
   std::int64_t nodes_, size_, count_, spares_, spares_each_;
 };
 
-/// Calls f(first index, how many) for each run of upper switches that stand in one rack.
+/// Calls f(first index, count) for each run of upper switches in one rack.
 template <class F>
 void by_rack(const SiteSpec& site, std::int64_t begin, std::int64_t end, std::int64_t planes, F f) {
   while (begin < end) {
@@ -61,17 +61,17 @@ PortUse leaf_ports_used(const WiringInput& in, const Clos& clos, const Blocks& b
     const std::int64_t used = ceil_div(blocks.hosts(b) * per_host, breakout);
     if (blocks.spares(b) > 0 && used + clos.leaf_up > ports)
       throw UserError::at("site.spare_nodes",
-                          fmt::format("a leaf has room for {} hosts, and there are {} with {} that stand by",
+                          fmt::format("a leaf has ports for {} hosts, but there are {} and {} spare hosts",
                                       (ports - clos.leaf_up) * breakout / per_host, blocks.nodes(b), blocks.spares(b)),
-                          "fewer spares, or fewer nodes at a leaf");
+                          "use fewer spare hosts, or fewer nodes per leaf");
     use.down += used * rails * planes;
   }
   const std::int64_t management = in.site.management_ports;
   if (management > std::max<std::int64_t>(0, use.free()))
     throw UserError::at("site.management_ports",
-                        fmt::format("{} ports are wanted and {} are free at leaves", management,
+                        fmt::format("{} ports are requested, but {} are free at the leaves", management,
                                     std::max<std::int64_t>(0, use.free())),
-                        "fewer nodes at a leaf, e.g. one node less in a unit");
+                        "use fewer nodes per leaf, e.g. one node less per unit");
   use.down += management;
   return use;
 }
@@ -136,8 +136,7 @@ Wiring wire_clos(const WiringInput& in, const Room& room, const Clos& clos) {
   const std::int64_t planes = clos.planes, ports = in.basics.switch_box.ports;
   Wiring wiring;
   wiring.tiers.push_back(leaf_ports_used(in, clos, blocks));
-  wiring.groups.push_back(
-      {Tier::leaf, in.demand.port_rate / in.cables_per_port, wire_nics(in, room, clos, blocks)});
+  wiring.groups.push_back({Tier::leaf, in.demand.port_rate / in.cables_per_port, wire_nics(in, room, clos, blocks)});
   const auto upper = [&](Tier tier, std::int64_t switches, std::int64_t down, std::int64_t up, CableTally tally) {
     if (switches == 0) return;
     wiring.tiers.push_back({tier, switches * planes, switches * planes * ports, down * planes, up * planes});
@@ -152,8 +151,8 @@ Wiring wire_clos(const WiringInput& in, const Room& room, const Clos& clos) {
 Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric) {
   if (in.site.spare_nodes > 0 || in.site.management_ports > 0)
     throw UserError::at(in.site.spare_nodes > 0 ? "site.spare_nodes" : "site.management_ports",
-                        "the fabric is a file, which lists all hosts and cables", "add them there");
-  // Switches with nodes stand in their row, the others in the middle, as many of a tier as there are.
+                        "the fabric is read from a file, which lists all hosts and cables", "add them to the file");
+  // Switches with nodes stand in the row of their nodes, the others in the rows in the middle of the room.
   const std::uint32_t endpoints = fabric.endpoints();
   std::vector<std::int64_t> sum(fabric.vertices(), 0), hosts(fabric.vertices(), 0);
   for (std::uint32_t l = 0; l < fabric.links(); l += 2) {

@@ -1,4 +1,4 @@
-// The cables and ports of a fabric on the floor of its site.
+// The cables and ports of a fabric, with lengths by the floor plan of its site.
 #pragma once
 
 #include <vector>
@@ -8,32 +8,34 @@
 
 namespace fabricast {
 
-/// Cables that go up to one tier at one line rate.
+/// Cables that go up to one tier and have one line rate.
 struct CableGroup {
   Tier tier;
   BytesPerSecond rate;  ///< of one cable
   CableTally tally;
 };
 
+/// All cables and ports of a fabric.
 struct Wiring {
   std::vector<CableGroup> groups;
   std::vector<PortUse> tiers;
-  std::int64_t leaf_racks = 0;
+  std::int64_t leaf_racks = 0;  ///< racks for leaves only; 0 if leaves stand in the racks of nodes
   std::vector<std::string> notes;
 };
 
-/// What the wiring of a fabric depends on beside it.
+/// What the wiring depends on in addition to the fabric.
 struct WiringInput {
   const SiteSpec& site;
   const FabricBasics& basics;
   const FabricDemand& demand;
-  int cables_per_port = 1;  ///< ports of a NIC, each with its cable, in all planes
+  int cables_per_port = 1;  ///< cables of one endpoint: one for each port of the NIC, over all planes
 };
 
-/// A network of switches and cables by arithmetic, planes and all.
-/// \throws UserError if spares or management ports do not fit
+/// Wires a Clos fabric by arithmetic, with all its planes.
+/// \throws UserError if spare hosts or management ports do not fit
 Wiring wire_clos(const WiringInput& in, const Room& room, const Clos& clos);
-/// Any other, cable by cable.
+/// Wires any other fabric cable by cable.
+/// \throws UserError if the site has spare hosts or management ports
 Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric);
 
 }  // namespace fabricast

@@ -1,22 +1,23 @@
-// `bill`: what is to be bought, what it draws, and what it costs.
+// `bill`: the bill of materials of a cluster, its power, and its cost.
 #include "commands.hpp"
 #include "fabricast/bill/cost.hpp"
 #include "options.hpp"
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 int bill_verb(const std::vector<std::string>& arguments) {
-  Options options("bill",
-                  "Lists what the scenario's cluster is made of, with ports, power, and where the scenario names "
-                  "prices what it costs, also for what the job does.",
-                  {"SCENARIO"});
+  Options options(
+      "bill",
+      "Writes the bill of materials of the scenario's cluster, with ports, racks and power. If the scenario "
+      "names a price file, also the cost of the cluster and of steps, tokens or calls.",
+      {"SCENARIO"});
+  options.example("fabricast bill cluster.yaml");
+  options.example("fabricast bill cluster.yaml --set prices=prices.yaml --csv bill.csv");
   add_scenario_options(options);
-  options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "csv", po::value<std::string>(), "write CSV likewise")(
-      "no-forecast", "leave out what steps, tokens or calls cost, which takes a forecast")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores)");
+  options.add()("json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
+      "csv", takes("FILE"), "write CSV to FILE; - prints it instead of text")(
+      "no-forecast", "leave out the cost of steps, tokens or calls, which needs a forecast")(
+      "threads", takes("N"), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
   const OutputPlaces places{{"json", &json}, {"csv", &csv}};

@@ -1,4 +1,4 @@
-// `calibrate validate` and `calibrate fit`; `import` and `probe` have files of their own.
+// `calibrate validate`, `calibrate fit` and `calibrate residuals`. The verbs `import` and `probe` have their own files.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -23,18 +23,16 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
-/// The cases that `--cases` and `--only` name.
+/// The cases that `--cases` and `--only` select.
 std::vector<MeasuredCase> chosen_cases(const Options& options, std::vector<MeasuredCase> given = {}) {
   std::vector<MeasuredCase> cases =
       given.empty() ? read_cases(options.text("cases", shipped_cases_path())) : std::move(given);
   const std::string only = options.text("only");
   std::erase_if(cases, [&](const MeasuredCase& c) { return c.id.find(only) == std::string::npos; });
   if (cases.empty())
-    throw UserError(only.empty() ? "there are no cases" : fmt::format("no case has '{}' in its id", only));
+    throw UserError(only.empty() ? "the file has no cases" : fmt::format("no case has '{}' in its id", only));
   return cases;
 }
 
@@ -42,7 +40,7 @@ void show_fit(int iteration, double loss) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
 }
 
-constexpr int shipped_iterations = 40;  ///< of the fit whose parameters are shipped
+constexpr int shipped_iterations = 40;  ///< as in the fit whose parameters are shipped
 
 FitOptions fit_options_of(const Options& options) {
   FitOptions o;
@@ -52,24 +50,25 @@ FitOptions fit_options_of(const Options& options) {
   return o;
 }
 
-/// What `--leave-out` names, each once.
+/// The values of `--leave-out` without repetitions.
 std::vector<LeftOut> left_out_of(const Options& options) {
   std::vector<LeftOut> by;
   for (const std::string& word : options.list("leave-out")) {
     const auto one = enum_from<LeftOut>(word);
     if (!one)
-      throw UserError(fmt::format("--leave-out: '{}' can not be left out", word),
+      throw UserError(fmt::format("--leave-out: unknown value '{}'", word),
                       suggestion(word, EnumNames<LeftOut>::names));
     if (std::find(by.begin(), by.end(), *one) == by.end()) by.push_back(*one);
   }
   return by;
 }
 
-/// `--terms`: a page of its own.
+/// `--terms`: a separate study with a page of its own.
 int validate_terms(const Options& options) {
   for (const std::string name : {"leave-out", "calibrated", "profile", "json", "rows"})
     if (options.has(name))
-      throw UserError("--" + name + ": not with --terms", "it fits all parameters from their priors");
+      throw UserError("--" + name + " cannot be combined with --terms",
+                      "--terms fits all parameters from their priors");
   const std::string markdown = output_path(options, "markdown");
   FitOptions how = fit_options_of(options);
   how.iterations = shipped_iterations;
@@ -81,30 +80,34 @@ int validate_terms(const Options& options) {
 }
 
 int validate(const std::vector<std::string>& arguments) {
-  Options options("calibrate validate", "Forecasts measured cases and counts the errors by system and size.", {});
-  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
-      "steps", po::value<std::string>()->implicit_value(""),
-      "validate forecasts of steps instead: those of a file (JSON, or CSV of published ones), or the shipped ones")(
-      "serving", po::value<std::string>()->implicit_value(""),
-      "validate forecasts of serving instead: those of a CSV of published measurements, or the shipped one")(
-      "only", po::value<std::string>(), "only cases whose id contains this")(
-      "profile", po::value<std::string>(), "lay a fitted profile over the shipped parameters")(
-      "leave-out", po::value<std::vector<std::string>>()->composing(),
-      "fit anew from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn (of steps: "
-      "`software`, `source` or `family` of sources; of serving: `source`), and count its errors then: minutes; may be "
-      "repeated")("differences",
-                  "of the shipped steps also say whether pairs that differ in one thing keep sign and size")(
+  Options options("calibrate validate", "Forecasts measured cases and summarizes the errors by system and size.", {});
+  options.example("fabricast calibrate validate --only h100");
+  options.example("fabricast calibrate validate --leave-out site --json errors.json");
+  options.example("fabricast calibrate validate --steps");
+  options.add()("cases", takes("FILE"), "measured cases, JSON (default: the shipped cases)")(
+      "steps", may_take("FILE"),
+      "validate forecasts of steps instead: the steps of FILE (JSON, or CSV of published steps), or the shipped ones")(
+      "serving", may_take("FILE"),
+      "validate forecasts of serving instead: the published measurements of FILE (CSV), or the shipped ones")(
+      "only", takes("TEXT"), "only cases whose id contains TEXT")(
+      "profile", takes("FILE"), "fitted profile (JSON) that overrides the shipped parameters")(
+      "leave-out", takes_many("NAME"),
+      "fit again from the priors without each `site`, `kind`, `system` or `fifth` of the sites in turn, and report the "
+      "errors of what was left out; for steps: each `software`, `source` or `family` of sources; for serving: each "
+      "`source`; takes minutes; may be repeated")(
+      "differences",
+      "for the shipped steps: also report whether forecasts reproduce the sign and size of differences "
+      "between pairs that differ in one setting")(
       "terms",
-      "say what each term of the models is worth on sites left out: an hour; of steps, what each explains of those "
-      "that are fitted: a minute")(
+      "report what each term of the models contributes on held-out sites; takes an hour; with --steps, what "
+      "each term explains of the fitted steps; takes a minute")(
       "calibrated",
-      "with --leave-out, then calibrate each system with some of its own cases, and count its errors on "
-      "the others: minutes more")("identified", po::value<std::string>(),
-                                  "for those fits, as of `calibrate fit`, in percent")(
-      "prior-weight", po::value<std::string>(), "for those fits, as of `calibrate fit`, in percent (default 100)")(
-      "markdown", po::value<std::string>(), "write the page for the docs")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")("rows",
-                                                                                                  "print every row");
+      "with --leave-out: then calibrate each system with some of its own cases, and report the errors of "
+      "its other cases; takes minutes more")("identified", takes("N"),
+                                             "for these fits: as in `calibrate fit`, percent")(
+      "prior-weight", takes("N"), "for these fits: as in `calibrate fit`, percent (default: 100)")(
+      "markdown", takes("FILE"), "write the page of the documentation to FILE")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text")("rows", "print every row");
   options.words("leave-out", EnumNames<LeftOut>::names);
   if (!options.parse(arguments)) return 0;
   if (options.has("serving")) return validate_serving_of(options);
@@ -112,10 +115,11 @@ int validate(const std::vector<std::string>& arguments) {
   if (options.has("terms")) return validate_terms(options);
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-out"))
-      throw UserError("--" + name + ": only with --leave-out", "without it nothing is fitted");
+      throw UserError("--" + name + " needs --leave-out", "without --leave-out nothing is fitted");
   const std::vector<LeftOut> left_out_by = left_out_of(options);
   const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
-  if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
+  if (!json.empty() && json == markdown)
+    throw UserError(fmt::format("--json and --markdown cannot both write to '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<MeasuredCase> cases = chosen_cases(options);
@@ -123,7 +127,7 @@ int validate(const std::vector<std::string>& arguments) {
   for (const LeftOut by : left_out_by) {
     FitOptions fit_options = fit_options_of(options);
     fit_options.iterations = shipped_iterations;
-    // What is calibrated starts from a fit without the first of them.
+    // Calibration starts from the fits of the first kind of --leave-out.
     const bool calibrated = options.has("calibrated") && !v.calibrated;
     CrossValidation crossed = leave_out(cases, prior_hardware(), fit_options, by, calibrated);
     v.leave_out.push_back(std::move(crossed.leave_one_out));
@@ -135,15 +139,15 @@ int validate(const std::vector<std::string>& arguments) {
   return v.failed.empty() ? 0 : 1;
 }
 
-/// `residuals`: minutes, as it fits anew without each fifth of the sites.
+/// `calibrate residuals`. Takes minutes, because it fits again without each fifth of the sites.
 int residuals(const std::vector<std::string>& arguments) {
-  Options options(
-      "calibrate residuals",
-      "Learns how far measurements are from forecasts of systems that no fit has seen: what intervals are of.", {});
-  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
-      "only", po::value<std::string>(), "only cases whose id contains this")(
-      "output", po::value<std::string>(), "write the model (JSON)")("source", po::value<std::string>(),
-                                                                    "source to note in it");
+  Options options("calibrate residuals",
+                  "Learns the distribution of forecast errors on held-out systems, which intervals are made from.", {});
+  options.example("fabricast calibrate residuals --output residuals.json");
+  options.add()("cases", takes("FILE"), "measured cases, JSON (default: the shipped cases)")(
+      "only", takes("TEXT"), "only cases whose id contains TEXT")(
+      "output", takes("FILE"), "write the model (JSON) to FILE; - prints it")("source", takes("TEXT"),
+                                                                              "source to note in the model");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output");
   const std::vector<MeasuredCase> cases = chosen_cases(options);
@@ -158,40 +162,42 @@ int residuals(const std::vector<std::string>& arguments) {
 
 int fit(const std::vector<std::string>& arguments) {
   Options options("calibrate fit", "Fits hardware parameters to measured cases.", {});
-  options.add()("cases", po::value<std::string>(), "file of measured cases (default: the shipped ones)")(
-      "steps", po::value<std::string>()->implicit_value(""),
-      "fit what GPUs and software reach in steps instead: those of a file (JSON, or CSV of published ones), or the "
-      "shipped ones of both kinds")(
-      "serving", po::value<std::string>()->implicit_value(""),
-      "fit what serving engines cost instead, to a CSV of published measurements, or the shipped one")(
+  options.example("fabricast calibrate fit --cases mine.json --output mine_profile.json");
+  options.example("fabricast calibrate fit --manifest logs.json --advise");
+  options.add()("cases", takes("FILE"), "measured cases, JSON (default: the shipped cases)")(
+      "steps", may_take("FILE"),
+      "fit the efficiency of GPUs and software in steps instead, to the steps of FILE (JSON, or CSV of published "
+      "steps), or to the shipped ones of both kinds")(
+      "serving", may_take("FILE"),
+      "fit the costs of serving engines instead, to the published measurements of FILE (CSV), or to the shipped ones")(
       "spread",
-      "with --steps or --serving, learn how far forecasts are off where no fit has been: leaves out each family of "
-      "sources, or each source, in turn")("only", po::value<std::string>(), "only cases whose id contains this")(
-      "profile", po::value<std::string>(), "start from this profile laid over the shipped parameters")(
+      "with --steps or --serving: learn the errors of held-out forecasts, by leaving out each family of "
+      "sources, or each source, in turn")("only", takes("TEXT"), "only cases whose id contains TEXT")(
+      "profile", takes("FILE"), "start from this fitted profile (JSON), which overrides the shipped parameters")(
       "from-priors", "start from data sheets and studies, without the shipped fit")(
-      "identified", po::value<std::string>(),
-      "keep parameters at their start that the data alone do not tell to within this factor, in percent, e.g. 250")(
-      "prior-weight", po::value<std::string>(), "what the start counts against the data, in percent (default 100)")(
-      "parameters", po::value<std::vector<std::string>>()->composing(),
+      "identified", takes("N"),
+      "fit only parameters that the data alone determine within this factor, percent, e.g. 250; keep others")(
+      "prior-weight", takes("N"), "weight of the start relative to the data, percent (default: 100)")(
+      "parameters", takes_many("NAME"),
       "parameter or group to fit, e.g. networks.roce (default: all); may be repeated")(
-      "leave-out", po::value<std::vector<std::string>>()->composing(), "a system not to look at; may be repeated")(
-      "iterations", po::value<std::string>(), "at most so many (default 12)")("output", po::value<std::string>(),
-                                                                              "write the fitted profile (JSON)")(
-      "source", po::value<std::string>(), "source to note with each fitted parameter")(
-      "seed", po::value<std::string>(), "of the bootstrap of the intervals (default 1)")(
-      "manifest", po::value<std::string>(),
-      "instead of cases: logs, each with its scenario (JSON: [{\"log\": FILE, \"scenario\": FILE}, ...])")(
+      "leave-out", takes_many("NAME"), "system to leave out; may be repeated")(
+      "iterations", takes("N"), "maximum number of iterations (default: 12)")(
+      "output", takes("FILE"), "write the fitted profile (JSON) to FILE; - prints it")(
+      "source", takes("TEXT"), "source to note with each fitted parameter")(
+      "seed", takes("N"), "seed of the bootstrap for the intervals (default: 1)")(
+      "manifest", takes("FILE"),
+      "logs with a scenario each, instead of cases (JSON: [{\"log\": FILE, \"scenario\": FILE}, ...])")(
       "force", "overwrite the file that --output names")(
-      "advise", "say what the data do not tell, and which runs of nccl-tests would");
+      "advise", "report what the data do not determine, and which runs of nccl-tests would");
   if (!options.parse(arguments)) return 0;
   if (options.has("serving")) return fit_serving_of(options);
   if (options.has("steps")) return fit_steps_of(options);
   const std::string output = output_path(options, "output");
   if (!output.empty() && output != "-" && !options.has("force") && std::filesystem::exists(output))
-    throw UserError(fmt::format("'{}' is there already", output), "--force overwrites it");
+    throw UserError(fmt::format("'{}' already exists", output), "--force overwrites it");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
-  if (options.has("manifest") && options.has("cases")) throw UserError("--manifest and --cases both name cases");
+  if (options.has("manifest") && options.has("cases")) throw UserError("--manifest cannot be combined with --cases");
   const std::vector<MeasuredCase> cases = chosen_cases(
       options, options.has("manifest") ? cases_of_manifest(options.text("manifest")) : std::vector<MeasuredCase>());
   FitOptions fit_options = fit_options_of(options);
@@ -201,8 +207,8 @@ int fit(const std::vector<std::string>& arguments) {
   for (const std::string& prefix : fit_options.parameters)
     if (std::none_of(known.begin(), known.end(),
                      [&](const auto& p) { return p.first == prefix || p.first.starts_with(prefix + "."); }))
-      throw UserError(fmt::format("--parameters: no parameter or group is called '{}'", prefix),
-                      "`fabricast list parameters` shows all");
+      throw UserError(fmt::format("--parameters: there is no parameter or group '{}'", prefix),
+                      "`fabricast list parameters` lists all");
   fit_options.left_out = options.list("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 1 << 30));
@@ -230,11 +236,11 @@ int fit(const std::vector<std::string>& arguments) {
 
 std::span<const Verb> calibrate_words() {
   static constexpr std::array words = {
-      Verb{"import", "LOG...", "read logs of nccl-tests, NCCL and others", import_verb},
-      Verb{"validate", "", "forecast measured cases, and count the errors", validate},
+      Verb{"import", "LOG...", "read logs of nccl-tests, NCCL and other tools", import_verb},
+      Verb{"validate", "", "forecast measured cases and summarize the errors", validate},
       Verb{"fit", "", "fit hardware parameters to measured cases", fit},
-      Verb{"residuals", "", "learn how far forecasts are off where no fit has been", residuals},
-      Verb{"probe", "", "measure GPUs, NCCL, RDMA and sockets here", probe_verb},
+      Verb{"residuals", "", "learn the distribution of errors on held-out systems", residuals},
+      Verb{"probe", "", "measure GPUs, NCCL, RDMA and sockets on this machine", probe_verb},
   };
   return words;
 }
@@ -242,12 +248,12 @@ std::span<const Verb> calibrate_words() {
 int calibrate_verb(const std::vector<std::string>& arguments) {
   const std::span<const Verb> words = calibrate_words();
   if (arguments.empty())
-    throw UserError("fabricast calibrate: import, validate, fit or probe?",
-                    "`fabricast calibrate validate --help` shows the options");
+    throw UserError("fabricast calibrate: the verb is missing",
+                    "use import, validate, fit, residuals or probe; `fabricast calibrate --help` describes them");
   if (arguments[0] == "--help" || arguments[0] == "-h") return emit("-", words_text("calibrate", words)), 0;
   const Verb* word = find_by_name(words, arguments[0]);
   if (!word)
-    throw UserError(fmt::format("fabricast calibrate: unknown word '{}'", arguments[0]),
+    throw UserError(fmt::format("fabricast calibrate: unknown verb '{}'", arguments[0]),
                     suggestion(arguments[0], names_of(words)));
   return word->run({arguments.begin() + 1, arguments.end()});
 }

@@ -1,4 +1,4 @@
-// `check`: measured logs against the forecast of what the cluster should be.
+// `check`: compares measured logs with the forecast for a healthy cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,15 +13,13 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
-/// A number without a log: `--size 8GiB --busbw 210`, or `--time 41ms`.
+/// A measurement from the command line instead of a log: `--size 8GiB --busbw 210`, or `--time 41ms`.
 MeasuredSeries bare_number(const Options& options, const World& world) {
-  if (!options.has("size")) throw UserError("fabricast check: neither LOG nor --size", "--size 8GiB --busbw 210");
+  if (!options.has("size")) throw UserError("fabricast check: needs LOG or --size", "e.g. --size 8GiB --busbw 210");
   if (options.has("busbw") == options.has("time"))
-    throw UserError("fabricast check: --size takes one of --busbw and --time", "--size 8GiB --busbw 210");
+    throw UserError("fabricast check: --size needs either --busbw or --time", "e.g. --size 8GiB --busbw 210");
   const std::int64_t bytes = chosen_size(options, world);
   const std::string value = options.has("time") ? options.text("time") : options.text("busbw");
   const CollectiveOp op = world.scenario.workload.collective;
@@ -32,7 +30,7 @@ MeasuredSeries bare_number(const Options& options, const World& world) {
     seconds = time.value.value;
   } else {
     const auto rate = parse_number(value);
-    if (!rate) throw UserError(fmt::format("--busbw {}", rate.error), "GB/s as nccl-tests prints it, e.g. 210");
+    if (!rate) throw UserError(fmt::format("--busbw {}", rate.error), "write GB/s as nccl-tests prints them, e.g. 210");
     constexpr double giga = 1e9;
     seconds = static_cast<double>(bytes) * bus_factor(op, world.planner.comm.ranks()) / (rate.value * giga);
   }
@@ -46,7 +44,7 @@ std::map<Cause, double> evidence_of(const std::vector<NamedLog>& logs, const Wor
   std::map<Cause, double> weights;
   for (const NamedLog& named : logs)
     for (const auto& [cause, weight] : evidence(named.log, world)) {
-      // What one log states is not stated again by each of the others.
+      // Logs of one run repeat the same evidence, so only the strongest counts for each cause.
       double& known = weights.try_emplace(cause, 1).first->second;
       if (std::abs(std::log(weight)) > std::abs(std::log(known))) known = weight;
     }
@@ -56,26 +54,30 @@ std::map<Cause, double> evidence_of(const std::vector<NamedLog>& logs, const Wor
 }  // namespace
 
 int check_verb(const std::vector<std::string>& arguments) {
-  Options options("check", "Says whether measured times are what the hardware should give and, if not, why.",
+  Options options("check",
+                  "Compares measured times with the forecast for a healthy cluster. Reports likely causes and exits "
+                  "with 1 if times are too slow or results are wrong.",
                   {"[LOG...]"});
+  options.example("fabricast check today.log --scenario cluster.yaml");
+  options.example("fabricast check today.log --scenario cluster.yaml --against healthy.log");
+  options.example("fabricast check --scenario cluster.yaml --size 8GiB --busbw 210");
   add_scenario_options(options);
   add_measured_option(options);
-  options.add()("scenario", po::value<std::string>()->required(), "what the cluster should be (YAML)")(
-      "against", po::value<std::vector<std::string>>()->composing(),
-      "log of the same cluster when it was as it should be; may be repeated")(
-      "size", po::value<std::string>(), "without a log: of what was measured, e.g. 8GiB")(
-      "busbw", po::value<std::string>(), "without a log: its bus bandwidth in GB/s")(
-      "time", po::value<std::string>(), "without a log: its time, e.g. 41ms")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores)");
+  options.add()("scenario", takes("FILE")->required(), "scenario of the cluster as it should be (YAML); required")(
+      "against", takes_many("LOG"), "log of the same cluster when it was healthy; may be repeated")(
+      "size", takes("SIZE"), "without a log: the measured size, e.g. 8GiB")("busbw", takes("N"),
+                                                                            "without a log: its bus bandwidth in GB/s")(
+      "time", takes("TIME"), "without a log: its time, e.g. 41ms")("json", takes("FILE"),
+                                                                   "write JSON to FILE; - prints it instead of text")(
+      "threads", takes("N"), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
   const std::vector<NamedLog> logs = read_logs(options.list("LOG..."));
   const auto world = load_world(options, Beside::left_out, "scenario");
   if (world->scenario.workload.kind != WorkloadKind::collective)
-    throw UserError("fabricast check: the workload of the scenario is no collective",
-                    "--set 'workload={collective: all_reduce}'");
+    throw UserError("fabricast check: the workload of the scenario is not a collective",
+                    "e.g. --set 'workload={collective: all_reduce}'");
   if (const auto found = contradictions_of(logs, *world); !found.empty()) {
     if (!json.empty()) emit(json, contradictions_json(world->scenario, found));
     if (json != "-") emit("-", contradictions_text(world->scenario, found));

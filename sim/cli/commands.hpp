@@ -1,4 +1,4 @@
-// The command line: a table of verbs.
+// The command line: a table of verbs, and a function for each.
 #pragma once
 
 #include <span>
@@ -8,23 +8,26 @@
 
 namespace fabricast {
 
-/// Exit codes: 0 done; 1 ran and a check failed; 2 bad command or scenario; 3 hardware or backend unavailable;
-/// 4 internal error; 130 interrupted.
+/// Runs a command line without the program's name, prints errors, and returns the exit code: 0 done; 1 ran and a check
+/// failed; 2 bad command or scenario; 3 hardware or backend unavailable; 4 internal error; 130 interrupted.
 int run_command_line(const std::vector<std::string>& arguments);
 
+/// A verb, such as `run`. To add one, write its function and add a line to the table in commands.cpp.
 struct Verb {
   std::string_view name;
-  std::string_view arguments;
+  std::string_view arguments;  ///< for the list of verbs
   std::string_view summary;
+  /// Runs the verb with the words after its name; returns the exit code.
   int (*run)(const std::vector<std::string>& arguments);
-  std::span<const Verb> (*words)() = nullptr;  ///< of a verb that takes a second word: those
+  std::span<const Verb> (*words)() = nullptr;  ///< the second words of a verb such as `calibrate`; null: it has none
 };
 
+/// All verbs, in the order of `fabricast --help`.
 std::span<const Verb> all_verbs();
-/// What `fabricast --help` prints.
+/// The text of `fabricast --help`.
 std::string usage_text();
 
-/// What `fabricast VERB --help` prints for a verb that takes a second word.
+/// The text of `fabricast VERB --help` for a verb with second words.
 std::string words_text(std::string_view verb, std::span<const Verb> words);
 
 int plan_verb(const std::vector<std::string>& arguments);

@@ -1,4 +1,4 @@
-// `compare`: two forecasts, as JSON.
+// `compare`: compares two forecasts in JSON.
 #include "fabricast/report/compare.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +9,6 @@
 #include "options.hpp"
 
 namespace fabricast {
-
-namespace po = boost::program_options;
 
 namespace {
 
@@ -26,13 +24,14 @@ double tolerance_of(const Options& options) {
 }  // namespace
 
 int compare_verb(const std::vector<std::string>& arguments) {
-  Options options("compare",
-                  "Says whether a forecast got worse than an older one, by the JSON of `run`, and what changed. It "
-                  "exits with 1 if a figure is worse by more than the tolerance.",
-                  {"OLD", "NEW"});
-  options.add()("tolerance", po::value<std::string>()->value_name("PART")->default_value("0%"),
-                "part of a figure by which it may be worse, e.g. 2%")(
-      "json", po::value<std::string>()->value_name("FILE"), "write JSON to a file, or `-` for standard output alone");
+  Options options(
+      "compare",
+      "Compares two forecasts, written by `run --json`, and reports what changed. Exits with 1 if a value of "
+      "NEW is worse than in OLD by more than the tolerance.",
+      {"OLD", "NEW"});
+  options.example("fabricast compare kept.json new.json --tolerance 2%");
+  options.add()("tolerance", takes("FRACTION")->default_value("0%"), "fraction by which a value may be worse, e.g. 2%")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const double tolerance = tolerance_of(options);

@@ -1,4 +1,5 @@
-// Completion for bash and zsh.
+// Completion for bash and zsh, from the descriptions of all verbs. The scripts are self-contained: completing a word
+// does not run fabricast.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-/// Second words of verbs: `calibrate` has import, validate, ...
+/// The second words of a verb: `calibrate` has import, validate, ...
 std::vector<std::string> second_words(const std::vector<VerbHelp>& verbs, const std::string& first) {
   std::vector<std::string> words;
   for (const VerbHelp& v : verbs)
@@ -26,11 +27,11 @@ std::vector<std::string> plain_names(const std::vector<VerbHelp::Word>& options)
   return names;
 }
 
-/// path=value
+/// Whether a word is a key of the scenario with a value.
 bool takes_key(const VerbHelp::Word& word) { return word.many && (word.name == "set" || word.name == "sweep"); }
 bool takes_scenario(const VerbHelp::Word& word) { return word.name == "SCENARIO" || word.name == "scenario"; }
 
-/// Lines of a `case` of bash for what may stand after an option or as a positional word.
+/// A line of a bash `case` that completes the value of an option or a positional argument.
 std::string bash_words(const std::string& pattern, const VerbHelp::Word& word) {
   if (takes_key(word)) return fmt::format("    \"{}\") _fabricast_set \"$current\" ;;\n", pattern);
   if (takes_scenario(word)) return fmt::format("    \"{}\") _fabricast_yaml \"$current\" ;;\n", pattern);
@@ -40,7 +41,7 @@ std::string bash_words(const std::string& pattern, const VerbHelp::Word& word) {
 }
 
 constexpr std::string_view bash_head = R"(
-# Words that bash splits at = and : are put together again; `current` is the one to complete.
+# Joins words that bash has split at = and :. `current` is the word to complete.
 _fabricast_line() {
   words=() current=
   local i word join=
@@ -64,7 +65,7 @@ _fabricast_yaml() {
 )";
 
 constexpr std::string_view bash_tail = R"(
-  # What stands before the last = or : is on the line already.
+  # The part before the last = or : is already on the line.
   if [[ ${words[${#words[@]}-1]} == *[=:]* && $COMP_WORDBREAKS == *[=:]* ]]; then
     local whole=${words[${#words[@]}-1]} i
     local before=${whole%"${whole##*[=:]}"}
@@ -75,7 +76,7 @@ constexpr std::string_view bash_tail = R"(
 complete -o default -F _fabricast fabricast
 )";
 
-/// `path=` and, where there are words, `path=word`.
+/// A function that completes `key=`, and `key=word` for keys with a closed list of words.
 std::string bash_set() {
   std::string out = "\n_fabricast_set() {\n  local words\n  case $1 in\n";
   std::string keys;
@@ -138,7 +139,7 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
       values +
       "    esac\n"
       "  elif [[ $current == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-      "  else\n    # Which of the words without a dash is it?\n"
+      "  else\n    # The position among the words without a dash.\n"
       "    for ((i = first; i < ${#words[@]} - 1; ++i)); do\n"
       "      if [[ $values == *\" ${words[i]} \"* ]]; then\n        ((++i))\n      elif [[ ${words[i]} != -* ]]; "
       "then\n        ((++place))\n      fi\n    done\n"
@@ -149,7 +150,7 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
 
 namespace {
 
-/// Text inside a specification of _arguments, between single quotes.
+/// Text escaped for a specification of _arguments in single quotes.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

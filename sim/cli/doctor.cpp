@@ -1,4 +1,4 @@
-// `doctor`: is this host ready for fast collectives?
+// `doctor`: checks whether hosts are ready for fast collectives.
 #include "fabricast/calibrate/doctor.hpp"
 
 #include <fmt/format.h>
@@ -17,11 +17,9 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
-/// Reports in a folder, in the order of their names.
+/// The reports in a directory, in the order of their names.
 std::vector<std::string> reports_in(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code gone;
@@ -30,10 +28,10 @@ std::vector<std::string> reports_in(const std::string& folder) {
     if (it->path().extension() == ".json") files.push_back(it->path().string());
   if (gone)
     throw UserError(fmt::format("--fleet '{}': {}", shown(folder), system_reason(gone.value())),
-                    "it is a folder of reports");
+                    "DIR must be a directory of reports");
   if (files.empty())
-    throw UserError(fmt::format("--fleet '{}' has no *.json", shown(folder)),
-                    "fabricast doctor --json FOLDER/$(hostname).json");
+    throw UserError(fmt::format("--fleet '{}' has no *.json files", shown(folder)),
+                    "run `fabricast doctor --json DIR/$(hostname).json` on each host");
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -45,7 +43,7 @@ int compare_hosts(const std::string& folder, const std::string& json) {
     try {
       fleet.add(file, read_file(file, most_report));
     } catch (const UserError& e) {
-      // One that can not be read does not hide the others.
+      // An unreadable report does not hide the others.
       fleet.leave_out(file, e.diagnostics().front().message);
     }
   }
@@ -64,24 +62,30 @@ int compare_hosts(const std::string& folder, const std::string& json) {
 }  // namespace
 
 int doctor_verb(const std::vector<std::string>& arguments) {
-  Options options("doctor", "Says whether this host is ready for fast collectives and, if not, how to mend it.", {});
-  options.add()("root", po::value<std::string>()->default_value("/"),
-                "look at the files below this folder: a copy of another host's")(
-      "text", po::value<std::vector<std::string>>()->composing(),
-      "output of nvidia-smi -q, nvidia-smi nvlink, dmesg, systemctl status, nvidia-imex-ctl -N or mlnx_qos; `-` is "
-      "standard input; may be repeated")("fleet", po::value<std::string>(),
-                                         "compare hosts: a folder of reports that `doctor --json` wrote (*.json)")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone");
+  Options options(
+      "doctor",
+      "Checks whether this host is ready for fast collectives, and says how to fix what is not. Exits with 1 "
+      "if there are warnings or errors.",
+      {});
+  options.example("fabricast doctor");
+  options.example("dmesg | fabricast doctor --text -");
+  options.example("fabricast doctor --fleet reports");
+  options.add()("root", takes("DIR")->default_value("/"), "examine the files below DIR, a copy of another host's")(
+      "text", takes_many("FILE"),
+      "output of nvidia-smi -q, nvidia-smi nvlink, dmesg, systemctl status, nvidia-imex-ctl -N or mlnx_qos; - reads "
+      "standard input; may be repeated")(
+      "fleet", takes("DIR"), "compare hosts: DIR holds a report of each, written by `doctor --json` (*.json)")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const std::string root = options.text("root");
   if (options.has("fleet")) {
     if (root != "/" || options.has("text"))
-      throw UserError("--fleet compares reports: it looks at no host", "leave out --root and --text");
+      throw UserError("--fleet cannot be combined with --root or --text", "it compares reports and examines no host");
     return compare_hosts(options.text("fleet"), json);
   }
   DoctorExtras extras;
-  if (root == "/") {  // library and kernel know this host alone
+  if (root == "/") {  // libraries and the kernel only know this host
     extras.active_mtu = active_mtu_of_ports();
     extras.flow = flow_of_ports(hardware_netdevs());
   }

@@ -1,4 +1,4 @@
-// `gate`: floors for acceptance tests, and logs held against them.
+// `gate`: floors for acceptance tests, and verdicts on logs.
 #include "fabricast/gate/gate.hpp"
 
 #include <fmt/format.h>
@@ -17,11 +17,9 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
-constexpr std::string_view probability_forms = "1/1000, 0.001 or 0.1%: above 1e-9, at most 50%";
+constexpr std::string_view probability_forms = "write e.g. 1/1000, 0.001 or 0.1%; from 1e-9 to 50%";
 
 /// `1/1000`, `0.001` or `0.1%`.
 double probability_of(const Options& options) {
@@ -45,7 +43,7 @@ double probability_of(const Options& options) {
   return value;
 }
 
-/// In the order given, each once.
+/// The collectives of `--collectives` without repetitions, or that of the scenario.
 std::vector<CollectiveOp> operations_of(const Options& options, const World& world) {
   if (!options.has("collectives")) return {world.scenario.workload.collective};
   std::vector<CollectiveOp> list;
@@ -67,14 +65,14 @@ struct GateFormat {
   GateWriter write;
 };
 constexpr std::array formats = {
-    GateFormat{"json", "write JSON to a file, or `-` for standard output alone", gate_json},
-    GateFormat{"yaml", "write the same as YAML likewise", gate_yaml},
-    GateFormat{"env", "write shell variables for nccl-tests likewise, with the commands that they are of", gate_env},
-    GateFormat{"kubernetes", "write a ConfigMap and a Job that runs the test likewise", gate_kubernetes},
-    GateFormat{"slurm", "write a shell script likewise that runs the test and drains the node", gate_slurm},
+    GateFormat{"json", "write JSON to FILE; - prints it instead of text (as with all formats)", gate_json},
+    GateFormat{"yaml", "write the same as YAML to FILE", gate_yaml},
+    GateFormat{"env", "write shell variables for nccl-tests to FILE, with their command lines", gate_env},
+    GateFormat{"kubernetes", "write a ConfigMap and a Job that runs the test to FILE", gate_kubernetes},
+    GateFormat{"slurm", "write a shell script to FILE that runs the test and drains the node", gate_slurm},
 };
 
-/// By format, where it goes; empty: nowhere.
+/// The output path of each format; empty: none.
 using GateOutputs = std::array<std::string, formats.size()>;
 
 OutputPlaces places_of(const GateOutputs& to) {
@@ -83,7 +81,7 @@ OutputPlaces places_of(const GateOutputs& to) {
   return places;
 }
 
-/// No verdict, in the form of one.
+/// The JSON of a verdict for a log that contradicts the scenario: `passes` is null.
 std::string unjudged_json(const Scenario& scenario, const std::vector<Contradiction>& found) {
   const auto stated = nlohmann::ordered_json::parse(contradictions_json(scenario, found));
   nlohmann::ordered_json j{{"fabricast", stated.at("fabricast")}, {"name", stated.at("name")}, {"passes", nullptr}};
@@ -117,19 +115,22 @@ int judge_logs(const Options& options, const World& world, const GateOutputs& to
 
 int gate_verb(const std::vector<std::string>& arguments) {
   Options options("gate",
-                  "Says below which bus bandwidth, and above which time, a healthy cluster falls with a stated "
-                  "probability, for each size; or holds logs against it, and exits with 1 if a row is below.",
+                  "Writes for each size the floor of bus bandwidth, and the ceiling of time, that a healthy cluster "
+                  "misses with a stated probability. With --log, compares logs with them and exits with 1 if a row is "
+                  "below its floor.",
                   {"SCENARIO"});
+  options.example("fabricast gate node.yaml --measured healthy.log --slurm check.sh");
+  options.example("fabricast gate cluster.yaml --measured healthy.log --log today.log");
   add_scenario_options(options);
   add_measured_option(options);
-  options.add()("probability", po::value<std::string>(),
-                "that one row of a healthy cluster is below its floor, e.g. 1/1000, 0.001, 0.1% (default: 1/1000)")(
-      "collectives", po::value<std::string>(), "which ones, with commas between (default: the scenario's)")(
-      "log", po::value<std::vector<std::string>>()->multitoken()->composing(),
-      "judge logs of nccl-tests, or CSV of bytes,time_us, by the floors of their own sizes");
-  for (const GateFormat& format : formats) options.add()(format.name, po::value<std::string>(), format.doc);
-  options.add()("threads", po::value<std::string>(),
-                "number of threads (default: all cores); results do not depend on it");
+  options.add()("probability", takes("PROBABILITY"),
+                "probability that one row of a healthy cluster is below its floor: 1/1000, 0.001 or 0.1% (default: "
+                "1/1000)")("collectives", takes("NAME,..."),
+                           "collectives, separated by commas (default: the scenario's)")(
+      "log", takes_many("LOG")->multitoken(),
+      "compare logs of nccl-tests, or CSV of bytes,time_us, with the floors of their own sizes");
+  for (const GateFormat& format : formats) options.add()(format.name, takes("FILE"), format.doc);
+  options.add()("threads", takes("N"), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   GateOutputs to;
   for (std::size_t i = 0; i < formats.size(); ++i) to[i] = output_path(options, formats[i].name);
@@ -137,14 +138,14 @@ int gate_verb(const std::vector<std::string>& arguments) {
   if (options.has("log"))
     for (const char* other : {"collectives", "env", "kubernetes", "slurm"})
       if (options.has(other))
-        throw UserError(fmt::format("--{} is of floors, and --log asks for a verdict", other),
-                        "run `fabricast gate` for each");
+        throw UserError(fmt::format("--{} cannot be combined with --log", other),
+                        "run `fabricast gate` once for the floors and once for the verdict");
   const double probability = probability_of(options);
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (world->scenario.workload.kind != WorkloadKind::collective)
-    throw UserError("fabricast gate: the workload of the scenario is no collective",
-                    "--set 'workload={collective: all_reduce}'");
+    throw UserError("fabricast gate: the workload of the scenario is not a collective",
+                    "e.g. --set 'workload={collective: all_reduce}'");
   if (options.has("log")) return judge_logs(options, *world, to, probability, how);
   const Gate gate = placed(world->scenario, [&] {
     return gate_of(*world, operations_of(options, *world), site_of(options, *world, {}), probability, how);

@@ -1,4 +1,4 @@
-// `help`: the options of a verb, the manual page, completion.
+// `help`: shows the options of a verb, the manual page, or completion scripts.
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -25,14 +25,17 @@ struct HelpPage {
 };
 constexpr std::array pages = {
     HelpPage{"man", "print the manual page, for `man -l -`", manual_page},
-    HelpPage{"bash", "print completion for bash", bash_completion},
-    HelpPage{"zsh", "print completion for zsh", zsh_completion},
+    HelpPage{"bash", "print the completion script for bash", bash_completion},
+    HelpPage{"zsh", "print the completion script for zsh", zsh_completion},
 };
 
 }  // namespace
 
 int help_verb(const std::vector<std::string>& arguments) {
-  Options options("help", "Shows what fabricast does, or the options of a verb.", {"[VERB]"});
+  Options options("help", "Lists the verbs, or shows the options of one.", {"[VERB]"});
+  options.example("fabricast help run");
+  options.example("fabricast help --man | man -l -");
+  options.example("source <(fabricast help --bash)");
   for (const HelpPage& page : pages) options.add()(std::string(page.name).c_str(), std::string(page.doc).c_str());
   options.words("VERB", names_of(all_verbs()));
   if (!options.parse(arguments)) return 0;

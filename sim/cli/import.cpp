@@ -1,4 +1,4 @@
-// `calibrate import`.
+// `calibrate import`: reads logs of measurements.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,25 +11,25 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 int import_verb(const std::vector<std::string>& arguments) {
   Options options(
       "calibrate import",
-      "Reads logs: nccl-tests (text, JSON), perftest, OSU, CSV, p2pBandwidthLatencyTest, nvidia-smi topo -m, "
-      "NCCL_DEBUG=INFO, NCCL's topology XML, in any mixture.",
+      "Reads logs and reports what they contain. Formats: nccl-tests (text, JSON), perftest, OSU, CSV, "
+      "p2pBandwidthLatencyTest, nvidia-smi topo -m, NCCL_DEBUG=INFO, NCCL's topology XML; a log may mix them.",
       {"LOG..."});
-  options.add()("output", po::value<std::string>(), "write a file of measured cases, as --cases reads it")(
-      "system", po::value<std::string>(), "name of the system in it (default: that of the first log)")(
-      "scenario", po::value<std::string>(), "where a case's hardware comes from, as far as no log tells it")(
-      "json", po::value<std::string>(), "write all that was found as JSON, `-` for standard output alone");
+  options.example("fabricast calibrate import all_reduce.log");
+  options.example("fabricast calibrate import *.log --scenario cluster.yaml --output cases.json");
+  options.add()("output", takes("FILE"), "write measured cases to FILE, for --cases of `calibrate fit`; - prints them")(
+      "system", takes("NAME"), "name of the system in the cases (default: from the first log)")(
+      "scenario", takes("FILE"), "scenario that gives the hardware of the cases where the logs do not")(
+      "json", takes("FILE"), "write everything that was found to FILE as JSON; - prints it instead of text");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output"), json = output_path(options, "json");
   if (output == "-" && json == "-")
-    throw UserError("--output - and --json - both want standard output", "give one of them a file");
+    throw UserError("--output and --json cannot both write to standard output", "write one of them to a file");
   for (const std::string name : {"system", "scenario"})
     if (options.has(name) && output.empty())
-      throw UserError("--" + name + ": only with --output", "without it no cases are written");
+      throw UserError("--" + name + " needs --output", "without --output no cases are written");
   std::optional<Scenario> scenario;
   if (options.has("scenario")) {
     ReadResult read = read_scenario(options.text("scenario"));
@@ -43,20 +43,23 @@ int import_verb(const std::vector<std::string>& arguments) {
     found = found || !logs.back().second.empty();
   }
   if (!found)
-    throw UserError("nothing in the logs can be read", "`fabricast calibrate import --help` lists the formats");
+    throw UserError("the logs contain nothing that can be read",
+                    "`fabricast calibrate import --help` lists the formats");
   ImportedCases cases;
   if (!output.empty()) {
     cases = cases_of_logs(logs, options.text("system", std::filesystem::path(logs[0].first).stem().string()),
                           scenario ? &*scenario : nullptr);
     for (const Diagnostic& d : cases.left_out)
       fmt::print(stderr, "{}:{}: warning: {}\n", d.where.file, d.where.line, d.message);
-    if (cases.cases.empty()) throw UserError("no table of the logs is a case", "cases are made of nccl-tests' tables");
+    if (cases.cases.empty())
+      throw UserError("the logs contain no measured case", "cases are made from tables of nccl-tests");
     emit(output, cases_json(cases));
   }
   if (!json.empty()) emit(json, import_json(logs));
   if (output == "-" || json == "-") return 0;
   std::string text;
-  for (const auto& [path, log] : logs) text += path + (log.empty() ? ": nothing known\n" : "\n") + import_text(log);
+  for (const auto& [path, log] : logs)
+    text += path + (log.empty() ? ": nothing recognized\n" : "\n") + import_text(log);
   if (!output.empty())
     text += fmt::format("{} case{} in {}\n", cases.cases.size(), cases.cases.size() == 1 ? "" : "s", output);
   emit("-", text);

@@ -1,4 +1,4 @@
-// `import fabric`.
+// `import fabric`: reads a real fabric and writes a fabric file.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -16,8 +16,6 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
 std::vector<std::string> slurm_order(const std::string& path) { return read_slurm({path, read_file(path)}).hosts(); }
@@ -30,7 +28,8 @@ ForwardingTables tables_of(const std::string& path) {
   return tables;
 }
 
-/// What the tables are worth on this fabric.  \throws UserError where ways lead nowhere
+/// A summary of the forwarding tables on this fabric.
+/// \throws UserError if paths are broken
 std::string tables_text(const FileFabric& fabric, const std::string& path) {
   const ForwardingTables tables = tables_of(path);
   const PathsChecked checked = check_paths(fabric, tables);
@@ -38,10 +37,10 @@ std::string tables_text(const FileFabric& fabric, const std::string& path) {
     std::vector<Diagnostic> faults;
     for (const std::string& fault : checked.faults) faults.push_back({{}, {path, 0, 0, 1}, {}, fault, {}});
     Diagnostic& last = faults.back();
-    last.hint = fmt::format("{} of {} ways are broken", checked.broken, checked.routes);
+    last.hint = fmt::format("{} of {} paths are broken", checked.broken, checked.routes);
     throw UserError(std::move(faults));
   }
-  return fmt::format("tables    {:>6}  {} ways, from each leaf to each NIC port, of up to {} cables\n",
+  return fmt::format("tables    {:>6}  {} paths, from each leaf to each NIC port, of up to {} cables\n",
                      tables.switches.size(), checked.routes, checked.longest);
 }
 
@@ -50,20 +49,24 @@ std::string tables_text(const FileFabric& fabric, const std::string& path) {
 int import_fabric_verb(const std::vector<std::string>& arguments) {
   Options options(
       "import",
-      "Reads a real fabric: what ibnetdiscover or iblinkinfo print (a file per subnet), Slurm's "
-      "topology.conf, or an InfraGraph. Says what is there and what looks wrong, and writes a fabric file for `fabric: "
-      "{kind: file}`.",
+      "Reads a real fabric and reports what it contains and what looks wrong. WHAT is `fabric`. FILE is the output of "
+      "ibnetdiscover or iblinkinfo (one file per subnet), Slurm's topology.conf or topology.yaml, or an InfraGraph. "
+      "With "
+      "--output, writes a fabric file for `fabric: {kind: file}`.",
       {"WHAT", "FILE..."});
-  options.add()("output,o", po::value<std::string>(), "fabric file to write (YAML), `-` for standard output alone")(
-      "lft", po::value<std::string>(), "dump of forwarding tables to check: dump_fts, ibroute, OpenSM")(
-      "slurm", po::value<std::string>(), "topology.conf or topology.yaml whose order of hosts counts")(
-      "ports", po::value<std::string>(), "NIC ports of a host; others are left out (default: as most have)")(
-      "nics", po::value<std::string>(), "names of the NICs that count, in order: mlx5_0,mlx5_3")(
-      "oversubscription", po::value<std::string>(), "of topology.conf alone: down : up of each switch (default: 1)");
+  options.example("fabricast import fabric ibnetdiscover.txt --output fabric.yaml");
+  options.example("fabricast import fabric ibnetdiscover.txt --lft lfts.dump");
+  options.words("WHAT", {"fabric"});
+  options.add()("output,o", takes("FILE"), "write the fabric file (YAML) to FILE; - prints it instead of text")(
+      "lft", takes("FILE"), "check the forwarding tables of FILE, from dump_fts, ibroute or OpenSM")(
+      "slurm", takes("FILE"), "file (topology.conf or topology.yaml) that defines the order of hosts")(
+      "ports", takes("N"), "NIC ports of a host; other hosts are left out (default: the most frequent number)")(
+      "nics", takes("NAME,..."), "NICs to use, in order, e.g. mlx5_0,mlx5_3 (default: all)")(
+      "oversubscription", takes("RATIO"), "for topology.conf: down : up of each switch, e.g. 2:1 (default: 1)");
   if (!options.parse(arguments)) return 0;
   if (const std::string what = options.get<std::string>("WHAT"); what != "fabric")
-    throw UserError(fmt::format("fabricast import: unknown word '{}'", what),
-                    "`import fabric FILE...`; logs are read by `calibrate import`");
+    throw UserError(fmt::format("fabricast import: unknown import '{}'", what),
+                    "use `import fabric FILE...`; `calibrate import` reads logs");
   const std::string output = output_path(options, "output");
   FabricFileOptions wanted;
   wanted.nics = options.integer("ports", 0, 1, 1024);
@@ -75,12 +78,12 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
     wanted.oversubscription = given.value;
   }
   if (!(wanted.oversubscription >= 1 && wanted.oversubscription <= 64))
-    throw UserError("--oversubscription: between 1 and 64");
+    throw UserError("--oversubscription must be between 1 and 64");
   if (options.has("slurm")) wanted.order = slurm_order(options.text("slurm"));
   std::vector<NamedText> texts;
   for (const std::string& path : options.list("FILE...")) texts.push_back({path, read_file(path)});
   if (options.has("lft") && texts.size() > 1)
-    throw UserError("--lft: only with one subnet", "LIDs of several subnets are not told apart");
+    throw UserError("--lft needs a single subnet", "LIDs of several subnets cannot be distinguished");
   const FabricFileResult read = read_fabric_file(texts, wanted);
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   for (Diagnostic w : fabric_findings(read.fabric)) {
@@ -90,8 +93,8 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
   std::string text = fmt::format("{}: {}\n{}", texts.front().file, read.format, fabric_text(read.fabric));
   if (options.has("lft")) text += tables_text(read.fabric, options.text("lft"));
   if (!output.empty())
-    emit(output,
-         fmt::format("# Made by `fabricast import fabric` of {}.\n{}", texts.front().file, fabric_yaml(read.fabric)));
+    emit(output, fmt::format("# Written by `fabricast import fabric` from {}.\n{}", texts.front().file,
+                             fabric_yaml(read.fabric)));
   if (output != "-") emit("-", text);
   return 0;
 }

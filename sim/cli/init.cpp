@@ -1,4 +1,4 @@
-// `init`: a scenario to start from, by asking or by options.
+// `init`: writes a scenario to start from, interactively or from options.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -19,8 +19,6 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
 std::string trimmed(const std::string& text) {
@@ -28,7 +26,7 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
 }
 
-/// A line of the terminal. It waits by poll, which a signal interrupts, so that Ctrl-C ends at once.
+/// A line from the terminal. Waits with poll, which signals interrupt, so that Ctrl-C takes effect at once.
 std::string read_line() {
   std::string line;
   while (true) {
@@ -39,30 +37,31 @@ std::string read_line() {
     char c = 0;
     const ssize_t got = read(STDIN_FILENO, &c, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw UserError("the input ended before the last question", "nothing is written");
+    if (got <= 0) throw UserError("the input ended before the last question", "no file was written");
     if (c == '\n') return trimmed(line);
     line += c;
   }
 }
 
-/// \throws UserError if this is no answer
+/// \throws UserError if the value is not a valid answer
 void check_answer(const InitQuestion& q, const std::string& value) {
   const std::vector<AnswerChoice> choices = q.choices();
   const std::vector<std::string_view> known = names_of(choices);
   const bool file = std::string_view(q.name) == "node" && value.ends_with(".json");
   if (!choices.empty() && !file && std::find(known.begin(), known.end(), value) == known.end())
-    throw UserError(fmt::format("--{}: unknown word '{}'", q.name, value), suggestion(value, known));
+    throw UserError(fmt::format("--{}: unknown value '{}'", q.name, value), suggestion(value, known));
   if (const auto number = parse_integer(value); std::string_view(q.argument) == "N" && (!number || number.value < 1))
     throw UserError(fmt::format("--{} '{}' is not a whole number of at least 1", q.name, value));
 }
 
-/// People call machines by other names than ours.
+/// The answer with other names of machines replaced by ours.
 std::string in_our_words(const InitQuestion& q, const std::string& answer) {
   const NodePreset* node = std::string_view(q.name) == "node" ? find_node(shipped_hardware(), answer) : nullptr;
   return node ? node->name : answer;
 }
 
-/// The scenario with one more answer.  \throws UserError if it is none
+/// The scenario with one more answer.
+/// \throws UserError if the answer is invalid
 Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& answer) {
   const std::string value = in_our_words(q, answer);
   check_answer(q, value);
@@ -81,7 +80,7 @@ Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string&
 Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwise) {
   const std::vector<AnswerChoice> choices = q.choices();
   while (true) {
-    fmt::print(stderr, "{} {}[{}] ", q.text, choices.empty() ? "" : "(? lists) ", otherwise);
+    fmt::print(stderr, "{} {}[{}] ", q.text, choices.empty() ? "" : "(? for a list) ", otherwise);
     std::fflush(stderr);
     const std::string line = read_line();
     if (line == "?") {
@@ -92,7 +91,7 @@ Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwi
       return with_answer(answers, q, line.empty() ? otherwise : line);
     } catch (const UserError& e) {
       for (Diagnostic d : e.diagnostics()) {
-        // Here nobody writes options.
+        // In the dialogue there are no options to name.
         if (const std::string option = fmt::format("--{}", q.name); d.message.starts_with(option))
           d.message.erase(0, d.message.find_first_not_of(": ", option.size()));
         print_diagnostic(d);
@@ -107,17 +106,17 @@ std::vector<std::string> heading(const Scenario& s, const std::string& path) {
           fmt::format("  fabricast run {}", path),
           fmt::format("  fabricast explain {}", path),
           "",
-          "`fabricast describe scenario` shows every key; any can be tried by --set path=value."};
+          "`fabricast describe scenario` shows every key. --set KEY=VALUE tries another value."};
 }
 
-/// Options that are keys of their own accord win over answers.
+/// Adds the keys of `--set`, which override answers.
 void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
   if (!options.has("set")) return;
   for (const std::string& word : options.list("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
       throw UserError(fmt::format("'--set {}' has no value", word),
-                      "write --set path=value, e.g. --set fabric.cable=30m");
+                      "write --set KEY=VALUE, e.g. --set fabric.cable=30m");
     keys.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
 }
@@ -128,7 +127,7 @@ Answers answers_of(const Options& options, bool asking) {
   for (const InitQuestion& q : init_questions()) {
     if (!q.applies(answers, so_far)) {
       if (options.has(q.name))
-        throw UserError(fmt::format("--{} does not go with the other answers", q.name), fmt::format("{}", q.doc));
+        throw UserError(fmt::format("--{} does not apply to this scenario", q.name), fmt::format("{}", q.doc));
       continue;
     }
     const std::string otherwise = q.otherwise(answers, so_far);
@@ -137,15 +136,15 @@ Answers answers_of(const Options& options, bool asking) {
   return answers;
 }
 
-/// What the keys make, once they say how a step is split.
+/// The scenario of the keys, completed with a split of the step over the GPUs.
 Scenario completed(std::vector<GivenKey>& keys) {
   try {
     add_split(keys);
     Scenario scenario = scenario_with(keys);
-    (void)build_world(scenario);  // what does not fit together is said now
+    (void)build_world(scenario);  // reports inconsistent answers now rather than in the first run
     return scenario;
   } catch (const UserError& e) {
-    // There is no file yet, and so no place in it.
+    // There is no file yet, so positions would mean nothing.
     std::vector<Diagnostic> faults = e.diagnostics();
     for (Diagnostic& d : faults) d.where = {};
     throw UserError(std::move(faults));
@@ -155,35 +154,39 @@ Scenario completed(std::vector<GivenKey>& keys) {
 }  // namespace
 
 int init_verb(const std::vector<std::string>& arguments) {
-  Options options("init",
-                  "Writes a scenario with a comment on every key. On a terminal it asks; with any option that answers, "
-                  "or without a terminal, it does not, and takes defaults for the rest.",
-                  {"[FILE]"});
+  Options options(
+      "init",
+      "Writes a scenario with a comment on every key to FILE (default: scenario.yaml). On a terminal it asks "
+      "questions. With any option that answers a question, or without a terminal, it asks nothing and uses "
+      "defaults for the rest.",
+      {"[FILE]"});
+  options.example("fabricast init");
+  options.example("fabricast init cluster.yaml --node hgx-h100 --nodes 64");
   for (const InitQuestion& q : init_questions()) {
-    options.add()(q.name, po::value<std::string>()->value_name(q.argument), q.doc);
+    options.add()(q.name, takes(q.argument), q.doc);
     options.words(q.name, names_of(q.choices()));
   }
   add_scenario_options(options);
-  options.add()("defaults", "ask nothing: defaults for all that no option answers")("force,f",
-                                                                                    "write over a file that is there");
+  options.add()("defaults", "ask nothing, and use defaults for everything that no option answers")(
+      "force,f", "overwrite an existing file");
   if (!options.parse(arguments)) return 0;
   const std::string path = options.text("FILE", "scenario.yaml");
   std::error_code error;
   if (path != "-") {
     check_writable(path);
     if (std::filesystem::exists(path, error) && !options.has("force"))
-      throw UserError(fmt::format("'{}' is there", path), "--force writes over it");
+      throw UserError(fmt::format("'{}' already exists", path), "--force overwrites it");
   }
   const bool answered = options.has("defaults") || options.has("set") ||
                         std::any_of(init_questions().begin(), init_questions().end(),
                                     [&](const InitQuestion& q) { return options.has(q.name); });
   const bool asking = !answered && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-  if (asking) fmt::print(stderr, "Return takes what stands in brackets; Ctrl-C writes nothing.\n");
+  if (asking) fmt::print(stderr, "Return takes the value in brackets. Ctrl-C quits without writing a file.\n");
   std::vector<GivenKey> keys = keys_of(answers_of(options, asking), true);
   add_set_words(keys, options);
   const Scenario scenario = completed(keys);
   emit(path, commented_yaml(heading(scenario, path == "-" ? "scenario.yaml" : path), keys));
-  if (path != "-") fmt::print(stderr, "{} is written; `fabricast run {}` forecasts it\n", path, path);
+  if (path != "-") fmt::print(stderr, "wrote {}; `fabricast run {}` forecasts it\n", path, path);
   return 0;
 }
 

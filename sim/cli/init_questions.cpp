@@ -26,7 +26,7 @@ std::string answer(const Answers& answers, const std::string& name) {
 
 std::int64_t gpus_of(const Scenario& s) { return std::int64_t{s.cluster.nodes} * s.node.spec.gpus; }
 
-/// Hosts of one NVLink domain in racks of GB200 and GB300.
+/// Hosts of an NVLink domain in GB200 and GB300 NVL72 racks.
 constexpr int hosts_of_nvl72 = 18;
 
 bool is_step(const Answers& answers) { return answer(answers, "workload") != "collective"; }
@@ -45,7 +45,7 @@ std::vector<AnswerChoice> node_choices() {
   return choices;
 }
 
-/// All but those that need a file of their own.
+/// All topologies except those that need a file.
 std::vector<AnswerChoice> fabric_choices() {
   std::vector<AnswerChoice> choices = choices_of(topologies());
   std::erase_if(choices, [](const AnswerChoice& c) { return c.name == "file"; });
@@ -81,7 +81,7 @@ const auto free_text = [] { return std::vector<AnswerChoice>(); };
 
 const std::vector<InitQuestion>& init_questions() {
   static const std::vector<InitQuestion> questions = {
-      {"node", "NAME", "What is a node?", "kind of node (`fabricast list nodes`)", always, node_choices,
+      {"node", "NAME", "What kind of node?", "kind of node (`fabricast list nodes`)", always, node_choices,
        [](const Answers&, const Scenario&) { return std::string("hgx-h100"); },
        [](const Answers&) { return std::string("node.profile"); }},
       {"nodes", "N", "How many nodes does the job have?", "hosts of the job", always, free_text,
@@ -89,51 +89,53 @@ const std::vector<InitQuestion>& init_questions() {
          return fmt::to_string(s.node.spec.gpu.starts_with("gb") ? hosts_of_nvl72 : 16);
        },
        [](const Answers&) { return std::string("cluster.nodes"); }},
-      {"nvlink-domain", "N", "How many nodes share one NVLink domain (NVL72: 18)?", "hosts of one NVLink domain",
+      {"nvlink-domain", "N", "How many nodes share one NVLink domain (NVL72: 18)?",
+       "hosts that share one NVLink domain",
        [](const Answers&, const Scenario& s) {
          return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3");
        },
        free_text,
        [](const Answers&, const Scenario& s) { return fmt::to_string(std::gcd(s.cluster.nodes, hosts_of_nvl72)); },
        [](const Answers&) { return std::string("nvlink_domain.nodes"); }},
-      {"fabric", "KIND", "How are the switches arranged?", "kind of fabric (`fabricast list topologies`)", leaves_node,
-       fabric_choices, [](const Answers&, const Scenario& s) { return std::string(topologies()[s.fabric.kind].name); },
+      {"fabric", "NAME", "What is the topology of the switches?",
+       "topology of the switches (`fabricast list topologies`)", leaves_node, fabric_choices,
+       [](const Answers&, const Scenario& s) { return std::string(topologies()[s.fabric.kind].name); },
        [](const Answers&) { return std::string("fabric.kind"); }},
-      {"oversubscription", "RATIO", "How many ports go down at a leaf for one that goes up?",
-       "down : up at the leaves, e.g. 2",
+      {"oversubscription", "RATIO", "What is the oversubscription of the leaves (down : up)?",
+       "oversubscription (down : up) of the leaves, e.g. 2",
        [](const Answers& a, const Scenario& s) { return leaves_node(a, s) && has_key(s, "fabric.oversubscription"); },
        free_text, [](const Answers&, const Scenario&) { return std::string("1"); },
        [](const Answers&) { return std::string("fabric.oversubscription"); }},
-      {"routing", "KIND", "How do switches choose among equal ways?", "routing (`fabricast list routing`)", leaves_node,
-       [] { return choices_of(routing_policies()); },
+      {"routing", "NAME", "How do switches choose among equal-cost paths?", "routing (`fabricast list routing`)",
+       leaves_node, [] { return choices_of(routing_policies()); },
        [](const Answers&, const Scenario& s) { return std::string(routing_policies()[s.routing.kind].name); },
        [](const Answers&) { return std::string("routing.kind"); }},
-      {"workload", "KIND", "What runs?", "what runs", always,
+      {"workload", "NAME", "What runs?", "kind of workload: collective, training_step or inference", always,
        [] {
-         return std::vector<AnswerChoice>{{"collective", "one collective over sizes, as nccl-tests runs it"},
-                                          {"training_step", "a step that trains a transformer"},
-                                          {"inference", "a transformer that serves"}};
+         return std::vector<AnswerChoice>{{"collective", "a size sweep of one collective, as in nccl-tests"},
+                                          {"training_step", "a training step of a transformer"},
+                                          {"inference", "serving of a transformer"}};
        },
        [](const Answers&, const Scenario&) { return std::string("collective"); },
        [](const Answers&) { return std::string("workload.kind"); }},
-      {"collective", "NAME", "Which collective?", "which collective",
+      {"collective", "NAME", "Which collective?", "for collective: the operation",
        [](const Answers& a, const Scenario&) { return !is_step(a); }, collective_choices,
        [](const Answers&, const Scenario&) { return std::string("all_reduce"); },
        [](const Answers&) { return std::string("workload.collective"); }},
-      {"model", "NAME", "Which model?", "of a step: the transformer (`fabricast list models`)",
+      {"model", "NAME", "Which model?", "for training_step and inference: the transformer (`fabricast list models`)",
        [](const Answers& a, const Scenario&) { return is_step(a); }, [] { return choices_of(model_presets()); },
        usual_model, [](const Answers&) { return std::string("workload.model.preset"); }},
-      {"phase", "NAME", "What is timed?", "of inference: decode, prefill or both",
+      {"phase", "NAME", "Which phase?", "for inference: decode, prefill or both",
        [](const Answers& a, const Scenario&) { return answer(a, "workload") == "inference"; },
        [] {
-         return std::vector<AnswerChoice>{{"decode", "a step that makes one token of each sequence"},
+         return std::vector<AnswerChoice>{{"decode", "a step that generates one token of each sequence"},
                                           {"prefill", "a batch of prompts"},
-                                          {"both", "requests from end to end"}};
+                                          {"both", "complete requests"}};
        },
        [](const Answers&, const Scenario&) { return std::string("decode"); },
        [](const Answers&) { return std::string("workload.phase"); }},
-      {"batch", "N", "How many sequences at once: of a training step in all, of a serving replica each?",
-       "sequences: of a training step in all, of each replica that serves",
+      {"batch", "N", "How many sequences (training: global batch; inference: batch of each replica)?",
+       "sequences: the global batch of training, or the batch of each replica of inference",
        [](const Answers& a, const Scenario&) { return is_step(a); }, free_text, usual_batch,
        [](const Answers& a) {
          return std::string(answer(a, "workload") == "inference" ? "workload.batch" : "workload.batch.global");
@@ -148,7 +150,7 @@ std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
     if (const auto it = answers.find(q.name); it != answers.end()) keys.push_back({q.path(answers), it->second});
   if (!whole && is_step(answers))
     std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload."); });
-  // One draw of a hash is luck.
+  // A single sample of the ECMP hash would be one random outcome.
   if (answer(answers, "routing") == "ecmp") keys.push_back({"routing.seeds", "16"});
   if (answer(answers, "workload") == "collective")
     keys.insert(keys.end(), {{"workload.from", "8B"}, {"workload.to", "8GiB"}, {"workload.factor", "4"}});
@@ -175,13 +177,13 @@ bool fits(const std::vector<GivenKey>& keys) {
   } catch (const UserError&) { return false; }
 }
 
-/// The cluster alone.
+/// The scenario of the cluster without its workload.
 Scenario cluster_of(std::vector<GivenKey> keys) {
   std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload"); });
   return scenario_with(keys);
 }
 
-/// A step is of bf16 unless one says otherwise, and old GPUs have none.
+/// Steps use bf16 by default, which old GPUs do not have: they get fp16.
 void add_precision(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
   const GpuSheet& sheet = cluster.hardware.gpus.find(cluster.node.spec.gpu)->second.sheet;
@@ -190,7 +192,8 @@ void add_precision(std::vector<GivenKey>& keys) {
   if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});
 }
 
-/// A way to split a training step that divides, whether it fits or not: the batch over replicas, the GPUs over ranks.
+/// The first split of a training step that divides evenly (the batch over replicas, the GPUs over ranks), whether or
+/// not it fits in memory. The search for a better split starts from its world.
 std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
   std::optional<UserError> first;
@@ -211,8 +214,8 @@ std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
   throw *first;
 }
 
-/// Values of `added` stand over those of the same path.
-void lay_over(std::vector<GivenKey>& keys, const std::vector<GivenKey>& added) {
+/// Adds keys, which replace those of the same path.
+void overlay(std::vector<GivenKey>& keys, const std::vector<GivenKey>& added) {
   for (const GivenKey& key : added) {
     std::erase_if(keys, [&](const GivenKey& k) { return k.path == key.path; });
     keys.push_back(key);
@@ -220,22 +223,22 @@ void lay_over(std::vector<GivenKey>& keys, const std::vector<GivenKey>& added) {
 }
 
 void add_training_split(std::vector<GivenKey>& keys) {
-  // The quick estimate of `plan --search parallel`: it knows what fits.
+  // The quick estimate of `plan --search parallel` knows which splits fit in memory.
   const auto world = dividing_world(keys);
   const SplitSearch found = search_splits(*world);
   if (found.candidates.empty())
-    throw UserError(fmt::format("{} does not fit in the memory of {} GPUs, however it is split",
+    throw UserError(fmt::format("{} does not fit in the memory of {} GPUs with any split",
                                 world->scenario.workload.training.model.preset, gpus_of(world->scenario)),
-                    "more nodes, or a smaller --model");
+                    "use more nodes or a smaller --model");
   std::vector<GivenKey> split;
   for (const std::string& word : words_of(found.candidates.front().split, step_of(*world))) {
     const std::size_t equals = word.find('=');
     split.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
-  lay_over(keys, split);
+  overlay(keys, split);
 }
 
-/// The fewest GPUs that hold the model: ranks of a node first, then stages.
+/// The split over the fewest GPUs that hold the model: first over ranks of a node, then over stages.
 void add_serving_split(std::vector<GivenKey>& keys) {
   const Scenario s = scenario_with(keys);
   for (int stages = 1; stages <= s.cluster.nodes; stages *= 2)
@@ -247,7 +250,7 @@ void add_serving_split(std::vector<GivenKey>& keys) {
     }
   throw UserError(fmt::format("{} with this batch does not fit in the memory of {} GPUs",
                               s.workload.inference.model.preset, gpus_of(s)),
-                  "more nodes, a smaller --batch or --model");
+                  "use more nodes, a smaller --batch or a smaller --model");
 }
 
 }  // namespace

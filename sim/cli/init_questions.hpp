@@ -1,4 +1,4 @@
-// What `init` asks: one table for the dialogue and for the options.
+// The questions of `init`: one table serves the dialogue and the options.
 #pragma once
 
 #include <map>
@@ -10,35 +10,42 @@
 
 namespace fabricast {
 
-/// Answers so far, by name of the question.
+/// The answers so far, by name of the question.
 using Answers = std::map<std::string, std::string>;
 
+/// A possible answer.
 struct AnswerChoice {
   std::string name, summary;
 };
 
+/// A question. The functions get the answers so far and the scenario that they give.
 struct InitQuestion {
-  const char* name;  ///< and of the option
-  const char* argument;
-  const char* text;
-  const char* doc;
+  const char* name;      ///< of the question and of its option
+  const char* argument;  ///< metavariable of the option; N means a whole number of at least 1
+  const char* text;      ///< of the question
+  const char* doc;       ///< of the option
+  /// Whether the question makes sense for this scenario.
   bool (*applies)(const Answers& answers, const Scenario& so_far);
-  /// The closed list of answers; empty: what the reader takes.
+  /// The closed list of answers. Empty: any answer that the scenario reader accepts.
   std::vector<AnswerChoice> (*choices)();
+  /// The default answer.
   std::string (*otherwise)(const Answers& answers, const Scenario& so_far);
-  /// The key it stands for.
+  /// The key of the scenario that the answer sets.
   std::string (*path)(const Answers& answers);
 };
 
+/// All questions in order. Later ones may depend on earlier answers.
 const std::vector<InitQuestion>& init_questions();
 
-/// The keys that the answers make.
-/// \param whole  false: without the workload of a step, which makes no scenario before it is split
+/// The keys that the answers set.
+/// \param whole  false: without the workload of a step, which is not a valid scenario before the step is split
 std::vector<GivenKey> keys_of(const Answers& answers, bool whole);
-/// What the answers make so far.  \throws UserError
+/// The scenario of these keys, with defaults for required sections that are missing.
+/// \throws UserError if the keys are not a valid scenario
 Scenario scenario_with(const std::vector<GivenKey>& keys);
-/// Adds how a step is split, so that it fits in memory; if the keys say how, only sees whether it does.
-/// \throws UserError if it does not, however it is split
+/// Adds a split of a training or inference step over the GPUs so that it fits in memory. If the keys already have one,
+/// only checks that it fits.
+/// \throws UserError if no split fits
 void add_split(std::vector<GivenKey>& keys);
 
 }  // namespace fabricast

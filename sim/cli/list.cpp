@@ -1,4 +1,4 @@
-// `list` and `describe`: what is built in, from the registries and the hardware data.
+// `list` and `describe`: the built-in catalogues, from the registries and the hardware data. Also `schema`.
 #include <fmt/format.h>
 
 #include <array>
@@ -27,7 +27,7 @@ std::string line(std::string_view name, std::string_view summary) {
   return fmt::format("  {:<20} {}\n", name, summary);
 }
 
-/// The source without the word for its origin.
+/// The source of a parameter without the word for its origin, which has a column of its own.
 std::string remark_of(const Parameter& p) {
   const std::string origin(name_of(origin_of(p)));
   if (p.source == origin) return "";
@@ -40,7 +40,7 @@ std::string parameter_line(const ParameterRef& p) {
                      fmt::format("{:g}", p.parameter->high), p.parameter->source, "", p.doc);
 }
 
-/// Counts by origin, then one line for each.
+/// The number of parameters by origin, then a line for each parameter.
 std::string list_parameters() {
   Hardware h = shipped_hardware();
   std::map<ParameterOrigin, int> counts;
@@ -71,7 +71,7 @@ std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
   return table_of(tree.take());
 }
 
-/// Dense peaks of all precisions that a GPU has.
+/// The dense peak rates of all precisions that a GPU supports.
 std::string peaks_of(const GpuSheet& sheet) {
   std::string out;
   for (std::size_t p = 0; p < sheet.peak.size(); ++p)
@@ -81,16 +81,16 @@ std::string peaks_of(const GpuSheet& sheet) {
 }
 
 std::string gpu_line(const GpuKind& g) {
-  return line(g.name, fmt::format("{}: {:.0f} TFLOP/s of fp16, {} at {:g} GB/s, {}", g.summary,
+  return line(g.name, fmt::format("{}: {:.0f} TFLOP/s fp16, {} at {:g} GB/s, {}", g.summary,
                                   g.sheet.peak_of(Precision::fp16) * 1e-12, to_text(g.sheet.memory),
                                   g.sheet.memory_rate.value * 1e-9, to_text(g.sheet.power)));
 }
 
 std::string also_called(std::span<const std::string> names) {
-  return names.empty() ? std::string() : fmt::format("  also called {}\n", fmt::join(names, ", "));
+  return names.empty() ? std::string() : fmt::format("  other names: {}\n", fmt::join(names, ", "));
 }
 
-/// All names of a kind or variant; those that others have as well come last.
+/// All names of a kind or variant. Names that it shares with others come last.
 std::vector<std::string> all_names(const OtherNames& names) {
   std::vector<std::string> all = names.aliases;
   all.insert(all.end(), names.usual_for.begin(), names.usual_for.end());
@@ -100,33 +100,32 @@ std::vector<std::string> all_names(const OtherNames& names) {
 
 std::string variant_line(const GpuVariant& v) {
   const std::vector<std::string> names = all_names(v.names);
-  std::string out = fmt::format("  {}: {} at {:g} GB/s, source {}\n", names.front(), to_text(v.memory),
+  std::string out = fmt::format("  {}: {} at {:g} GB/s; source: {}\n", names.front(), to_text(v.memory),
                                 v.memory_rate.value * 1e-9, v.source);
   return out + also_called(std::span(names).subspan(1));
 }
 
 std::string describe_gpu(Hardware& h, const GpuKind& g) {
   std::string out =
-      fmt::format("{}: {}\n{}  compute capability {}, usually {} CPUs, {} GPUs per node by {}\n", g.name, g.summary,
-                  also_called(all_names(g.names)), g.compute_capability, g.cpu, g.gpus, g.intranode);
+      fmt::format("{}: {}\n{}  compute capability {}, usually {} CPUs, {} GPUs per node connected by {}\n", g.name,
+                  g.summary, also_called(all_names(g.names)), g.compute_capability, g.cpu, g.gpus, g.intranode);
   for (const GpuVariant& v : g.variants) out += variant_line(v);
   if (g.nvlinks > 0) {
     const LinkType& t = h.links.find(g.nvlink)->second;
-    out += fmt::format("  {} x {} of {:g} GB/s = {:.0f} GB/s of payload each way ({}..{})\n", g.nvlinks, g.nvlink,
-                       t.rate.value * 1e-9, g.nvlinks * t.rate.value * t.efficiency.value * 1e-9, t.efficiency.low,
-                       t.efficiency.high);
+    out += fmt::format("  {} x {} at {:g} GB/s = {:.0f} GB/s payload per direction (efficiency {}..{})\n", g.nvlinks,
+                       g.nvlink, t.rate.value * 1e-9, g.nvlinks * t.rate.value * t.efficiency.value * 1e-9,
+                       t.efficiency.low, t.efficiency.high);
   }
-  out += fmt::format("  {} to the host{}, NICs of {}\n  source {}\nits architecture {}: {}\n", g.pcie,
+  out += fmt::format("  {} to the host{}, NICs of {}\n  source: {}\narchitecture {}: {}\n", g.pcie,
                      g.c2c.empty() ? "" : " and NVLink-C2C", to_text(g.nic_rate), g.source, g.architecture,
                      h.architectures[g.architecture].summary);
   Architecture architecture = h.architecture(g.architecture);
   for (const ParameterRef& p : parameters(architecture)) out += parameter_line(p);
   const GpuSheet& s = g.sheet;
-  out += fmt::format("it computes with {} multiprocessors, {} at {:g} GB/s, {}\n  dense TFLOP/s {}\n  source {}\n",
-                     s.multiprocessors, to_text(s.memory), s.memory_rate.value * 1e-9, to_text(s.power), peaks_of(s),
-                     s.source);
+  out += fmt::format("compute: {} SMs, {} at {:g} GB/s, {}\n  dense TFLOP/s: {}\n  source: {}\n", s.multiprocessors,
+                     to_text(s.memory), s.memory_rate.value * 1e-9, to_text(s.power), peaks_of(s), s.source);
   ComputeModel model = h.compute_model(g.compute);
-  out += fmt::format("its kernels, {}: {}\n", g.compute, model.summary);
+  out += fmt::format("kernels, {}: {}\n", g.compute, model.summary);
   for (const ParameterRef& p : parameters(model)) out += parameter_line(p);
   return out;
 }
@@ -134,27 +133,27 @@ std::string describe_gpu(Hardware& h, const GpuKind& g) {
 std::string describe_node(const NodePreset& n) {
   std::string out = fmt::format("{}: {}\n{}", n.name, n.summary, also_called(n.aliases));
   if (!n.env.empty()) {
-    out += fmt::format("  set by {}:", n.env_by);
+    out += fmt::format("  variables set by {}:", n.env_by);
     for (const auto& [name, value] : n.env) out += fmt::format(" {}={}", name, value);
     out += "\n";
   }
   if (!n.note.empty()) out += fmt::format("  {}\n", n.note);
-  if (n.nvlink_domain > 1) out += fmt::format("  hosts of an NVLink domain: {}\n", n.nvlink_domain);
-  if (!n.source.empty()) out += fmt::format("  source {}\n", n.source);
+  if (n.nvlink_domain > 1) out += fmt::format("  hosts per NVLink domain: {}\n", n.nvlink_domain);
+  if (!n.source.empty()) out += fmt::format("  source: {}\n", n.source);
   NodeSpec spec = default_node(shipped_hardware(), "", n.name);
   return out + fields_of(spec);
 }
 
 std::string describe_variable(const NcclVariable& v) {
-  return fmt::format("{}: {}\n  without  {}\n  accepts  {}\n  effect   {}\n", v.name, v.summary, v.unset, v.accepts,
+  return fmt::format("{}: {}\n  unset    {}\n  accepts  {}\n  effect   {}\n", v.name, v.summary, v.unset, v.accepts,
                      v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
 }
 
 constexpr std::array<std::pair<WorkloadKind, std::string_view>, EnumNames<WorkloadKind>::names.size()> workload_kinds{{
-    {WorkloadKind::collective, "one collective over sizes"},
-    {WorkloadKind::training_step, "a step that trains a transformer"},
-    {WorkloadKind::inference, "steps and requests of a transformer that serves"},
-    {WorkloadKind::trace, "an execution trace of MLCommons Chakra"},
+    {WorkloadKind::collective, "a size sweep of one collective"},
+    {WorkloadKind::training_step, "a training step of a transformer"},
+    {WorkloadKind::inference, "serving of a transformer: steps and requests"},
+    {WorkloadKind::trace, "an MLCommons Chakra execution trace"},
 }};
 
 std::string model_line(const ModelPreset& preset) {
@@ -165,19 +164,19 @@ std::string model_line(const ModelPreset& preset) {
   return fmt::format("  {:<26} {}: {}\n", preset.name, preset.summary, size);
 }
 
-/// Published sizes, dimensions, and what follows from them.
+/// The dimensions of a model, its parameters and FLOPs, and the published numbers for comparison.
 std::string describe_model(const ModelPreset& preset) {
   ModelSpec spec = preset_model(preset.name);
   const Transformer model = resolve(spec);
   const ParameterCount count = count_parameters(model);
-  std::string out = fmt::format("{}: {}\n  source {}\n", preset.name, preset.summary, preset.source);
-  out += fmt::format("  parameters {:.5g}, published {:.5g}\n", static_cast<double>(count.total), preset.parameters);
+  std::string out = fmt::format("{}: {}\n  source: {}\n", preset.name, preset.summary, preset.source);
+  out += fmt::format("  parameters: {:.5g}, published {:.5g}\n", static_cast<double>(count.total), preset.parameters);
   if (model.experts > 0) {
-    out += fmt::format("  of a token {:.5g}", static_cast<double>(count.active));
+    out += fmt::format("  active per token: {:.5g}", static_cast<double>(count.active));
     out += preset.active > 0 ? fmt::format(", published {:.5g}\n", preset.active) : "\n";
   }
   const ModelFlops flops = model_flops(model, model.sequence);
-  out += fmt::format("  {:.5g} FLOP to train on a token of {} (attention over the full square), {:.5g} causal\n",
+  out += fmt::format("  {:.5g} FLOPs per training token at sequence length {} (full attention), {:.5g} (causal)\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
   spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
@@ -186,12 +185,12 @@ std::string describe_model(const ModelPreset& preset) {
 
 template <class AnyStack>
 std::string stack_head(const AnyStack& stack) {
-  return fmt::format("{}: {}\n  {}, {}; source {}\n", stack.name, stack.summary, name_of(stack.framework), stack.year,
+  return fmt::format("{}: {}\n  {}, {}; source: {}\n", stack.name, stack.summary, name_of(stack.framework), stack.year,
                      stack.source);
 }
 
 std::string describe_serving_stack(ServingStack stack) {
-  std::string out = stack_head(stack) + fmt::format("  {:<44} {}\n", "tokens of a pass over prompts", stack.tokens);
+  std::string out = stack_head(stack) + fmt::format("  {:<44} {}\n", "maximum tokens per prefill pass", stack.tokens);
   for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
   return out;
 }
@@ -201,20 +200,20 @@ std::string describe_stack(Stack stack) {
   const auto say = [&](std::string_view what, bool yes) {
     out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no");
   };
-  say("attention is fused", stack.fused_attention);
-  say("the loss is fused", stack.fused_loss);
-  say("8 bits are scaled by what they are now", stack.current_scaling);
-  say("ranks own whole tensors, which they broadcast", stack.owns_tensors);
-  say("products add gradients up", stack.fused_accumulation);
-  say("GEMMs' input is gathered in 8 bits", stack.gathers_cast);
-  say("gathered parts are put in order by a copy", stack.reorders_parts);
+  say("fused attention", stack.fused_attention);
+  say("fused loss", stack.fused_loss);
+  say("FP8 with current scaling", stack.current_scaling);
+  say("ranks own whole tensors and broadcast them", stack.owns_tensors);
+  say("GEMMs accumulate gradients", stack.fused_accumulation);
+  say("GEMM inputs are gathered in 8 bits", stack.gathers_cast);
+  say("gathered parts are reordered by a copy", stack.reorders_parts);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);
   say("overlap.data", stack.overlaps_data), say("overlap.tensor", stack.overlaps_tensor);
   say("overlap.pipeline", stack.overlaps_pipeline);
   out +=
       fmt::format("  {:<44} {}\n  {:<44} {} B\n  {:<44} {}\n", "parallel.zero", stack.zero,
-                  "a gradient as it is reduced", stack.gradient_bytes, "overlap.bucket", to_text(Bytes{stack.bucket}));
+                  "size of a reduced gradient", stack.gradient_bytes, "overlap.bucket", to_text(Bytes{stack.bucket}));
   for (const ParameterRef& p : parameters(stack)) out += parameter_line(p);
   return out;
 }
@@ -241,7 +240,7 @@ struct Catalogue {
   std::string_view name;
   std::string_view what;
   std::string (*list)();
-  /// Empty if it does not know the name.
+  /// A description of an entry; empty if this catalogue has no such name.
   std::string (*describe)(const std::string& name);
 };
 
@@ -252,7 +251,7 @@ std::string list_table(const Table& table) {
   return out;
 }
 
-/// Of things kept by name.
+/// A line for each entry of a map by name.
 template <class Map>
 std::string list_map(const Map& map) {
   std::string out;
@@ -277,37 +276,37 @@ constexpr std::array catalogues = {
                 const NodePreset* node = find_node(shipped_hardware(), name);
                 return node ? describe_node(*node) : std::string();
               }},
-    Catalogue{"links", "types of links",
-              [] {
-                std::string out;
-                for (const auto& [name, t] : shipped_hardware().links)
-                  out += line(name, fmt::format("{:g} GB/s, {:.4g} of it payload, {:g} us", t.rate.value * 1e-9,
-                                                t.efficiency.value, t.latency.value));
-                return out;
-              },
-              [](const std::string& name) -> std::string {
-                Hardware h = shipped_hardware();
-                const auto it = h.links.find(name);
-                if (it == h.links.end()) return {};
-                LinkType& t = it->second;
-                std::string out = fmt::format("{}: {}, {:g} GB/s one direction, source {}\n", name, name_of(t.kind),
-                                              t.rate.value * 1e-9, t.source);
-                out += parameter_line({"efficiency", "", "payload share of the line rate", &t.efficiency});
-                return out + parameter_line({"latency", "us", "of the device entered", &t.latency});
-              }},
+    Catalogue{
+        "links", "types of links",
+        [] {
+          std::string out;
+          for (const auto& [name, t] : shipped_hardware().links)
+            out += line(name, fmt::format("{:g} GB/s, payload fraction {:.4g}, {:g} us", t.rate.value * 1e-9,
+                                          t.efficiency.value, t.latency.value));
+          return out;
+        },
+        [](const std::string& name) -> std::string {
+          Hardware h = shipped_hardware();
+          const auto it = h.links.find(name);
+          if (it == h.links.end()) return {};
+          LinkType& t = it->second;
+          std::string out = fmt::format("{}: {}, {:g} GB/s per direction; source: {}\n", name, name_of(t.kind),
+                                        t.rate.value * 1e-9, t.source);
+          out += parameter_line({"efficiency", "", "payload fraction of the line rate", &t.efficiency});
+          return out + parameter_line({"latency", "us", "latency of the device that the link enters", &t.latency});
+        }},
     Catalogue{"networks", "kinds of networks for node.nics.link", [] { return list_map(shipped_hardware().networks); },
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
                 const auto it = h.networks.find(name);
                 if (it == h.networks.end()) return {};
                 std::string out = fmt::format("{}: {}\n", name, it->second.summary);
-                if (!it->second.like.empty())
-                  out += fmt::format("  what it has not of its own: as {}\n", it->second.like);
+                if (!it->second.like.empty()) out += fmt::format("  other parameters: as {}\n", it->second.like);
                 for (const ParameterRef& p : parameters(it->second))
                   if (!p.parameter->inherited) out += parameter_line(p);
                 return out;
               }},
-    Catalogue{"topologies", "fabrics for fabric.kind", [] { return list_table(topologies()); },
+    Catalogue{"topologies", "topologies for fabric.kind", [] { return list_table(topologies()); },
               [](const std::string& name) -> std::string {
                 const Topology* t = find_by_name(topologies(), name);
                 if (!t) return {};
@@ -321,7 +320,7 @@ constexpr std::array catalogues = {
                                        fields_of(p->visit, p->defaults()))
                          : std::string();
               }},
-    Catalogue{"collectives", "algorithms that are simulated", [] { return list_table(collective_algorithms()); },
+    Catalogue{"collectives", "simulated algorithms of collectives", [] { return list_table(collective_algorithms()); },
               [](const std::string& name) -> std::string {
                 const CollectiveAlgorithm* a = find_by_name(collective_algorithms(), name);
                 if (!a) return {};
@@ -331,7 +330,7 @@ constexpr std::array catalogues = {
                     out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
                 return out + "\n";
               }},
-    Catalogue{"workloads", "kinds for workload.kind, each with keys of its own",
+    Catalogue{"workloads", "kinds for workload.kind, each with its own keys",
               [] {
                 std::string out;
                 for (const auto& [kind, summary] : workload_kinds) out += line(name_of(kind), summary);
@@ -344,7 +343,7 @@ constexpr std::array catalogues = {
                 section.kind = *kind;
                 return fmt::format("{}: keys of `workload`\n{}", name, fields_of(section));
               }},
-    Catalogue{"metrics", "numbers of a configuration, for `objective` of a sweep",
+    Catalogue{"metrics", "metrics of a configuration, for `objective` of a sweep",
               [] {
                 std::string out;
                 for (const Metric& metric : metrics()) out += line(metric.name, metric.summary);
@@ -364,7 +363,7 @@ constexpr std::array catalogues = {
                 const ModelPreset* preset = find_by_name(model_presets(), name);
                 return preset ? describe_model(*preset) : std::string();
               }},
-    Catalogue{"stacks", "generations of software for workload.stack",
+    Catalogue{"stacks", "software stacks for workload.stack",
               [] { return list_map(shipped_hardware().stacks) + list_map(shipped_hardware().serving); },
               [](const std::string& name) -> std::string {
                 const Hardware& h = shipped_hardware();
@@ -383,14 +382,14 @@ constexpr std::array catalogues = {
                   if (name == v.name || name == "variables") out += describe_variable(v);
                 return out;
               }},
-    Catalogue{"parameters", "all numbers that describe hardware, with what each rests on", list_parameters,
+    Catalogue{"parameters", "all hardware parameters, with their sources", list_parameters,
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
                 for (const auto& [path, p] : h.all_parameters())
                   if (path == name) return fmt::format("{}\n{}", path, parameter_line(p));
                 return {};
               }},
-    Catalogue{"regressions", "what is known to be slow in versions of NCCL, with sources",
+    Catalogue{"regressions", "known performance regressions of NCCL versions, with sources",
               [] {
                 std::string out;
                 for (const Regression& r : known_regressions())
@@ -400,7 +399,7 @@ constexpr std::array catalogues = {
               [](const std::string& name) -> std::string {
                 for (const Regression& r : known_regressions())
                   if (r.id == name)
-                    return fmt::format("{}: NCCL {}\n  {}\n  where: {}\n  way around: {}\n  {}: {}\n", r.id,
+                    return fmt::format("{}: NCCL {}\n  {}\n  where: {}\n  workaround: {}\n  {}: {}\n", r.id,
                                        r.versions(), r.symptom, r.where,
                                        r.workaround.empty() ? "none known" : r.workaround, r.confidence, r.source);
                 return {};
@@ -408,16 +407,16 @@ constexpr std::array catalogues = {
     Catalogue{"scenario", "keys of a scenario", [] { return table_of(scenario_fields()); },
               [](const std::string& name) -> std::string {
                 if (name != "scenario") return {};
-                return "keys of a scenario, their defaults (with an H100 node) and meaning\n" +
+                return "keys of a scenario, with their defaults (for an H100 node) and descriptions\n" +
                        table_of(scenario_fields());
               }},
-    Catalogue{"prices", "keys of a file of prices", [] { return price_fields(); },
+    Catalogue{"prices", "keys of a price file", [] { return price_fields(); },
               [](const std::string& name) -> std::string {
-                return name == "prices" ? "keys of a file of prices, for `bill`\n" + price_fields() : std::string();
+                return name == "prices" ? "keys of a price file, for `bill`\n" + price_fields() : std::string();
               }},
 };
 
-/// All that `describe` knows.
+/// All names that `describe` accepts, for completion and suggestions.
 std::vector<std::string_view> described_names() {
   const Hardware& h = shipped_hardware();
   std::vector<std::string_view> known;
@@ -443,12 +442,13 @@ std::vector<std::string_view> described_names() {
 }  // namespace
 
 int list_verb(const std::vector<std::string>& arguments) {
-  Options options("list", "Lists what is built in.", {"[WHAT]"});
+  Options options("list", "Lists the entries of a catalogue (default: of all catalogues).", {"[WHAT]"});
+  options.example("fabricast list nodes");
   options.words("WHAT", names_of(catalogues));
   if (!options.parse(arguments)) return 0;
   const std::string what = options.text("WHAT");
   if (!what.empty() && !find_by_name(catalogues, what))
-    throw UserError(fmt::format("fabricast list: there is no list of '{}'", what),
+    throw UserError(fmt::format("fabricast list: there is no catalogue '{}'", what),
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
@@ -463,15 +463,17 @@ int list_verb(const std::vector<std::string>& arguments) {
 }
 
 int schema_verb(const std::vector<std::string>& arguments) {
-  Options options("schema", "Writes the JSON Schema of scenarios, by which editors check and complete them.", {});
-  options.add()("output,o", boost::program_options::value<std::string>(), "file to write (default: standard output)");
+  Options options("schema", "Writes the JSON Schema of scenarios, which editors use to check and complete them.", {});
+  options.example("fabricast schema --output scenario.schema.json");
+  options.add()("output,o", takes("FILE"), "write to FILE (default: standard output)");
   if (!options.parse(arguments)) return 0;
   emit(options.has("output") ? output_path(options, "output") : "-", scenario_schema(version_text()));
   return 0;
 }
 
 int describe_verb(const std::vector<std::string>& arguments) {
-  Options options("describe", "Describes one thing that `list` shows, with its sources.", {"NAME"});
+  Options options("describe", "Describes an entry of `fabricast list`, with its sources.", {"NAME"});
+  options.example("fabricast describe hgx-h100");
   const std::vector<std::string_view> known = described_names();
   options.words("NAME", known);
   if (!options.parse(arguments)) return 0;
@@ -482,8 +484,8 @@ int describe_verb(const std::vector<std::string>& arguments) {
   if (out.empty()) out = describe_key(name);
   if (out.empty()) {
     const auto near = nearest(name, known);
-    throw UserError(fmt::format("fabricast describe: nothing is called '{}'", name),
-                    near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` shows the names");
+    throw UserError(fmt::format("fabricast describe: there is no entry '{}'", name),
+                    near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` lists the names");
   }
   emit("-", out);
   return 0;

@@ -24,13 +24,13 @@ std::string beginning_of(const std::string& path) {
 Imported read_log(const std::string& path) {
   errno = 0;
   if (std::error_code error; std::filesystem::is_directory(path, error))
-    throw UserError(fmt::format("can not read '{}': is a directory", path));
+    throw UserError(fmt::format("cannot read '{}': is a directory", path));
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(fmt::format("can not read '{}': {}", path, system_reason(errno)));
+  if (!in) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(errno)));
   Imported log = import_log(in);
   for (const Problem& p : log.problems) fmt::print(stderr, "{}:{}: warning: {}\n", path, p.line, p.message);
   if (log.problems_left_out > 0)
-    fmt::print(stderr, "{}: warning: {} more lines can not be read\n", path, log.problems_left_out);
+    fmt::print(stderr, "{}: warning: {} more lines cannot be read\n", path, log.problems_left_out);
   return log;
 }
 

@@ -1,4 +1,4 @@
-// Logs of measurements, as verbs read them.
+// Reads logs of measurements for several verbs.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace fabricast {
 
-/// What a file begins with, a MiB at most; empty if it can not be read.
+/// The first MiB of a file; empty if it cannot be read. Used to recognize its format.
 std::string beginning_of(const std::string& path);
 
-/// Reads a log, and prints what in it can not be read.  \throws UserError if the file can not be
+/// Reads a log and prints a warning for each line that cannot be understood.
+/// \throws UserError if the file cannot be read
 Imported read_log(const std::string& path);
 
 }  // namespace fabricast

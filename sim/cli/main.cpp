@@ -1,4 +1,4 @@
-// The only main, the only exit codes, the only printing.
+// The main function. Only sim/cli prints and sets exit codes.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@
 
 int main(int argc, char** argv) {
 #ifdef __GLIBC__
-  // Large arrays come and go: their memory is kept, or a fifth of a long run is spent on getting it anew.
+  // Large arrays are allocated and freed often. Keep their memory: requesting it again from the kernel would take a
+  // fifth of a long run.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
 #endif

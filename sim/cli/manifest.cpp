@@ -43,7 +43,7 @@ std::vector<MeasuredCase> cases_of_manifest(const std::string& path) {
     const std::string named = scenario.name.empty() ? file : scenario.name;
     const std::string system = entry.system.empty() ? named : entry.system;
     ImportedCases cases = cases_of_logs({{log, read_log(log)}}, system, &scenario);
-    if (cases.cases.empty()) throw UserError(fmt::format("'{}' holds no collective by nccl-tests", log));
+    if (cases.cases.empty()) throw UserError(fmt::format("'{}' has no collectives of nccl-tests", log));
     for (MeasuredCase& c : cases.cases) all.push_back(std::move(c));
   }
   return all;

@@ -1,4 +1,4 @@
-// Logs with a scenario each, for a fit of all of them.
+// Manifests: lists of logs with a scenario each, for a joint fit (`calibrate fit --manifest`).
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace fabricast {
 
-/// A log of a manifest, and what it is of. Paths start where the manifest is.
+/// An entry: a log and the scenario that it measured. Paths are relative to the manifest's directory.
 struct ManifestEntry {
   std::string log, scenario;
-  std::string system;  ///< empty: the scenario's name
+  std::string system;  ///< name of the system; empty: the scenario's name
 };
 
-/// A list of {"log", "scenario", "system"}; `path` is for messages.
-/// \throws UserError for what is not of the form
+/// Parses a JSON list of {"log", "scenario", "system"}; `system` is optional.
+/// \param path  name of the manifest, for messages
+/// \throws UserError if the text does not have this form
 std::vector<ManifestEntry> parse_manifest(const std::string& text, const std::string& path);
 
-/// The cases of all logs of a manifest; paths start where the manifest is, and the system is the scenario's name unless
-/// it is given.  \throws UserError for what is not of the form, and for what a log does not tell
+/// The measured cases of all logs of a manifest.
+/// \throws UserError if the manifest is invalid, a file cannot be read, or a log has no usable table
 std::vector<MeasuredCase> cases_of_manifest(const std::string& path);
 
 }  // namespace fabricast

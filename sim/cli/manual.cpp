@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// Text of mdoc: a sentence per line, of at most 78 bytes; no line that begins as a macro does.
+/// Text for mdoc: each sentence starts a new line, lines have at most 78 bytes, and none begins like a macro.
 std::string prose(const std::string& text) {
   constexpr std::size_t width = 78;
   std::string out, line;
@@ -40,12 +40,11 @@ std::string minus(const std::string& name) {
 
 std::string sentence(std::string text) {
   if (!text.empty() && !text.ends_with('.')) text += '.';
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("path="))
-    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
 }
 
-/// "Ar LOG ..." of LOG..., "Op Ar WHAT" of [WHAT].
+/// The macro for a positional argument: "Ar LOG ..." for LOG..., "Op Ar WHAT" for [WHAT].
 std::string argument_macro(const VerbHelp::Word& word) {
   std::string name = word.name;
   if (word.optional) name = name.substr(1, name.size() - 2);
@@ -67,17 +66,19 @@ std::string option_item(const VerbHelp::Word& option) {
 std::string verb_section(const VerbHelp& verb) {
   std::string out = ".Ss fabricast " + verb.verb + "\n.Nm\n.Cm " + verb.verb + "\n";
   for (const VerbHelp::Word& word : verb.positional) out += "." + argument_macro(word) + "\n";
+  for (const VerbHelp::Word& option : verb.options)
+    if (option.required) out += fmt::format(".Fl \\-{} Ar {}\n", minus(option.name), option.argument);
   out += ".Op Ar options\n.Pp\n" + prose(sentence(verb.summary));
   for (const VerbHelp::Word& word : verb.positional)
-    // Long lists of names are what `fabricast list` is for.
+    // Longer lists of names are left to `fabricast list`.
     if (!word.words.empty() && word.words.size() <= 24)
-      out += fmt::format(".Pp\n.Ar {}\nis one of\n",
-                         word.optional ? word.name.substr(1, word.name.size() - 2) : word.name) +
+      out += fmt::format(".Pp\n.Ar {}\nis{}\n", word.optional ? word.name.substr(1, word.name.size() - 2) : word.name,
+                         word.words.size() > 1 ? " one of" : "") +
              prose(fmt::format("{}.", fmt::join(word.words, ", ")));
   out += ".Bl -tag -width Ds\n";
   for (const VerbHelp::Word& option : verb.options)
     if (option.name != "help") out += option_item(option);
-  // A list without items is none.
+  // mdoc does not allow a list without items.
   if (out.ends_with(".Bl -tag -width Ds\n"))
     return out.substr(0, out.size() - std::string(".Bl -tag -width Ds\n").size());
   return out + ".El\n";
@@ -94,28 +95,29 @@ constexpr std::string_view head = R"(.Sh NAME
 .Fl \-help | Fl \-version
 .Sh DESCRIPTION
 .Nm
-forecasts how long the collectives of NCCL, and the training and inference
-steps around them, take on a cluster of GPUs: before the cluster exists, or
-without stopping it.
-A scenario, a file of a few lines of YAML, describes nodes, switches, routing,
-faults and what runs.
+forecasts the time of NCCL collectives, and of the training and inference
+steps around them, on a GPU cluster: before the cluster exists, or without
+interrupting it.
+A scenario, a short YAML file, describes nodes, switches, routing, faults and
+the workload.
 .Nm
-works out what NCCL would do there, simulates the traffic on the links of the
-fabric, and prints times, bandwidths, their intervals, and what binds them.
+determines what NCCL would do there, simulates the traffic on the links of the
+fabric, and prints times, bandwidths, intervals and bottlenecks.
 .Pp
-Every verb takes
+Every verb accepts
 .Fl \-help .
-Tables go to standard output; warnings, errors and progress to standard error.
+Tables go to standard output; warnings, errors and progress go to standard
+error.
 )";
 
 constexpr std::string_view tail = R"(.Sh FILES
-Below the folder that
-.Nm
-is installed to, for example
+Relative to the installation prefix of
+.Nm ,
+for example
 .Pa /usr :
 .Bl -tag -width Ds
 .It Pa share/fabricast/scenarios
-Commented scenarios to start from.
+Commented example scenarios.
 .It Pa share/fabricast/scenario.schema.json
 The JSON Schema of scenarios, for editors.
 .It Pa share/fabricast/cases.json , Pa share/fabricast/steps.json , Pa share/fabricast/training_steps.csv , Pa share/fabricast/serving.csv
@@ -123,15 +125,15 @@ Published measurements, for
 .Nm
 .Cm calibrate validate .
 .It Pa share/doc/fabricast
-Tutorial, models and their limits, formats.
+Documentation: tutorial, models and their limits, formats.
 .El
 .Sh EXIT STATUS
 .Bl -tag -width Ds
 .It 0
 Done.
 .It 1
-It ran, and a check failed: a measurement is not good, a forecast got worse, a
-host is not ready.
+A check failed: a measurement is too slow, a forecast got worse, or a host is
+not ready.
 .It 2
 Bad command or bad scenario.
 .It 3
@@ -142,30 +144,30 @@ Internal error.
 Interrupted.
 .El
 .Sh EXAMPLES
-Write a scenario, forecast it, and see what would help:
+Write a scenario, forecast it, and show what would help:
 .Bd -literal -offset indent
 fabricast init cluster.yaml \-\-node hgx\-h100 \-\-nodes 64
 fabricast run cluster.yaml
 fabricast explain cluster.yaml \-\-size 1GiB
 .Ed
 .Pp
-The same with another fabric, as JSON:
+Forecast the same cluster with another fabric, as JSON:
 .Bd -literal -offset indent
 fabricast run cluster.yaml \-\-set fabric.kind=fat_tree \-\-json out.json
 .Ed
 .Pp
-Is a forecast more than 2 % worse than the one kept?
+Check whether a forecast is more than 2 % worse than a kept one:
 .Bd -literal -offset indent
 fabricast compare kept.json out.json \-\-tolerance 2%
 .Ed
 .Pp
-Is a log above what a healthy cluster misses once in 1,000 rows?
+Check a log against floors that a healthy cluster misses once in 1,000 rows:
 .Bd -literal -offset indent
 fabricast gate cluster.yaml \-\-measured healthy.log \-\-log today.log
 .Ed
 )";
 
-/// "November 21, 2026" of 2026-11-21.
+/// The date format of mdoc: "November 21, 2026" for 2026-11-21.
 std::string mdoc_date(const std::string& date) {
   constexpr std::array months = {"January", "February", "March",     "April",   "May",      "June",
                                  "July",    "August",   "September", "October", "November", "December"};
@@ -182,7 +184,7 @@ std::string manual_page(const std::vector<VerbHelp>& verbs) {
   std::string out = fmt::format(".\\\" Written by `fabricast help --man`.\n.Dd {}\n.Dt FABRICAST 1\n.Os\n",
                                 mdoc_date(FABRICAST_RELEASE_DATE));
   out += head;
-  out += fmt::format("This page is of version {}.\n", version_text());
+  out += fmt::format("This page describes version {}.\n", version_text());
   out += ".Sh VERBS\n";
   for (const VerbHelp& verb : verbs) out += verb_section(verb);
   return out + std::string(tail);

@@ -1,4 +1,4 @@
-// The manual page and the shells' completion, written from what the verbs say of themselves.
+// The manual page and shell completion, made from the descriptions of all verbs (options.hpp).
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace fabricast {
 
-/// What all verbs take, in the order of `fabricast --help`.
+/// The descriptions of all verbs, including second words, in the order of `fabricast --help`.
 std::vector<VerbHelp> help_of_all_verbs();
 
-/// fabricast(1), in mdoc.
+/// The manual page fabricast(1) in mdoc.
 std::string manual_page(const std::vector<VerbHelp>& verbs);
+/// Completion scripts.
 std::string bash_completion(const std::vector<VerbHelp>& verbs);
 std::string zsh_completion(const std::vector<VerbHelp>& verbs);
 

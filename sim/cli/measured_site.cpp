@@ -8,11 +8,9 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
-/// Profiles that lie over the scenario's hardware.
+/// The files of the fitted profiles that the scenario uses.
 std::vector<std::string> profiles_of(const Scenario& scenario) {
   std::vector<std::string> files;
   for (const std::string* file : {&scenario.node.spec.profile, &scenario.profile})
@@ -28,9 +26,9 @@ void append(std::vector<MeasuredSeries>& list, std::vector<MeasuredSeries> more)
 
 void add_measured_option(Options& options) {
   options.add()(
-      "measured", po::value<std::vector<std::string>>()->multitoken()->composing(),
-      "what was measured of this site, for forecasts to go on from: logs of nccl-tests, cases (JSON), or CSV of "
-      "bytes,time_us");
+      "measured", takes_many("FILE")->multitoken(),
+      "measurements of this site, on which forecasts are conditioned: logs of nccl-tests, cases (JSON), or CSV "
+      "of bytes,time_us");
 }
 
 MeasuredSite site_of(const Options& options, const World& world, const RunOptions& how,
@@ -44,13 +42,13 @@ MeasuredSite site_of(const Options& options, const World& world, const RunOption
   }
   const bool collective = world.scenario.workload.kind == WorkloadKind::collective;
   if (!series.empty() && !collective)
-    throw UserError("--measured is of collectives, and the workload is none",
-                    "`calibrate fit` makes a profile of them");
+    throw UserError("--measured is for collectives, but the workload is not a collective",
+                    "`fabricast calibrate fit` makes a profile from measured collectives");
   if (!collective) return unmeasured_site();
   append(series, series_of_scenario(world));
   if (!series.empty() && world.scenario.network.engine != EngineKind::flow)
-    throw UserError::at("network.engine", "only forecasts of the flow engine go on from measured rows",
-                        "leave the rows out, or --set network.engine=flow");
+    throw UserError::at("network.engine", "only forecasts of the flow engine can be conditioned on measured rows",
+                        "leave out the measured rows, or use --set network.engine=flow");
   for (const std::string& path : profiles_of(world.scenario))
     append(series, series_of_cases(cases_in_profile(read_file(path), path), world));
   return measured_site(shipped_residuals(), series, how);

@@ -1,4 +1,4 @@
-// `--measured` and `--profile`, for verbs whose forecasts go on from what was measured.
+// Measurements of the site, for verbs whose forecasts are conditioned on them.
 #pragma once
 
 #include "fabricast/report/interval.hpp"
@@ -6,11 +6,13 @@
 
 namespace fabricast {
 
+/// Adds `--measured`.
 void add_measured_option(Options& options);
 
-/// What was measured of the site: by `--measured`, by the scenario and by the profiles that lie over it.
-/// \throws UserError for what can not be read, and where the workload is not a collective
-/// \param further  more files, as of `--measured`
+/// The measurements of the site from `--measured`, from `measured` in the scenario, and from the cases in its fitted
+/// profiles. Empty for workloads other than collectives.
+/// \param further  more files in the formats of `--measured`
+/// \throws UserError if a file cannot be read, or if measured files are given for another workload or engine
 MeasuredSite site_of(const Options& options, const World& world, const RunOptions& how,
                      const std::vector<std::string>& further = {});
 

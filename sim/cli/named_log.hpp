@@ -1,4 +1,4 @@
-// Logs of a run, as `check` and `gate` judge them.
+// The logs that `check` and `gate` judge.
 #pragma once
 
 #include <string>
@@ -9,23 +9,24 @@
 
 namespace fabricast {
 
-/// A log with its name.
+/// A log with its path.
 struct NamedLog {
   std::string path;
   Imported log;
 };
 
-/// \throws UserError if one can not be read
+/// \throws UserError if a log cannot be read
 std::vector<NamedLog> read_logs(const std::vector<std::string>& paths);
 
-/// Rows whose results the tool found wrong.
+/// The rows with wrong results, as the tool counted them.
 std::vector<WrongRow> wrong_rows_of(const std::vector<NamedLog>& logs);
 
-/// Faults of all logs. Where several ran on unlike numbers of nodes, the scenario has to be of one of them.
+/// The contradictions of all logs with the scenario. If the logs ran on different numbers of nodes, one of them has to
+/// match the scenario.
 std::vector<Contradiction> contradictions_of(const std::vector<NamedLog>& logs, const World& world);
 
-/// The collectives of all logs.
-/// \throws UserError if one holds none
+/// The measured collectives of all logs.
+/// \throws UserError if a log has none
 std::vector<MeasuredSeries> series_of_logs(const std::vector<NamedLog>& logs, const World& world);
 
 }  // namespace fabricast

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 
 #include <chrono>
@@ -25,7 +24,27 @@ namespace fabricast {
 namespace po = boost::program_options;
 
 namespace {
+
 HelpRecorder* recorder = nullptr;
+
+/// The metavariable in the text that Boost shows: FILE of `FILE`, `[=FILE]` and `FILE (=/)`.
+std::string metavariable_of(std::string text) {
+  if (text.starts_with("[=")) text = text.substr(2, text.size() - 3);
+  return text.substr(0, text.find(' '));
+}
+
+}  // namespace
+
+po::typed_value<std::string>* takes(const char* metavariable) {
+  return po::value<std::string>()->value_name(metavariable);
+}
+
+po::typed_value<std::vector<std::string>>* takes_many(const char* metavariable) {
+  return po::value<std::vector<std::string>>()->composing()->value_name(metavariable);
+}
+
+po::typed_value<std::string>* may_take(const char* metavariable) {
+  return takes(fmt::format("[={}]", metavariable).c_str())->implicit_value("");
 }
 
 HelpRecorder::HelpRecorder() { recorder = this; }
@@ -52,14 +71,11 @@ VerbHelp Options::help() const {
                         option->semantic()->is_composing(),
                         option->semantic()->min_tokens() == 0,
                         option->description(),
-                        words_of(option->long_name())};
+                        words_of(option->long_name()),
+                        option->semantic()->is_required()};
     const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
     if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
-    if (option->semantic()->max_tokens() > 0) word.argument = option->semantic()->name();
-    if (word.argument.find("arg") != std::string::npos) {  // not named: as the option is
-      word.argument = option->long_name();
-      for (char& c : word.argument) c = static_cast<char>(c == '-' ? '_' : std::toupper(static_cast<unsigned char>(c)));
-    }
+    if (option->semantic()->max_tokens() > 0) word.argument = metavariable_of(option->semantic()->name());
     help.options.push_back(std::move(word));
   }
   return help;
@@ -67,16 +83,22 @@ VerbHelp Options::help() const {
 
 Options::Options(std::string_view verb, std::string_view summary, std::vector<std::string> positional)
     : verb_(verb), summary_(summary), positional_(std::move(positional)) {
-  add()("help,h", "this text");
+  add()("help,h", "show this help");
 }
 
 std::string Options::usage() const {
   std::string text = fmt::format("usage: fabricast {}", verb_);
   for (const std::string& p : positional_) text += " " + p;
+  for (const auto& option : described_.options())
+    if (option->semantic()->is_required())
+      text += fmt::format(" --{} {}", option->long_name(), option->semantic()->name());
   text += " [options]\n\n" + summary_ + "\n\n";
   std::ostringstream list;
   list << described_;
-  return text + list.str();
+  text += list.str();
+  for (std::size_t i = 0; i < examples_.size(); ++i)
+    text += fmt::format("{}  {}\n", i == 0 ? "\nexamples:\n" : "", examples_[i]);
+  return text;
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
@@ -102,7 +124,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
                   .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
                   .run(),
               values_);
-    // Who asks for help need not give what is required.
+    // With --help, required options may be missing.
     if (!has("help")) po::notify(values_);
   } catch (const po::unknown_option& e) {
     std::vector<std::string> long_names;
@@ -125,7 +147,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < needed; ++i)
     if (!has(positional_[i]))
       throw UserError(fmt::format("fabricast {}: {} is missing", verb_, positional_[i]),
-                      fmt::format("`fabricast {} --help` shows how", verb_));
+                      fmt::format("`fabricast {} --help` shows the usage", verb_));
   return true;
 }
 
@@ -154,9 +176,9 @@ void print_diagnostic(const Diagnostic& d) {
 }
 
 void add_scenario_options(Options& options) {
-  options.add()("set", po::value<std::vector<std::string>>()->composing(),
-                "path=value: wins over the file; may be repeated")(
-      "profile", po::value<std::string>(), "fitted profile (JSON) to lay over the hardware of the node");
+  options.add()("set", takes_many("KEY=VALUE"),
+                "set a key of the scenario, e.g. fabric.kind=fat_tree; overrides the file; may be repeated")(
+      "profile", takes("FILE"), "fitted profile (JSON) that overrides the hardware parameters");
 }
 
 RunOptions run_options(const Options& options) {
@@ -168,7 +190,7 @@ RunOptions run_options(const Options& options) {
 
 namespace {
 
-/// A path of a scenario starts where the scenario is; one of the command line does not.
+/// Paths in a scenario are relative to its directory; paths on the command line are not.
 std::string absolute_path(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 }  // namespace
@@ -191,8 +213,8 @@ std::unique_ptr<World> load_world(const Options& options, Beside others, const s
     Diagnostic d{Diagnostic::Severity::warning,
                  {},
                  world->scenario.jobs.empty() ? "background" : "jobs",
-                 "left out here, as if the job were alone",
-                 "`fabricast run` and `fabricast jobs` count what is beside it"};
+                 "left out here: the job is treated as if it were alone",
+                 "`fabricast run` and `fabricast jobs` include other jobs and flows"};
     names.locate(d), print_diagnostic(d);
   }
   return world;
@@ -218,11 +240,11 @@ void emit(const std::string& path, const std::string& content) {
   }
   errno = 0;
   if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0) return;
-  // A reader such as `head` that has seen enough is no fault.
+  // A reader such as `head` may close the pipe early; that is not an error.
   if (errno == EPIPE)
     std::clearerr(stdout);
   else
-    throw UserError(fmt::format("can not write to standard output: {}", system_reason(errno)));
+    throw UserError(fmt::format("cannot write to standard output: {}", system_reason(errno)));
 }
 
 std::string output_path(const Options& options, const std::string& name) {
@@ -253,9 +275,10 @@ void require_own_places(const OutputPlaces& files) {
       const std::string& place = *files[a].second;
       if (place.empty() || place != *files[b].second) continue;
       if (place == "-")
-        throw UserError(fmt::format("--{} - and --{} - both want standard output", files[a].first, files[b].first),
-                        "give one of them a file");
-      throw UserError(fmt::format("--{} and --{} both want '{}'", files[a].first, files[b].first, place));
+        throw UserError(
+            fmt::format("--{} and --{} cannot both write to standard output", files[a].first, files[b].first),
+            "write one of them to a file");
+      throw UserError(fmt::format("--{} and --{} cannot both write to '{}'", files[a].first, files[b].first, place));
     }
 }
 
@@ -265,7 +288,8 @@ void write_page(const Page& page, const std::string& html, const std::string& sv
   const std::vector<std::string> names = chart_names(page);
   const std::string& wanted = chart.empty() ? names.front() : chart;
   if (std::find(names.begin(), names.end(), wanted) == names.end())
-    throw UserError(fmt::format("there is no chart '{}'", wanted), fmt::format("there are {}", fmt::join(names, ", ")));
+    throw UserError(fmt::format("this report has no chart '{}'", wanted),
+                    fmt::format("known: {}", fmt::join(names, ", ")));
   emit(svg, page_chart_svg(page, wanted));
 }
 

@@ -1,4 +1,4 @@
-// `plan`: what to choose, by forecasts of all that could be.
+// `plan`: forecasts many configurations and chooses among them.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,18 +18,16 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
 struct PlanOutput {
   std::string text, json, csv;
 };
 
-/// Where results go; empty: nowhere, `-`: standard output, on which there is text else.
+/// The paths of outputs. Empty: not written; `-`: standard output, which then gets no text.
 struct PlanPaths {
   std::string json, csv, html, svg, results;
-  std::string chart;  ///< that `svg` gets; empty: the first one
+  std::string chart;  ///< the chart for `svg`; empty: the first one
   OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
 
@@ -49,7 +47,7 @@ constexpr std::size_t rows_of_text = 20;
 
 PlanOutput search_parallel(const PlanQuestion& q) {
   if (q.world.scenario.workload.kind != WorkloadKind::training_step)
-    throw UserError::at("workload.kind", "--search parallel is for training steps", "kind: training_step");
+    throw UserError::at("workload.kind", "--search parallel is only for training steps", "write kind: training_step");
   const PlanResult result = plan_parallel(q.world, q.limit, q.how);
   return {plan_text(q.world, result, q.top > 0 ? q.top : rows_of_text), plan_json(q.world, result, q.top),
           plan_csv(result, q.top)};
@@ -60,7 +58,7 @@ struct PlanSearch {
   PlanOutput (*run)(const PlanQuestion&);
 };
 constexpr std::array searches = {
-    PlanSearch{"parallel", "splits of a training step over its GPUs, the fastest first", search_parallel},
+    PlanSearch{"parallel", "splits of a training step over its GPUs, fastest first", search_parallel},
 };
 
 void search(const Options& options, const PlanPaths& to, std::size_t top) {
@@ -74,7 +72,7 @@ void search(const Options& options, const PlanPaths& to, std::size_t top) {
   emit_all(to, placed(world->scenario, [&] { return search->run({*world, limit, top, how}); }));
 }
 
-/// If nothing can be forecast, the fault is more likely in what all rows share: it is told with its place.
+/// If no row can be forecast, the error is probably in what all rows share. It is then reported with its position.
 void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
   if (decision.done > 0 || result.interrupted) return;
   try {
@@ -85,25 +83,26 @@ void check_rows(const Study& study, const SweepResult& result, const Decision& d
       if (const auto axis = study.places.find("sweep." + d.path); axis != study.places.end()) d.where = axis->second;
     throw UserError(std::move(faults));
   }
-  throw UserError(fmt::format("no configuration can be forecast; the first: {}", result.rows.front().why));
+  throw UserError(fmt::format("no configuration can be forecast; the first fails with: {}", result.rows.front().why));
 }
 
-/// NCCL's version where rows would differ in it unasked, and whose prices they are.
+/// Notes for the report: a common NCCL version that was assumed for all rows, and the source of prices.
 std::vector<std::string> notes_of(const Study& study) {
   std::vector<std::string> notes;
   if (!study.common_version.empty())
-    notes.push_back(fmt::format("NCCL {} in all rows: nccl.version is not stated, and other GPUs usually run another",
-                                study.common_version));
+    notes.push_back(fmt::format(
+        "NCCL {} in all rows, because nccl.version is not stated and the usual version differs between GPUs",
+        study.common_version));
   try {
     const Scenario first = scenario_of(study, 0);
     if (first.prices.empty()) return notes;
     const Prices prices = prices_of(first);
     notes.push_back(fmt::format("cost in {}, prices of {}: {}", prices.currency, prices.date, prices.label));
-  } catch (const UserError&) {}  // the first row is refused, and says why
+  } catch (const UserError&) {}  // the first row is invalid and reports the error itself
   return notes;
 }
 
-/// What was measured is of the scenario without its sweep; where that is none, of the first row.
+/// The measurements of the site. They belong to the scenario without its sweep, or to the first row if that is invalid.
 MeasuredSite measured_of(const Study& study, const Options& options) {
   Scenario base;
   try {
@@ -111,7 +110,7 @@ MeasuredSite measured_of(const Study& study, const Options& options) {
   } catch (const UserError&) {
     try {
       base = scenario_of(study, 0);
-    } catch (const UserError&) { return unmeasured_site(); }  // every row says why
+    } catch (const UserError&) { return unmeasured_site(); }  // every row reports the error
   }
   try {
     return site_of(options, *build_world(std::move(base)), {});
@@ -126,15 +125,15 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
   const Objective objective = placed(study, [&] { return objective_of(study); });
   if (study.axes.empty())
     throw UserError(
-        fmt::format("{}: there is nothing to vary", study.file),
-        "a section `sweep: {cluster.nodes: [32, 64]}`, --sweep 'cluster.nodes=[32, 64]', or --search parallel");
+        fmt::format("{}: nothing to vary", study.file),
+        "add `sweep: {cluster.nodes: [32, 64]}`, or use --sweep 'cluster.nodes=[32, 64]' or --search parallel");
   SweepOptions how;
   how.run = run_options(options), how.intervals = !options.has("no-intervals");
   how.risk = options.has("risk") || asks_for_risk(objective);
   const MeasuredSite site = measured_of(study, options);
   how.site = &site;
   const auto ranks = launched_ranks();
-  if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher shares out the cores
+  if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher distributes the cores
   if (ranks && ranks->rank > 0) return run_sweep_on_ranks(study, how, *ranks), 0;
 
   std::unique_ptr<RowStore> store;
@@ -145,7 +144,7 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
     how.put = [&](const SweepRow& row) { store->put(row); };
   }
   const SweepResult result = ranks ? run_sweep_on_ranks(study, how, *ranks) : run_sweep(study, how);
-  const HeldStop whole;  // what is done is told, even after Ctrl-C
+  const HeldStop whole;  // finished rows are reported, even after Ctrl-C
   const Decision decision = decide(study, result.rows);
   check_rows(study, result, decision);
   if (store && !result.interrupted) store->finish(decision);
@@ -153,45 +152,53 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
   emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
   if (!to.html.empty() || !to.svg.empty()) write_page(plan_page(report, command), to.html, to.svg, to.chart);
   if (!result.interrupted) return 0;
-  fmt::print(stderr, "interrupted: {} of {} configurations are not run{}\n", decision.not_run, result.rows.size(),
-             store ? fmt::format("; the same command with --resume goes on from {}", to.results)
-                   : "; --results FILE would keep the others");
+  fmt::print(stderr, "interrupted: {} of {} configurations were not run{}\n", decision.not_run, result.rows.size(),
+             store ? fmt::format("; the same command with --resume continues from {}", to.results)
+                   : "; --results FILE keeps finished ones");
   return 130;
 }
 
 }  // namespace
 
 int plan_verb(const std::vector<std::string>& arguments) {
-  Options options("plan", "Forecasts many configurations and says which to take: those of the scenario's `sweep:`.",
+  Options options("plan",
+                  "Forecasts all configurations of a sweep, compares them, and chooses one by the scenario's "
+                  "`objective`. Axes come from `sweep` in the scenario and from --sweep.",
                   {"SCENARIO"});
+  options.example("fabricast plan study.yaml --html plan.html");
+  options.example("fabricast plan cluster.yaml --sweep 'fabric.oversubscription=[1, 2, 4]'");
+  options.example("fabricast plan training.yaml --search parallel");
   options.words("search", names_of(searches));
   add_scenario_options(options);
   add_measured_option(options);
-  options.add()("sweep", po::value<std::vector<std::string>>()->composing(),
-                "path=[a, b]: a further axis, or another one of that name; may be repeated")(
-      "results", po::value<std::string>(), "keep rows in a SQLite file as they are done")(
-      "resume", "go on with the rows that --results has")(
-      "risk", "also what failures do to each: goodput, the worst single one; takes longer than all else")(
-      "no-intervals", "leave out the 90 % intervals, which take most of the time")(
-      "search", po::value<std::string>(), "instead of a sweep: parallel, splits of a training step over its GPUs")(
-      "limit", po::value<std::string>(), "of a search: forecasts at most (default 200); a quick estimate chooses them")(
-      "top", po::value<std::string>(), "rows to show as text (default 20); of a search in JSON and CSV, too")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "csv", po::value<std::string>(), "write CSV likewise")(
-      "html", po::value<std::string>(), "of a sweep: write a report likewise, one HTML file with charts and tables")(
-      "svg", po::value<std::string>(), "of a sweep: write a chart of the report likewise, as SVG")(
-      "chart", po::value<std::string>(), "which: front, or a metric of the objective (default: front)")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
+  options.add()("sweep", takes_many("KEY=VALUES"),
+                "add an axis, e.g. cluster.nodes=[32, 64]; replaces an axis of that name; may be repeated")(
+      "results", takes("FILE"), "store finished rows in FILE (SQLite)")("resume",
+                                                                        "continue with the rows in the --results file")(
+      "risk",
+      "also compute the effect of failures on each row: goodput, the worst single failure; takes longer than "
+      "everything "
+      "else")("no-intervals", "leave out the 90 % intervals, which take most of the time")(
+      "search", takes("NAME"), "search instead of a sweep: parallel, splits of a training step over its GPUs")(
+      "limit", takes("N"), "for a search: maximum number of forecasts, chosen by a quick estimate (default: 200)")(
+      "top", takes("N"), "number of rows in text (default: 20), and for a search in JSON and CSV")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
+      "csv", takes("FILE"), "write CSV to FILE; - prints it instead of text")(
+      "html", takes("FILE"), "for a sweep: write a report (HTML) with charts and tables to FILE; - prints it")(
+      "svg", takes("FILE"), "for a sweep: write a chart of the report (SVG) to FILE; - prints it")(
+      "chart", takes("NAME"), "chart for --svg: front, or a metric of the objective (default: front)")(
+      "threads", takes("N"), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const PlanPaths to{output_path(options, "json"), output_path(options, "csv"), output_path(options, "html"),
                      output_path(options, "svg"),  options.text("results"),     options.text("chart")};
   require_own_places(to.files());
-  if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg front.svg");
-  if (options.has("resume") && to.results.empty()) throw UserError("--resume goes on with a file", "--results FILE");
+  if (options.has("chart") && to.svg.empty()) throw UserError("--chart needs --svg", "e.g. --svg front.svg");
+  if (options.has("resume") && to.results.empty())
+    throw UserError("--resume needs --results", "e.g. --results plan.sqlite");
   const auto top = static_cast<std::size_t>(options.integer("top", 0, 1, 1'000'000));
   if (!options.has("search")) return sweep(options, to, top, command_text("plan", arguments));
   for (const char* other : {"sweep", "results", "html", "svg", "risk", "measured"})
-    if (options.has(other)) throw UserError(fmt::format("--{} is for sweeps, and --search is none", other));
+    if (options.has(other)) throw UserError(fmt::format("--{} cannot be combined with --search", other));
   return search(options, to, top), 0;
 }
 

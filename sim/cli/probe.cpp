@@ -1,4 +1,4 @@
-// `calibrate probe`: options, files, progress; the measuring is in calibrate/probe.
+// `calibrate probe`: options, files and progress. The measurements are in calibrate/probe.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,8 +23,6 @@ extern char** environ;
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
 std::map<std::string, std::string> environment() {
@@ -42,7 +40,7 @@ std::vector<std::string> list_of(const Options& options, const std::string& name
   const std::string text = options.text(name);
   std::vector<std::string> words = split(text, ',');
   for (const std::string& word : words)
-    if (word.empty()) throw UserError(fmt::format("--{} '{}' has an empty word", name, text));
+    if (word.empty()) throw UserError(fmt::format("--{} '{}' has an empty element", name, text));
   return words;
 }
 
@@ -54,19 +52,19 @@ std::vector<ProbeBackendEntry> chosen_backends(const Options& options) {
     if (!entry)
       throw UserError(fmt::format("--backend: unknown backend '{}'", word),
                       suggestion(word, names_of(probe_backends())));
-    if (find_by_name(chosen, word)) throw UserError(fmt::format("--backend: '{}' is named twice", word));
+    if (find_by_name(chosen, word)) throw UserError(fmt::format("--backend: '{}' is listed twice", word));
     chosen.push_back(*entry);
   }
   return chosen;
 }
 
-/// Words of an option, each among those known.
+/// The words of an option, which must be known.
 std::vector<std::string> words_of(const Options& options, const std::string& name,
                                   const std::vector<std::string_view>& known) {
   std::vector<std::string> words = list_of(options, name);
   for (const std::string& word : words)
     if (std::find(known.begin(), known.end(), word) == known.end())
-      throw UserError(fmt::format("--{}: unknown word '{}'", name, word), suggestion(word, known));
+      throw UserError(fmt::format("--{}: unknown value '{}'", name, word), suggestion(word, known));
   return words;
 }
 
@@ -81,7 +79,7 @@ std::vector<int> counts_of(const Options& options, const std::string& name, int 
   return counts;
 }
 
-/// What is for NCCL, which forces these on communicators of their own.
+/// Adds the settings of the NCCL backend, which forces each of them on a separate communicator.
 void add_nccl_settings(ProbeSettings& settings, const Options& options) {
   const auto first = [](const auto& names, std::size_t count) {
     return std::vector<std::string_view>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
@@ -128,9 +126,8 @@ Seconds duration(const Options& options, const std::string& name, const char* ot
 }
 
 ProbePlace place_of(const Options& options, const std::map<std::string, std::string>& variables) {
-  // What is said on the command line needs no launcher.
-  if (!options.has("ranks") && options.has("rank"))
-    throw UserError("--rank: how many are there?", "say --ranks as well");
+  // Ranks from the command line replace those of a launcher.
+  if (!options.has("ranks") && options.has("rank")) throw UserError("--rank needs --ranks", "e.g. --rank 0 --ranks 2");
   if (!options.has("ranks")) {
     auto with_master = variables;
     if (options.has("master")) with_master["MASTER_ADDR"] = "";
@@ -141,23 +138,23 @@ ProbePlace place_of(const Options& options, const std::map<std::string, std::str
   ProbePlace place = place_from({});
   place.source = "--ranks";
   place.ranks = options.integer("ranks", 1, 1, 1 << 20);
-  if (place.ranks > 1 && !options.has("rank")) throw UserError("--ranks: which of them is this?", "say --rank as well");
+  if (place.ranks > 1 && !options.has("rank")) throw UserError("--ranks needs --rank", "e.g. --rank 0 --ranks 2");
   place.rank = options.integer("rank", 0, 0, place.ranks - 1);
   if (options.has("master"))
     set_master(place, options.text("master"));
   else if (place.ranks > 1)
-    throw UserError("--ranks: where is rank 0?", "say --master HOST:PORT as well, the same for all ranks");
+    throw UserError("--ranks needs --master", "give --master HOST:PORT, the address of rank 0, on all ranks");
   return place;
 }
 
-/// The file of results: a line at a time, each whole.
+/// The file of results. Each result is one line, written at once, so that an interrupted file can be resumed.
 class Output {
  public:
   Output(std::string path, bool resume) : path_(std::move(path)) {
     if (path_ == "-") return;
     const bool exists = std::filesystem::exists(path_);
     if (exists && !resume)
-      throw UserError(fmt::format("{} exists", path_), "--resume to go on with it, or another --output");
+      throw UserError(fmt::format("'{}' already exists", path_), "--resume continues it; or give another --output");
     if (exists) earlier_ = read_earlier(read_file(path_), path_);
     if (!exists) check_writable(path_);
     known_ = {earlier_.keys.begin(), earlier_.keys.end()};
@@ -172,12 +169,12 @@ class Output {
 
   void begin(const std::vector<std::string>& hosts, const std::string& provenance) {
     if (!earlier_.hosts.empty() && earlier_.hosts != hosts)
-      throw UserError(fmt::format("{} was measured on other hosts, or with other ranks", path_),
-                      "start another file by --output");
+      throw UserError(fmt::format("'{}' was measured on other hosts or with other ranks", path_),
+                      "give another --output");
     if (path_ != "-") {
       if (earlier_.whole > 0) std::filesystem::resize_file(path_, earlier_.whole);
       file_ = std::fopen(path_.c_str(), earlier_.whole > 0 ? "ab" : "wb");
-      if (!file_) throw UserError(fmt::format("can not write {}: {}", path_, system_reason(errno)));
+      if (!file_) throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
     }
     write(provenance);
   }
@@ -186,7 +183,7 @@ class Output {
     if (!file_) return emit("-", line);
     const HeldStop whole;
     if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
-      throw UserError(fmt::format("can not write {}: {}", path_, system_reason(errno)));
+      throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
   }
 
   bool on_stdout() const { return path_ == "-"; }
@@ -214,42 +211,47 @@ std::string in_words(const Measurement& m, const SampleSet& set) {
 }
 
 void add_options(Options& options) {
-  options.add()("backend", po::value<std::string>(), "which to use, e.g. tcp,verbs (default: all that can run)")(
-      "size", po::value<std::string>(), "message sizes, e.g. 8B,64KiB,1MiB (default: by kind of measurement)")(
-      "connections", po::value<std::string>(), "connections or queue pairs of a stream, e.g. 1,4,16 (default 1,4)")(
-      "device", po::value<std::string>(),
-      "only these devices, ports or GPUs of this rank, e.g. mlx5_0,mlx5_1/1,gpu0 (default: all)")(
-      "memory", po::value<std::string>(), "verbs: where the data lie, host or gpu (default: both)")(
-      "collective", po::value<std::string>(),
-      "nccl: which, e.g. all_reduce,send; send is between pairs of GPUs (default: all)")(
-      "algorithm", po::value<std::string>(), "nccl: hold it to each of these, e.g. ring,tree (default: its choice)")(
-      "protocol", po::value<std::string>(), "nccl: hold it to each of these, e.g. ll,simple (default: its choice)")(
-      "channels", po::value<std::string>(), "nccl: hold it to each of these, e.g. 1,4,16 (default: its choice)")(
-      "gid", po::value<std::string>(), "verbs: index of the GID (default: RoCE v2 over IPv4 if there is one)")(
-      "traffic-class", po::value<std::string>(), "verbs: of RoCE's packets, 0 to 255 (default: NCCL_IB_TC, or 0)")(
-      "service-level", po::value<std::string>(), "verbs: 0 to 15 (default: NCCL_IB_SL, or 0)")(
-      "partition", po::value<std::string>(), "verbs: index of the partition key (default: NCCL_IB_PKEY, or 0)")(
-      "relaxed-ordering", po::value<std::string>(),
-      "verbs: of PCIe writes: 0 off, 1 on, 2 where the library can (default: NCCL_IB_PCI_RELAXED_ORDERING, or 2)")(
-      "dry-run", "print what would be measured, how long it takes and what it sends")(
-      "budget", po::value<std::string>(), "time for all measurements, e.g. 10s (default 60s)")(
-      "seed", po::value<std::string>(), "of the order of measurements (default 1)")(
-      "output", po::value<std::string>(), "JSONL file of results; - is standard output (default)")(
-      "resume", "leave out what the output file has, and append")(
-      "rank", po::value<std::string>(),
-      "number of this process, from 0 (default: as torchrun, Open MPI, Slurm or PMIx say)")(
-      "ranks", po::value<std::string>(), "number of processes")(
-      "master", po::value<std::string>(), "where rank 0 listens, HOST:PORT (default: MASTER_ADDR and MASTER_PORT)")(
-      "bind", po::value<std::string>(), "address of this host to listen on and to come from")(
-      "token", po::value<std::string>(), "secret that all ranks share (default: FABRICAST_TOKEN)")(
-      "timeout", po::value<std::string>(), "how long to wait for a rank that says nothing (default 30s)");
+  options.add()("backend", takes("NAME,..."), "backends to use, e.g. tcp,verbs (default: all that can run)")(
+      "size", takes("SIZE,..."), "message sizes, e.g. 8B,64KiB,1MiB (default: by kind of measurement)")(
+      "connections", takes("N,..."), "connections or queue pairs of a stream, e.g. 1,4,16 (default: 1,4)")(
+      "device", takes("NAME,..."),
+      "devices, ports or GPUs of this rank to use, e.g. mlx5_0,mlx5_1/1,gpu0 (default: all)")(
+      "memory", takes("NAME,..."), "verbs: memory of the data, host or gpu (default: both)")(
+      "collective", takes("NAME,..."),
+      "nccl: collectives, e.g. all_reduce,send; send is between pairs of GPUs (default: all)")(
+      "algorithm", takes("NAME,..."), "nccl: algorithms to force, e.g. ring,tree (default: NCCL's choice)")(
+      "protocol", takes("NAME,..."), "nccl: protocols to force, e.g. ll,simple (default: NCCL's choice)")(
+      "channels", takes("N,..."), "nccl: numbers of channels to force, e.g. 1,4,16 (default: NCCL's choice)")(
+      "gid", takes("N"), "verbs: GID index (default: RoCE v2 over IPv4 if there is one)")(
+      "traffic-class", takes("N"), "verbs: traffic class of RoCE packets, 0 to 255 (default: NCCL_IB_TC, or 0)")(
+      "service-level", takes("N"), "verbs: service level, 0 to 15 (default: NCCL_IB_SL, or 0)")(
+      "partition", takes("N"), "verbs: index of the partition key (default: NCCL_IB_PKEY, or 0)")(
+      "relaxed-ordering", takes("N"),
+      "verbs: relaxed ordering of PCIe writes: 0 off, 1 on, 2 if the library supports it (default: "
+      "NCCL_IB_PCI_RELAXED_ORDERING, or 2)")("dry-run",
+                                             "print the measurements, their time and their traffic, and stop")(
+      "budget", takes("TIME"), "time for all measurements, e.g. 10s (default: 60s)")(
+      "seed", takes("N"), "seed of the order of measurements (default: 1)")(
+      "output", takes("FILE"), "JSONL file of results; - is standard output (default)")(
+      "resume", "skip what the output file already has, and append to it")(
+      "rank", takes("N"), "number of this process, from 0 (default: from torchrun, Open MPI, Slurm or PMIx)")(
+      "ranks", takes("N"), "number of processes")(
+      "master", takes("HOST:PORT"), "address where rank 0 listens (default: MASTER_ADDR and MASTER_PORT)")(
+      "bind", takes("ADDRESS"), "local address to listen on and to connect from")(
+      "token", takes("TEXT"), "secret that all ranks share (default: FABRICAST_TOKEN)")(
+      "timeout", takes("TIME"), "time to wait for a rank that does not respond (default: 30s)");
 }
 
 }  // namespace
 
 int probe_verb(const std::vector<std::string>& arguments) {
-  Options options("calibrate probe",
-                  "Measures the GPUs and the network between ranks: copies, collectives of NCCL, RDMA, sockets.", {});
+  Options options(
+      "calibrate probe",
+      "Measures GPUs and the network between ranks: copies, NCCL collectives, RDMA, sockets. Start it once per "
+      "rank with mpirun, srun or torchrun, or give --rank, --ranks and --master.",
+      {});
+  options.example("mpirun -np 2 -N 1 fabricast calibrate probe --output probe.jsonl");
+  options.example("fabricast calibrate probe --backend tcp --dry-run");
   add_options(options);
   if (!options.parse(arguments)) return 0;
   const auto variables = environment();
@@ -266,7 +268,7 @@ int probe_verb(const std::vector<std::string>& arguments) {
   session.provenance = host_provenance(variables, session.settings.rdma);
   const std::vector<ProbeBackendEntry> backends = chosen_backends(options);
   if (options.has("resume") && options.text("output", "-") == "-")
-    throw UserError("--resume: of which file?", "say --output as well");
+    throw UserError("--resume needs --output", "e.g. --output probe.jsonl");
   const bool leads = session.place.rank == 0;
   Output output(leads && !session.dry_run ? options.text("output", "-") : "-", options.has("resume"));
 
@@ -296,12 +298,12 @@ int probe_verb(const std::vector<std::string>& arguments) {
   try {
     const SessionOutcome outcome = run_probe_session(backends, session);
     if (!leads || session.dry_run) return 0;
-    fmt::print(stderr, "{} measured, {} failed, {} known before, {} left out for lack of time\n", outcome.measured,
+    fmt::print(stderr, "{} measured, {} failed, {} already known, {} skipped for lack of time\n", outcome.measured,
                outcome.failed, outcome.known, outcome.left_out);
     return outcome.measured == 0 && outcome.failed > 0 ? 1 : 0;
   } catch (const Interrupted&) {
     if (leads && !output.on_stdout())
-      fmt::print(stderr, "{} of {} are in {}; --resume goes on\n", done, planned, output.path());
+      fmt::print(stderr, "{} of {} results are in {}; --resume continues\n", done, planned, output.path());
     throw;
   }
 }

@@ -1,4 +1,4 @@
-// `risk`: what failures do to a job.
+// `risk`: the effect of failures on a job.
 #include "fabricast/risk/risk.hpp"
 
 #include "commands.hpp"
@@ -7,19 +7,22 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 int risk_verb(const std::vector<std::string>& arguments) {
-  Options options("risk", "What failures do to a job: the single ones that hurt most, and what is left of a month.",
-                  {"SCENARIO"});
+  Options options(
+      "risk",
+      "Forecasts the effect of failures on a job: the worst single failures, and the fraction of a month that "
+      "is useful work (goodput).",
+      {"SCENARIO"});
+  options.example("fabricast risk training.yaml");
+  options.example("fabricast risk training.yaml --set reliability.planes=2 --json risk.json");
   add_scenario_options(options);
-  options.add()("samples", po::value<std::string>(), "months to draw (default 1000)")(
-      "seed", po::value<std::string>(), "of the months and of the sample of components (default 1)")(
-      "elements", po::value<std::string>(), "components of each class to simulate (default 4)")(
-      "every", "simulate every component in every draw of the network instead; for small fabrics")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "csv", po::value<std::string>(), "write CSV likewise: a row per class of failures")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it");
+  options.add()("samples", takes("N"), "number of months to sample (default: 1000)")(
+      "seed", takes("N"), "seed of the months and of the sampled components (default: 1)")(
+      "elements", takes("N"), "number of components of each class to simulate (default: 4)")(
+      "every", "simulate every component in every sample of the network instead; for small fabrics")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
+      "csv", takes("FILE"), "write CSV to FILE, a row per class of failures; - prints it instead of text")(
+      "threads", takes("N"), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json"), csv = output_path(options, "csv");
   const OutputPlaces places{{"json", &json}, {"csv", &csv}};
@@ -30,7 +33,7 @@ int risk_verb(const std::vector<std::string>& arguments) {
   how.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 2'000'000'000));
   how.elements = options.integer("elements", how.elements, 1, 100'000);
   how.every = options.has("every");
-  if (how.every && options.has("elements")) throw UserError("--every and --elements exclude each other");
+  if (how.every && options.has("elements")) throw UserError("--every cannot be combined with --elements");
   const auto world = load_world(options);
   const Risk risk = placed(world->scenario, [&] {
     require_memory(*world);

@@ -1,4 +1,4 @@
-// `run`, `explain`, `inspect`: the verbs that take a scenario.
+// `run`, `explain` and `inspect`: forecast a scenario, explain it, or show a stage of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,8 +21,6 @@
 
 namespace fabricast {
 
-namespace po = boost::program_options;
-
 namespace {
 
 Forecast forecast_all_versions(const World& world, const RunOptions& how) {
@@ -31,7 +29,8 @@ Forecast forecast_all_versions(const World& world, const RunOptions& how) {
   return forecast;
 }
 
-/// Only of the flow engine: the bound is none of the time, and the chunk engine takes minutes.
+/// A forecast, with intervals for the flow engine. The bound engine gives no time to put an interval on, and the chunk
+/// engine would take minutes.
 Forecast forecast_with_intervals(const World& world, const MeasuredSite& site, const RunOptions& how, bool intervals) {
   if ((!intervals && site.rows.empty()) || world.scenario.network.engine != EngineKind::flow)
     return forecast_all_versions(world, how);
@@ -41,18 +40,18 @@ Forecast forecast_with_intervals(const World& world, const MeasuredSite& site, c
   return forecast;
 }
 
-/// Where `run` writes; empty: nowhere, `-`: standard output, on which there is text else.
+/// The outputs of `run`. Empty paths: not written; `-`: standard output, which then gets no text.
 struct RunOutputs {
   std::string json, csv, html, svg, trace;
-  std::string chart;    ///< that `svg` gets; empty: the first one
-  std::string command;  ///< as it was typed
+  std::string chart;    ///< the chart for `svg`; empty: the first one
+  std::string command;  ///< the command line, for the report
   bool intervals = true;
-  const MeasuredSite* site = nullptr;  ///< never null where it runs
+  const MeasuredSite* site = nullptr;  ///< set before the forecast runs
 
   OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
 
-/// Charts that pages of a kind of workload may have.
+/// The charts that a report on this kind of workload may have.
 std::vector<std::string_view> charts_of(WorkloadKind kind) {
   switch (kind) {
     case WorkloadKind::collective: return {"busbw", "time", "parts", "samples", "load"};
@@ -82,7 +81,7 @@ void write_timeline(const std::string& file, const StepForecast& step) {
   const StepTrace timeline = step_trace(step);
   emit(file, timeline.json);
   if (!timeline.left_out.empty())
-    print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the trace leaves out " + timeline.left_out, {}});
+    print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the timeline leaves out " + timeline.left_out, {}});
 }
 
 void run_training(const World& world, const RunOutputs& to, const RunOptions& how) {
@@ -105,13 +104,14 @@ void run_serving(const World& world, const RunOutputs& to, const RunOptions& how
   write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
 }
 
-/// By kind of workload.
+/// The function that runs each kind of workload.
 constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
 
 bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
 
-/// What measured rows tell of the size's forecast holds for what was tried at that size, too.
-void go_on_from(const MeasuredSite& site, const World& world, Explanation& e) {
+/// Conditions an explanation on measured rows. All times at the size, including those of what was tried, move by the
+/// same factor.
+void condition_on(const MeasuredSite& site, const World& world, Explanation& e) {
   add_intervals(world, e.forecast, site);
   const double level = e.forecast.rows.front().level;
   for (ForecastRow& row : e.weighed.rows) row.time *= level;
@@ -119,9 +119,9 @@ void go_on_from(const MeasuredSite& site, const World& world, Explanation& e) {
     for (double& time : change.times) time *= level;
 }
 
-constexpr double part_of_forecast = 0.05;  // the rest of the time is that of trials
+constexpr double part_of_forecast = 0.05;  // of the progress; trials take the rest
 
-/// Where `explain` writes, as `run` does.
+/// The outputs of `explain`, as for `run`.
 struct ExplainOutputs {
   std::string json, html, command;
 };
@@ -160,16 +160,20 @@ void explain_serving(const World& world, const ExplainOutputs& to, const RunOpti
 }  // namespace
 
 int run_verb(const std::vector<std::string>& arguments) {
-  Options options("run", "Forecasts a scenario and prints a row per size.", {"SCENARIO"});
+  Options options("run", "Forecasts a scenario: a row per size of a collective, or the breakdown of a step.",
+                  {"SCENARIO"});
+  options.example("fabricast run cluster.yaml");
+  options.example("fabricast run cluster.yaml --set fabric.kind=fat_tree --json out.json");
+  options.example("fabricast run cluster.yaml --measured all_reduce.log --html report.html");
   add_scenario_options(options);
   add_measured_option(options);
-  options.add()("json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "csv", po::value<std::string>(), "write CSV likewise")(
-      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
-      "svg", po::value<std::string>(), "write a chart of the report likewise")(
-      "chart", po::value<std::string>(), "which one, e.g. busbw, time, breakdown, samples, load (default: the first)")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores); results do not depend on it")(
-      "trace", po::value<std::string>(), "of a step: write its timeline to a file, for ui.perfetto.dev")(
+  options.add()("json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
+      "csv", takes("FILE"), "write CSV to FILE; - prints it instead of text")(
+      "html", takes("FILE"), "write a report (HTML) with charts and tables to FILE; - prints it")(
+      "svg", takes("FILE"), "write a chart of the report (SVG) to FILE; - prints it")(
+      "chart", takes("NAME"), "chart for --svg, e.g. busbw, time, breakdown, samples, load (default: the first)")(
+      "threads", takes("N"), "number of threads (default: all cores); results do not depend on it")(
+      "trace", takes("FILE"), "for a step: write its timeline to FILE, for ui.perfetto.dev")(
       "no-intervals", "leave out the 90 % intervals, which take most of the time")(
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
@@ -179,8 +183,8 @@ int run_verb(const std::vector<std::string>& arguments) {
   to.trace = output_path(options, "trace"), to.chart = options.text("chart");
   to.command = command_text("run", arguments), to.intervals = !options.has("no-intervals");
   require_own_places(to.files());
-  if (options.has("chart") && to.svg.empty()) throw UserError("--chart is of --svg", "e.g. --svg busbw.svg");
-  if (to.trace == "-") throw UserError("--trace wants a file, not standard output");
+  if (options.has("chart") && to.svg.empty()) throw UserError("--chart needs --svg", "e.g. --svg busbw.svg");
+  if (to.trace == "-") throw UserError("--trace cannot write to standard output", "give it a file");
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
@@ -189,7 +193,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   if (options.has("chart") && std::find(charts.begin(), charts.end(), to.chart) == charts.end())
     throw UserError(fmt::format("--chart: there is no chart '{}'", to.chart), suggestion(to.chart, charts));
   if (!to.trace.empty() && !has_timeline(kind))
-    throw UserError(fmt::format("--trace is of a training step or an execution trace, and the workload is {}",
+    throw UserError(fmt::format("--trace is for training steps and execution traces, but the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
   placed(world->scenario, [&] {
     const MeasuredSite site = site_of(options, *world, how);
@@ -202,15 +206,18 @@ int run_verb(const std::vector<std::string>& arguments) {
 
 int explain_verb(const std::vector<std::string>& arguments) {
   Options options("explain",
-                  "Says where the time of one size goes, what binds it, what NCCL rejected, and what would help.",
+                  "Explains the time of one size: its parts, the bottleneck, the alternatives that NCCL rejected, and "
+                  "changes that would help. For a step: its breakdown and changes that would help.",
                   {"SCENARIO"});
+  options.example("fabricast explain cluster.yaml --size 1GiB");
+  options.example("fabricast explain cluster.yaml --advise");
   add_scenario_options(options);
   add_measured_option(options);
-  options.add()("size", po::value<std::string>(), "the size, e.g. 64MiB (default: the middle one of the scenario)")(
-      "advise", "also say which of NCCL's variables to set for all sizes of the scenario, as `export env` writes them")(
-      "json", po::value<std::string>(), "write JSON to a file, or `-` for standard output alone")(
-      "html", po::value<std::string>(), "write a report likewise: one HTML file with charts and tables")(
-      "threads", po::value<std::string>(), "number of threads (default: all cores)");
+  options.add()("size", takes("SIZE"), "message size, e.g. 64MiB (default: the middle size of the scenario)")(
+      "advise", "also recommend NCCL variables for all sizes of the scenario, as `export env` writes them")(
+      "json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
+      "html", takes("FILE"), "write a report (HTML) with charts and tables to FILE; - prints it")(
+      "threads", takes("N"), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   ExplainOutputs to;
   to.json = output_path(options, "json"), to.html = output_path(options, "html");
@@ -220,11 +227,13 @@ int explain_verb(const std::vector<std::string>& arguments) {
   auto world = load_world(options);
   placed(world->scenario, [&] {
     if (world->scenario.workload.kind == WorkloadKind::trace)
-      throw UserError::at("workload.kind", "a trace is not explained", "`fabricast run` forecasts it");
+      throw UserError::at("workload.kind", "explain does not support execution traces",
+                          "`fabricast run` forecasts them");
   });
   if (world->scenario.workload.kind != WorkloadKind::collective) {
     for (const char* other : {"size", "advise"})
-      if (options.has(other)) throw UserError(fmt::format("--{} is for collectives, and this is a step", other));
+      if (options.has(other))
+        throw UserError(fmt::format("--{} is for collectives, but the workload is a step", other));
     if (world->scenario.workload.kind == WorkloadKind::inference)
       explain_serving(*world, to, how);
     else
@@ -242,10 +251,10 @@ int explain_verb(const std::vector<std::string>& arguments) {
     e.forecast = forecast_all_versions(*world, part(0, 0.05));
     e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.15));
     if (world->scenario.network.engine == EngineKind::flow) add_unstated(*world, e.forecast, part(0.15, 0.2));
-    // A run by the chunk engine may take minutes; the flow engine's what-ifs say the same.
+    // Runs of the chunk engine may take minutes, and the what-ifs of the flow engine are as informative.
     if (world->scenario.network.engine == EngineKind::flow)
       e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));
-    if (const MeasuredSite site = site_of(options, *world, {}); !site.rows.empty()) go_on_from(site, *world, e);
+    if (const MeasuredSite site = site_of(options, *world, {}); !site.rows.empty()) condition_on(site, *world, e);
     if (how.progress) how.progress(1);
     return e;
   });
@@ -254,33 +263,38 @@ int explain_verb(const std::vector<std::string>& arguments) {
 }
 
 int inspect_verb(const std::vector<std::string>& arguments) {
-  Options options("inspect", "Shows the fabric, NCCL's plan for a size, or the schedule of a rank.",
+  Options options("inspect",
+                  "Shows a stage between scenario and result. STAGE is `fabric`, `plan` (NCCL's plan for a size) or "
+                  "`schedule` (the transfers of a rank).",
                   {"STAGE", "SCENARIO"});
+  options.example("fabricast inspect fabric cluster.yaml --svg fabric.svg");
+  options.example("fabricast inspect plan cluster.yaml --size 1GiB");
   options.words("STAGE", {"fabric", "plan", "schedule"});
   add_scenario_options(options);
-  options.add()("size", po::value<std::string>(), "the size, for plan and schedule")(
-      "channel", po::value<std::string>(), "the channel, for schedule (default 0)")(
-      "rank", po::value<std::string>(), "the rank, for schedule (default 0)")(
-      "graph-xml", po::value<std::string>(),
-      "for plan: write the graphs as NCCL's graph XML to a file, or `-` for standard output alone")(
-      "dot", po::value<std::string>(), "for fabric: write it for Graphviz likewise")(
-      "svg", po::value<std::string>(), "for fabric: write a drawing likewise");
+  options.add()("size", takes("SIZE"),
+                "for plan and schedule: message size (default: the middle size of the scenario)")(
+      "channel", takes("N"), "for schedule: number of the channel (default: 0)")(
+      "rank", takes("N"), "for schedule: number of the rank (default: 0)")(
+      "graph-xml", takes("FILE"),
+      "for plan: write the graphs as NCCL's graph XML to FILE; - prints it instead of text")(
+      "dot", takes("FILE"), "for fabric: write it for Graphviz to FILE; - prints it instead of text")(
+      "svg", takes("FILE"), "for fabric: write a drawing to FILE; - prints it instead of text");
   if (!options.parse(arguments)) return 0;
   const std::string stage = options.get<std::string>("STAGE");
   if (stage != "fabric" && stage != "plan" && stage != "schedule")
-    throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "fabric, plan or schedule");
+    throw UserError(fmt::format("fabricast inspect: unknown stage '{}'", stage), "use fabric, plan or schedule");
   const std::string graph_xml = output_path(options, "graph-xml");
-  if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is for `inspect plan`");
+  if (!graph_xml.empty() && stage != "plan") throw UserError("--graph-xml is only for `inspect plan`");
   const std::string dot = output_path(options, "dot"), svg = output_path(options, "svg");
   if (!(dot.empty() && svg.empty()) && stage != "fabric")
-    throw UserError(fmt::format("--{} is for `inspect fabric`", dot.empty() ? "svg" : "dot"));
+    throw UserError(fmt::format("--{} is only for `inspect fabric`", dot.empty() ? "svg" : "dot"));
   require_own_places({{"dot", &dot}, {"svg", &svg}});
   const auto world = load_world(options, Beside::counted);
   placed(world->scenario, [&] {
     if (!(dot.empty() && svg.empty()) && !world->fabric)
-      throw UserError::at("cluster.nodes", "there is no fabric to draw: the job has one NCCL node");
+      throw UserError::at("cluster.nodes", "there is no fabric to draw, because the job has one NCCL node");
     if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
-      throw UserError::at("workload.kind", fmt::format("the {} shown is of one collective", stage),
+      throw UserError::at("workload.kind", fmt::format("`inspect {}` is only for collectives", stage),
                           "e.g. --set 'workload={collective: all_reduce}'");
   });
   if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));

@@ -36,14 +36,16 @@ void show_fit(int iteration, double loss) {
 
 int validate_serving_of(const Options& options) {
   for (const std::string name : {"steps", "cases", "terms"})
-    if (options.has(name)) throw UserError("--" + name + ": not with --serving", "one of them at a time");
+    if (options.has(name)) throw UserError("--" + name + " cannot be combined with --serving", "give one of them");
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
-    if (options.has(name)) throw UserError("--" + name + ": not with --serving", "it is of measured collectives");
+    if (options.has(name))
+      throw UserError("--" + name + " cannot be combined with --serving", "it is for measured collectives");
   const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
-  if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
+  if (!json.empty() && json == markdown)
+    throw UserError(fmt::format("--json and --markdown cannot both write to '{}'", json));
   const std::vector<std::string> left_out = options.list("leave-out");
   if (!left_out.empty() && left_out != std::vector<std::string>{"source"})
-    throw UserError("--leave-out: of serving one can leave out each 'source' in turn", "--serving --leave-out source");
+    throw UserError("--leave-out: for --serving only 'source' can be left out", "--serving --leave-out source");
   const std::vector<MappedServing> rows = chosen_rows(options);
   const Hardware hardware = chosen_hardware(options);
   ServingPage page;

@@ -1,12 +1,14 @@
-// `calibrate validate --serving`: published measurements of serving instead of collectives.
+// `calibrate validate --serving` and `calibrate fit --serving`: published measurements of serving instead of
+// collectives.
 #pragma once
 
 #include "options.hpp"
 
 namespace fabricast {
 
+/// Runs `calibrate validate --serving`; returns the exit code.
 int validate_serving_of(const Options& options);
-/// `calibrate fit --serving`
+/// Runs `calibrate fit --serving`; returns the exit code.
 int fit_serving_of(const Options& options);
 
 }  // namespace fabricast

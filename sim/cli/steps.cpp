@@ -22,9 +22,9 @@ void keep_only(std::vector<Row>& rows, const std::string& only) {
   std::erase_if(rows, [&](const Row& r) { return r.id.find(only) == std::string::npos; });
 }
 
-/// What is validated: measured steps, published tables, or, of the shipped ones, both.
+/// The selected data: measured steps, published tables, or both for the shipped data.
 struct Chosen {
-  std::vector<StepCase> steps, known;  ///< known: all that a table may repeat
+  std::vector<StepCase> steps, known;  ///< known: all measured steps, which a published table may repeat
   std::vector<MappedRow> published;
 };
 
@@ -39,11 +39,11 @@ Chosen chosen_of(const Options& options) {
   keep_only(chosen.steps, only);
   keep_only(chosen.published, only);
   if (chosen.steps.empty() && chosen.published.empty())
-    throw UserError(only.empty() ? "there are no steps" : fmt::format("no step has '{}' in its id", only));
+    throw UserError(only.empty() ? "the file has no steps" : fmt::format("no step has '{}' in its id", only));
   return chosen;
 }
 
-/// What a fit is to: measured steps, and rows of published tables.
+/// The steps for a fit: measured ones, and rows of published tables.
 std::vector<StepCase> steps_to_fit(const Chosen& chosen) {
   std::vector<StepCase> steps = chosen.steps;
   for (StepCase& row : fitted_rows(chosen.published, chosen.known)) steps.push_back(std::move(row));
@@ -59,7 +59,7 @@ std::string markdown_of(const StepValidation& v, const std::vector<PublishedResu
   return steps_markdown(v, hardware, pairs + published_markdown(published), published_rows_markdown(published));
 }
 
-/// Of each fit without some: more moves nothing that shows.
+/// The options of fits with parts left out. More iterations do not change the results visibly.
 StepFitOptions how_left_out() { return {6, 1e-3, {}}; }
 
 std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
@@ -67,9 +67,8 @@ std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
   for (const std::string& word : options.list("leave-out")) {
     const auto kind = enum_from<LeftOutSteps>(word);
     if (!kind)
-      throw UserError(
-          "--leave-out: of steps one can leave out each 'software' generation, 'source' or 'family' of sources in turn",
-          "--steps --leave-out source");
+      throw UserError("--leave-out: for --steps only 'software', 'source' or 'family' can be left out",
+                      "--steps --leave-out source");
     if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
   }
   return kinds;
@@ -83,20 +82,22 @@ void show_step_fit(int iteration, double loss) {
 
 int validate_steps_of(const Options& options) {
   const std::string markdown = output_path(options, "markdown"), json = output_path(options, "json");
-  if (!json.empty() && json == markdown) throw UserError(fmt::format("--json and --markdown both want '{}'", json));
+  if (!json.empty() && json == markdown)
+    throw UserError(fmt::format("--json and --markdown cannot both write to '{}'", json));
   Hardware hardware = shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   const std::vector<LeftOutSteps> left_out = kinds_to_leave_out(options);
   const Chosen chosen = chosen_of(options);
   if (options.has("terms")) {
     if (!left_out.empty() || options.has("differences") || !json.empty())
-      throw UserError("--terms of steps writes text or --markdown alone", "--steps --terms");
+      throw UserError("--terms with --steps cannot be combined with --leave-out, --differences or --json",
+                      "--steps --terms");
     emit(markdown.empty() ? "-" : markdown,
          terms_markdown(steps_without_terms(steps_to_fit(chosen), hardware, progress_bar())));
     return 0;
   }
   if (options.has("differences") && (chosen.known.empty() || chosen.published.empty()))
-    throw UserError("--differences is of the shipped steps and tables", "--steps --differences");
+    throw UserError("--differences needs the shipped steps and tables", "--steps --differences");
   StepValidation v;
   if (!chosen.steps.empty()) v = validate_steps(chosen.steps, hardware, progress_bar());
   if (!left_out.empty())

@@ -9,7 +9,7 @@ namespace fabricast {
 
 namespace {
 
-// Only what is allowed in a signal handler.
+// Signal handlers may only call async-signal-safe functions.
 void ask(int) {
   stop_requested = true;
   itimerval half_a_second{{0, 0}, {0, 500000}};
@@ -28,7 +28,7 @@ void catch_stop_signals() {
   std::signal(SIGINT, ask);
   std::signal(SIGTERM, ask);
   std::signal(SIGALRM, end);
-  // A broken pipe or a full quota is a failed write, with a message.
+  // A broken pipe or an exceeded file size limit then makes the write fail, which gives a message.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,15 +1,15 @@
-// Ctrl-C: long work is asked to stop, and if it does not within half a second the process ends.
+// Ctrl-C: long work is asked to stop (core/stop.hpp). If it does not stop within half a second, the process exits.
 #pragma once
 
 #include <csignal>
 
 namespace fabricast {
 
-/// SIGINT and SIGTERM set `stop_requested`, and exit 130 half a second later at the latest. Failed writes are left to
-/// those who write.
+/// Installs signal handlers. SIGINT and SIGTERM set `stop_requested`, and the process exits with 130 at most half a
+/// second later. SIGPIPE and SIGXFSZ are ignored, so that failed writes return an error.
 void catch_stop_signals();
 
-/// While it lives, the process does not end in the middle: for writing files.
+/// While an object of this class exists, the half-second limit does not end the process. Used while writing files.
 class HeldStop {
  public:
   HeldStop();

@@ -23,7 +23,7 @@ std::size_t find_not_utf8(std::string_view text) {
     if (i + more >= text.size()) return i;
     for (std::size_t k = 1; k <= more; ++k)
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
-    // Longer than need be, half of a pair of UTF-16, beyond U+10FFFF: writers of JSON refuse them.
+    // Overlong forms, UTF-16 surrogates and code points above U+10FFFF: JSON writers refuse them.
     const auto second = static_cast<unsigned char>(more > 0 ? text[i + 1] : 0);
     if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
         (c == 0xf4 && second >= 0x90))
@@ -35,10 +35,10 @@ std::size_t find_not_utf8(std::string_view text) {
 
 namespace {
 
-/// What is shown of a source line: at most `excerpt` bytes around the place, and nothing that upsets a terminal.
+/// The part of a source line that is shown: at most `excerpt` bytes around the position, printable.
 struct Excerpt {
   std::string text;
-  int column = 1;  ///< of the place, in `text`
+  int column = 1;  ///< the position in `text`
 };
 
 constexpr int excerpt = 120;
@@ -49,7 +49,7 @@ Excerpt excerpt_of(std::string_view line, int column) {
   Excerpt e{std::string(line.substr(static_cast<std::size_t>(begin), excerpt)), column - begin};
   if (begin > 0) e.text.replace(0, 3, "...");
   if (size > begin + excerpt) e.text.replace(e.text.size() - 3, 3, "...");
-  e.text = printable(e.text);  // a tab is one column wide, as it was counted; a cut may part the bytes of a character
+  e.text = printable(e.text);  // a tab becomes one blank, as columns count it; a cut may split a multi-byte character
   return e;
 }
 
@@ -95,7 +95,7 @@ UserError UserError::at(std::string path, std::string message, std::string hint)
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("{}:{}: '{}' does not hold: {}", file, line, condition, message));
+  throw InternalError(fmt::format("{}:{}: check '{}' failed: {}", file, line, condition, message));
 }
 
 }  // namespace fabricast

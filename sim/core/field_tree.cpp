@@ -30,7 +30,7 @@ void collect(const Field& field, const std::string& path, std::vector<std::pair<
     collect(part, path + (path.empty() ? "" : of_sections ? "[]." : ".") + part.name, all);
 }
 
-/// A limit in SI units as the user would write it.
+/// A limit in SI units, in the units of a file.
 std::string limit_text(FieldType type, double si) {
   switch (type) {
     case FieldType::bytes: return to_text(Bytes{static_cast<std::int64_t>(si)});
@@ -120,7 +120,7 @@ void FieldTree::leave() {
 std::size_t FieldTree::enter_list(const FieldInfo& info, std::size_t) {
   paths_.push_back(path(info.name));
   open_.push_back(begin(info, FieldType::list));
-  return 1;  // one element, for its keys
+  return 1;  // one element, which shows its keys
 }
 
 void FieldTree::string_map(const FieldInfo& info, std::map<std::string, std::string>&) {

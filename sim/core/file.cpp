@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void can_not(const char* what, const std::string& path, const std::string& why, std::string hint = {}) {
-  throw UserError(fmt::format("can not {} '{}': {}", what, path, why), std::move(hint));
+[[noreturn]] void cannot(const char* what, const std::string& path, const std::string& why, std::string hint = {}) {
+  throw UserError(fmt::format("cannot {} '{}': {}", what, path, why), std::move(hint));
 }
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -28,7 +28,7 @@ void write_stream(std::ofstream& out, const std::string& content, const std::str
   errno = 0;
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
   out.close();
-  if (!out) can_not("write", path, system_reason(errno ? errno : EIO));
+  if (!out) cannot("write", path, system_reason(errno ? errno : EIO));
 }
 
 }  // namespace
@@ -41,30 +41,30 @@ std::string system_reason(int error) {
 
 std::string read_file(const std::string& path, std::size_t most) {
   std::error_code error;
-  if (path.empty()) can_not("read", path, "the name is empty");
-  if (fs::is_directory(path, error)) can_not("read", path, "is a directory");
+  if (path.empty()) cannot("read", path, "the file name is empty");
+  if (fs::is_directory(path, error)) cannot("read", path, "is a directory");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) can_not("read", path, system_reason(errno));
+  if (!in) cannot("read", path, system_reason(errno));
   std::string text;
   std::array<char, 1 << 16> block{};
   while (in.read(block.data(), block.size()), in.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most) can_not("read", path, fmt::format("holds more than {} MiB", most >> 20));
+    if (text.size() > most) cannot("read", path, fmt::format("larger than {} MiB", most >> 20));
   }
-  if (in.bad()) can_not("read", path, system_reason(errno ? errno : EIO));
+  if (in.bad()) cannot("read", path, system_reason(errno ? errno : EIO));
   return text;
 }
 
 void check_writable(const std::string& path) {
   std::error_code error;
-  if (path.empty()) can_not("write", path, "the name is empty");
-  if (fs::is_directory(path, error)) can_not("write", path, "is a directory", "name a file in it");
+  if (path.empty()) cannot("write", path, "the file name is empty");
+  if (fs::is_directory(path, error)) cannot("write", path, "is a directory", "name a file in it");
   const fs::path folder = folder_of(path);
-  if (!fs::exists(folder, error)) can_not("write", path, fmt::format("there is no folder '{}'", folder.string()));
-  if (!fs::is_directory(folder, error)) can_not("write", path, fmt::format("'{}' is no folder", folder.string()));
+  if (!fs::exists(folder, error)) cannot("write", path, fmt::format("directory '{}' does not exist", folder.string()));
+  if (!fs::is_directory(folder, error)) cannot("write", path, fmt::format("'{}' is not a directory", folder.string()));
   const bool there = fs::exists(path, error);
-  if (access(there ? path.c_str() : folder.c_str(), W_OK) != 0) can_not("write", path, system_reason(errno));
+  if (access(there ? path.c_str() : folder.c_str(), W_OK) != 0) cannot("write", path, system_reason(errno));
 }
 
 void write_file(const std::string& path, const std::string& content) {
@@ -74,16 +74,16 @@ void write_file(const std::string& path, const std::string& content) {
     std::ofstream out(path, std::ios::binary);
     return write_stream(out, content, path);
   }
-  // A link stays a link; the file it names is replaced.
+  // A symbolic link stays; its target is replaced.
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
   const fs::path part = fmt::format("{}.{}.part", target.string(), getpid());
   try {
     errno = 0;
     std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    if (!out) can_not("write", path, system_reason(errno));
+    if (!out) cannot("write", path, system_reason(errno));
     write_stream(out, content, path);
     fs::rename(part, target, error);
-    if (error) can_not("write", path, system_reason(error.value()));
+    if (error) cannot("write", path, system_reason(error.value()));
   } catch (...) {
     fs::remove(part, error);
     throw;

@@ -1,1 +1,1 @@
-// Compiles the precompiled headers of every layer (headers.hpp).
+// Compiles the precompiled header of every layer (headers.hpp).

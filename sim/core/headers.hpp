@@ -1,6 +1,7 @@
 #pragma once
 
-/** The standard library and fmt, as most files include them: precompiled, never included by hand. */
+// The parts of the standard library and fmt that most files include. The build precompiles this header; sources do not
+// include it.
 
 #include <algorithm>
 #include <array>

@@ -22,7 +22,7 @@ void LineReader::fill() {
     in_.read(buffer_.get() + end_, static_cast<std::streamsize>(buffer_size - end_));
     end_ += static_cast<std::size_t>(in_.gcount());
   }
-  if (in_.bad()) throw UserError("the file can not be read to its end");
+  if (in_.bad()) throw UserError("the file cannot be read to its end");
 }
 
 bool LineReader::next() {

@@ -1,4 +1,4 @@
-// Numbers are read by std::from_chars: independent of the locale, and exact.
+// Numbers are parsed by std::from_chars, which is exact and independent of the locale.
 #include "fabricast/core/quantity.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ Split split(std::string_view text) {
   Split s;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), s.number);
   if (code == std::errc::result_out_of_range) {
-    s.error = fmt::format("'{}' is too large or too small a number", text);
+    s.error = fmt::format("the number '{}' is too large or too small", text);
     return s;
   }
   if (code != std::errc() || text.empty()) {
@@ -57,7 +57,7 @@ Split split(std::string_view text) {
   return s;
 }
 
-/// The number in SI units, or why not. `no_unit` is the hint for a bare number, with {0} for the number.
+/// The number in SI units, or an error. `no_unit` is the hint for a bare number, with {0} for the number.
 template <std::size_t N>
 Parsed<double> parse(std::string_view text, const std::array<Unit, N>& units, std::string_view no_unit,
                      std::string_view unknown_unit) {
@@ -83,8 +83,8 @@ Parsed<T> refuse_negative(Parsed<T> p) {
   return p;
 }
 
-/// With all digits, in the unit in which it is shortest of those where it reads back to the very value: by a division alone it
-/// may miss it by an ulp.
+/// With all digits, in the unit with the shortest text that reads back to exactly this value. The quotient alone may
+/// miss the value by an ulp, so its neighbours are tried, too.
 template <std::size_t N>
 std::string all_digits(double value, const std::array<Unit, N>& units) {
   constexpr double far = std::numeric_limits<double>::infinity();
@@ -99,8 +99,8 @@ std::string all_digits(double value, const std::array<Unit, N>& units) {
   return best.empty() ? fmt::format("{}{}", value / units[0].scale, units[0].name) : best;
 }
 
-/// In the unit in which the number is short, among those in which 15 digits read back to the very value: what the user
-/// wrote is such a one. Units go from large to small.
+/// In the unit with the shortest number, among those in which 15 digits read back to exactly this value. What the user
+/// wrote is one of them. Units are ordered from large to small.
 template <std::size_t N>
 std::string shortest(double value, const std::array<Unit, N>& units) {
   std::string best;
@@ -142,7 +142,7 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
   if (!bytes) return bytes;
   if (p.value < 0) return {{}, "must not be negative", {}};
   if (p.value >= 0x1p62) return {{}, fmt::format("'{}' is too large", text), "at most 4 EiB"};
-  // A decimal fraction of a unit may miss the whole number by an ulp: 1.3KB is 1300 B.
+  // A decimal fraction of a unit may miss a whole number by an ulp: 1.3KB is 1300 B.
   bytes.value = {std::llround(p.value)};
   if (std::abs(p.value - static_cast<double>(bytes.value.value)) > 1e-6)
     return {{}, fmt::format("'{}' is not a whole number of bytes", text), {}};
@@ -155,7 +155,7 @@ Parsed<Seconds> parse_seconds(std::string_view text) {
 }
 
 Parsed<BytesPerSecond> parse_rate(std::string_view text) {
-  // Never guess the unit: Gbps and GBps differ by eight.
+  // Never guess the unit: Gbps and GBps differ by a factor of eight.
   Parsed<double> p = parse(text, rate_units, "write {0}Gbps (bits) or {0}GBps (bytes)",
                            "rates are in Mbps, Gbps, Tbps (bits) or MBps, GBps, TBps (bytes); case matters");
   if (p && p.value <= 0) p.error = "must be positive";
@@ -178,7 +178,7 @@ Parsed<double> parse_number(std::string_view text) {
   if (s.unit.starts_with(':'))
     return {0, fmt::format("'{}' is not a plain number", text),
             fmt::format("write {:g} for {:g}:1", s.number, s.number)};
-  if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "it takes no unit"};
+  if (!s.unit.empty()) return {0, fmt::format("'{}' is not a plain number", text), "write it without a unit"};
   return {s.number, {}, {}};
 }
 

@@ -1,4 +1,4 @@
-// The one adapter to pugixml.
+// The only adapter to pugixml.
 #include "fabricast/core/xml.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// Far beyond any topology; keeps the recursion below shallow.
+/// Far more than any topology needs; bounds the recursion below.
 constexpr int deepest = 64;
 
 class Builder {
@@ -28,10 +28,10 @@ class Builder {
     XmlElement element;
     element.name = node.name();
     element.where = place(static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, node.offset_debug()) - 1));
-    if (depth > deepest) refuse(element.where, fmt::format("elements nest deeper than {}", deepest));
+    if (depth > deepest) refuse(element.where, fmt::format("elements are nested more than {} deep", deepest));
     for (const pugi::xml_attribute& a : node.attributes()) {
       if (element.find(a.name()))
-        refuse(element.where, fmt::format("'{}' is given twice in <{}>", a.name(), node.name()));
+        refuse(element.where, fmt::format("duplicate attribute '{}' in <{}>", a.name(), node.name()));
       element.attributes.emplace_back(a.name(), a.value());
     }
     for (const pugi::xml_node& child : node.children())
@@ -66,16 +66,16 @@ const std::string* XmlElement::find(std::string_view attribute) const {
 XmlElement parse_xml(const std::string& text, const std::string& file) {
   const Builder builder(text, file);
   if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos)
-    Builder::refuse(builder.place(bad), "not a text file in UTF-8");
+    Builder::refuse(builder.place(bad), "not a UTF-8 text file");
   pugi::xml_document document;
   const pugi::xml_parse_result result =
       document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!result) {
     std::string why = result.description();
     if (!why.empty()) why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
-    // Where the text ends too early, the library points behind it.
+    // If the text ends too early, the library points past its end.
     const auto offset = std::clamp<std::ptrdiff_t>(result.offset, 0, static_cast<std::ptrdiff_t>(text.size()));
-    Builder::refuse(builder.place(static_cast<std::size_t>(offset)), "this is not XML: " + why);
+    Builder::refuse(builder.place(static_cast<std::size_t>(offset)), "not XML: " + why);
   }
   return builder.build(document.document_element(), 0);
 }

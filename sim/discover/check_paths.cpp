@@ -1,3 +1,4 @@
+// Follows forwarding tables by routing with `routing: {kind: lft}`, so that a check and a forecast agree.
 #include "fabricast/discover/check_paths.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-/// One NIC of each leaf: from there on the ways of all its NICs are the same.
+/// One NIC of each leaf. From the leaf on, the routes of all its NICs are the same.
 std::vector<std::uint32_t> sources(const Fabric& fabric) {
   std::vector<std::uint32_t> list;
   std::set<std::uint32_t> leaves;

@@ -1,3 +1,4 @@
+// Tokens of a line (cursor.hpp). A token that does not match leaves the cursor where it was.
 #include "cursor.hpp"
 
 #include <charconv>

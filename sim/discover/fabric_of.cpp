@@ -1,4 +1,4 @@
-// Hosts, NICs and switches with their names, from the devices of subnets.
+// Hosts, NICs and switches with their names, from the devices of subnets (discover/fabric.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,13 +38,14 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 namespace {
 
-/// `HCA-1`, `mlx5_0`, `hfi1_0`, `ibp24s0`: letters, then something with a digit.
+/// Whether a word looks like the name of a NIC: `HCA-1`, `mlx5_0`, `hfi1_0`, `ibp24s0`. It has a digit, does not begin
+/// with one, and has none of the marks of product descriptions.
 bool is_nic_name(std::string_view word) {
   return word.find_first_of("0123456789") != std::string_view::npos && !is_digit(word.front()) &&
          word.find_first_of("()[]/:;,") == std::string_view::npos;
 }
 
-/// Host and NIC of a node description; no NIC where it names no host, but a product.
+/// Host and NIC of a node description. The NIC is empty if the description does not name a host, but a product.
 std::pair<std::string, std::string> names_of_adapter(const SubnetDevice& device) {
   const std::vector<std::string_view> words = words_of(device.name);
   if (words.size() == 2 && is_nic_name(words[1])) return {std::string(words[0]), std::string(words[1])};
@@ -52,7 +53,7 @@ std::pair<std::string, std::string> names_of_adapter(const SubnetDevice& device)
   return {device.guid.empty() ? fmt::format("line-{}", device.line) : "guid-" + device.guid, {}};
 }
 
-/// `MF0;leaf1:MQM9700/U1`: leaf1. Of a chassis, with the module.
+/// The name in a description: leaf1 in `MF0;leaf1:MQM9700/U1`. For a chassis, the module is appended.
 std::string name_of_switch(std::string_view described) {
   if (const std::size_t mark = described.find(';'); mark != std::string_view::npos && mark <= 4) {
     std::string_view rest = described.substr(mark + 1);
@@ -63,11 +64,11 @@ std::string name_of_switch(std::string_view described) {
   return std::string(described);
 }
 
-/// A port of an adapter, and the name that its cable gets.
+/// A port of an adapter.
 struct FoundNic {
   std::string host, nic, guid;
   int port = 0, lid = 0, lmc = 0;
-  std::string name;  ///< unique in the host
+  std::string name;  ///< final name, unique in the host
   bool operator<(const FoundNic& other) const {
     if (host != other.host) return natural_less(host, other.host);
     if (nic != other.nic) return natural_less(nic, other.nic);
@@ -133,15 +134,15 @@ class Finder {
     if (kind(near) == DeviceKind::switch_box && kind(far) != DeviceKind::switch_box) std::swap(near, far);
     for (const auto& end : {near, far})
       if (kind(end) == DeviceKind::aggregation || kind(end) == DeviceKind::router) {
-        if (kind(end) == DeviceKind::router) ++routers_;  // an aggregation node is a part of its switch
+        if (kind(end) == DeviceKind::router) ++routers_;  // an aggregation node is part of its switch, so no warning
         return;
       }
     Wire wire;
     wire.rate = cable.rate, wire.to_port = far.port;
     if (kind(far) != DeviceKind::switch_box) {
       return warn(subnet.file, cable.line,
-                  fmt::format("'{}' and '{}' are joined without a switch: left out", subnet.devices[near.device].name,
-                              subnet.devices[far.device].name));
+                  fmt::format("left out the cable between '{}' and '{}', which leads to no switch",
+                              subnet.devices[near.device].name, subnet.devices[far.device].name));
     }
     wire.to = switch_names_[s][far.device];
     if (kind(near) == DeviceKind::switch_box) {
@@ -150,14 +151,15 @@ class Finder {
       const SubnetDevice& device = subnet.devices[near.device];
       const auto [host, nic] = names_of_adapter(device);
       if (nic.empty())
-        warn(subnet.file, device.line, fmt::format("'{}' names no host; it is called {}", device.name, host));
+        warn(subnet.file, device.line,
+             fmt::format("'{}' does not name a host; the host is called {}", device.name, host));
       wire.nic = nics_.size();
       nics_.push_back({host, nic.empty() ? "nic" : nic, device.guid, near.port, near.lid, near.lmc, {}});
     }
     wires_.push_back(std::move(wire));
   }
 
-  /// Sorts the NICs into hosts. Where a host has several of one name they get numbers.
+  /// Sorts the NICs into hosts. Several NICs of a host with the same name get numbers.
   void name_nics() {
     std::vector<FoundNic*> order;
     std::map<std::pair<std::string_view, std::string_view>, int> count;
@@ -176,7 +178,7 @@ class Finder {
 
   void say_left_out() {
     const std::string file = subnets_.empty() ? std::string() : subnets_.front().file;
-    if (routers_ > 0) warn(file, 0, fmt::format("{} links to routers are left out", routers_));
+    if (routers_ > 0) warn(file, 0, fmt::format("left out {} links to routers", routers_));
   }
 
   const std::vector<DiscoveredSubnet>& subnets_;

@@ -1,3 +1,5 @@
+// Writes a fabric file. It is written without a YAML library, one line per item, so that a file can be read and
+// compared.
 #include <fmt/format.h>
 
 #include "fabricast/core/quantity.hpp"
@@ -8,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// Quoted where YAML could take it for something else than this word.
+/// A word, quoted if YAML could read it as something else than this text.
 std::string word(std::string_view text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
   const bool letter = !text.empty() && !is_digit(text.front()) && text.front() != '.' && text.front() != '-';
@@ -23,7 +25,7 @@ std::string word(std::string_view text) {
   return quoted + '"';
 }
 
-/// `, key: value` where the value differs from what is usual.
+/// `, key: value`, or nothing if the value is 0, the default.
 std::string number(std::string_view key, int value) { return value > 0 ? fmt::format(", {}: {}", key, value) : ""; }
 
 }  // namespace

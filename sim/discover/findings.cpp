@@ -1,4 +1,4 @@
-// What looks wrong on a fabric, by comparing like with like.
+// Findings on a fabric, by comparison of like with like: the most common value counts as intended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int nic_tier = -1;
 
-/// Tiers by name: of NICs `nic_tier`.
+/// Tiers by name; `nic_tier` for NICs.
 class Tiers {
  public:
   explicit Tiers(const FileFabric& fabric) {
@@ -32,7 +32,7 @@ class Tiers {
   std::unordered_map<std::string, int> tier_;
 };
 
-/// The most frequent key; of several the largest.
+/// The most frequent key, and the largest one if several are equally frequent.
 template <class Key>
 Key most_common(const std::map<Key, int>& count) {
   Key best{};
@@ -66,9 +66,9 @@ class Findings {
       const double usual = most_common(rates[{tiers_.of(link.from), tiers_.of(link.to)}]);
       if (link.rate.value >= usual) continue;
       const auto port = [](int number) { return number > 0 ? fmt::format(" port {}", number) : std::string(); };
-      warn(fmt::format("{}{} to {}{} runs at {}, and most such links at {}", link.from, port(link.from_port), link.to,
-                       port(link.to_port), to_text(link.rate), to_text(BytesPerSecond{usual})),
-           "width or speed is degraded, or the cable is of another kind");
+      warn(fmt::format("{}{} to {}{} runs at {}, but most such links run at {}", link.from, port(link.from_port),
+                       link.to, port(link.to_port), to_text(link.rate), to_text(BytesPerSecond{usual})),
+           "the width or speed is degraded, or the cable is of a different kind");
     }
   }
 
@@ -81,7 +81,8 @@ class Findings {
     for (const FileFabricSwitch& s : fabric_.switches) {
       const int usual = most_common(counts[static_cast<int>(s.tier)]);
       if (up[s.name] < usual)
-        warn(fmt::format("{} has {} cables up, and most {} switches {}", s.name, up[s.name], name_of(s.tier), usual));
+        warn(fmt::format("{} has {} cables up, but most {} switches have {}", s.name, up[s.name], name_of(s.tier),
+                         usual));
     }
   }
 
@@ -100,7 +101,7 @@ class Findings {
     const int usual = most_common(counts);
     for (std::size_t h = 0; h < switches.size(); ++h)
       if (switches[h] < usual)
-        warn(fmt::format("the NICs of {} are on {} switch{}, those of most hosts on {}", fabric_.hosts[h].name,
+        warn(fmt::format("the NICs of {} are on {} switch{}, but those of most hosts are on {}", fabric_.hosts[h].name,
                          switches[h], switches[h] == 1 ? "" : "es", usual));
   }
 

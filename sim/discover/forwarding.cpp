@@ -1,4 +1,4 @@
-// A block per switch:
+// Reads dumps of forwarding tables, which have a block per switch:
 //
 //   Unicast lids [0x0-0x10] of switch Lid 4 guid 0x900a840300b1c000 (leaf1):
 //     Lid  Out   Destination
@@ -36,13 +36,13 @@ class ForwardingReader {
     const bool known = words.starts_with("Lid ") || words.starts_with("LID ") || words.starts_with("Port ") ||
                        words.starts_with("***") || text.front() == '#' || words.starts_with("Switch:") ||
                        words.starts_with("osm_");
-    if (!known) problems_.error(number, 1, "not a line of a dump of forwarding tables");
+    if (!known) problems_.error(number, 1, "unexpected line in a dump of forwarding tables");
   }
 
   ForwardingTables finish(int lines) {
     if (tables_.switches.empty() && !problems_.failed())
-      problems_.error(std::max(1, lines), 0, "there is no forwarding table in the file",
-                      "dump_fts, ibroute and OpenSM print them");
+      problems_.error(std::max(1, lines), 0, "the file has no forwarding table",
+                      "use the output of dump_fts, ibroute or OpenSM");
     return std::move(tables_);
   }
 
@@ -53,72 +53,73 @@ class ForwardingReader {
 
   void begin(Cursor at) {
     multicast_ = false, open_ = false, entries_ = 0;
-    if (!at.until(']')) return fail(at, "the range of LIDs is not closed");
+    if (!at.until(']')) return fail(at, "missing ] after the range of LIDs");
     at.spaces();
-    if (!at.take("of switch")) return fail(at, "`of switch` belongs here");
+    if (!at.take("of switch")) return fail(at, "expected `of switch`");
     at.spaces();
     ForwardingTable table;
     table.line = at.line();
     if (at.take("Lid ")) {
       const auto lid = at.number(0, most_lid);
-      if (!lid) return fail(at, "not a LID");
+      if (!lid) return fail(at, "invalid LID");
       table.lid = *lid;
     } else if (!at.take("DR path")) {
-      return fail(at, "the LID of the switch belongs here");
+      return fail(at, "expected the LID of the switch");
     }
     const std::size_t guid_at = at.rest().find("guid ");
-    if (guid_at == std::string_view::npos) return fail(at, "the GUID of the switch belongs here");
+    if (guid_at == std::string_view::npos) return fail(at, "expected the GUID of the switch");
     at.skip(guid_at + 5);
     const auto guid = at.guid();
-    if (!guid) return fail(at, "not a GUID");
+    if (!guid) return fail(at, "invalid GUID");
     table.guid = *guid;
     at.spaces();
-    if (!at.take("(")) return fail(at, "the name of the switch belongs here", "is the line cut off?");
+    if (!at.take("(")) return fail(at, "expected the name of the switch", "is the line truncated?");
     std::string_view name = trimmed(at.rest());
-    if (!name.ends_with("):")) return fail(at, "the name of the switch is not closed", "is the line cut off?");
+    if (!name.ends_with("):")) return fail(at, "missing `):` after the name of the switch", "is the line truncated?");
     name.remove_suffix(2);
     if (name.size() >= 2 && name.front() == '\'' && name.back() == '\'') name = name.substr(1, name.size() - 2);
     table.name = shown(name);
     if (const auto [it, fresh] = by_guid_.emplace(table.guid, table.line); !fresh)
-      return fail(at, fmt::format("a second table of the switch {}", table.guid),
-                  fmt::format("first on line {}", it->second));
+      return fail(at, fmt::format("duplicate table of switch {}", table.guid),
+                  fmt::format("the first one is on line {}", it->second));
     tables_.switches.push_back(std::move(table));
     open_ = true;
   }
 
   void entry(Cursor at) {
     if (!open_) {
-      if (!problems_.failed()) fail(at, "an entry of no switch", "the line `Unicast lids ...` is missing");
+      if (!problems_.failed()) fail(at, "entry without a switch", "the line `Unicast lids ...` is missing");
       return;
     }
     const auto lid_text = at.guid();
-    if (!lid_text || lid_text->compare(0, 12, "000000000000") != 0) return fail(at, "not a LID");
+    if (!lid_text || lid_text->compare(0, 12, "000000000000") != 0) return fail(at, "invalid LID");
     const auto lid = static_cast<std::size_t>(std::stoul(lid_text->substr(12), nullptr, 16));
-    if (lid > static_cast<std::size_t>(most_lid)) return fail(at, "not a LID", fmt::format("0 to {:#x}", most_lid));
+    if (lid > static_cast<std::size_t>(most_lid))
+      return fail(at, "invalid LID", fmt::format("must be 0 to {:#x}", most_lid));
     at.spaces();
     const auto port = at.number(0, 255);
     if (!port) {
-      // ibroute --all shows LIDs without a way.
+      // ibroute --all lists LIDs without a route, too.
       if (at.rest().find("(illegal port)") == std::string_view::npos)
-        fail(at, "a port belongs here", "is the line cut off?");
+        fail(at, "expected a port", "is the line truncated?");
       return;
     }
-    if (!at.at_end() && !is_space(at.rest().front())) return fail(at, "not a port: 0 to 255");
+    if (!at.at_end() && !is_space(at.rest().front())) return fail(at, "invalid port: must be 0 to 255");
     std::vector<std::uint8_t>& table = tables_.switches.back().port_of_lid;
     if (table.size() <= lid) table.resize(lid + 1, no_port);
-    if (seen(table, lid)) return fail(at, fmt::format("a second entry for LID {:#06x}", lid));
+    if (seen(table, lid)) return fail(at, fmt::format("duplicate entry for LID {:#06x}", lid));
     table[lid] = static_cast<std::uint8_t>(*port);
     ++entries_;
   }
 
   static bool seen(const std::vector<std::uint8_t>& table, std::size_t lid) { return table[lid] != no_port; }
 
-  /// `14 valid lids dumped`: a table that is cut in its middle has fewer.
+  /// `14 valid lids dumped`. A table that lost lines has fewer.
   void count(Cursor at) {
     const Cursor begin = at;
     const auto stated = at.number(0, most_lid + 1);
     if (open_ && stated && *stated != entries_ && at.rest().starts_with(" valid"))
-      fail(begin, fmt::format("{} entries are told, {} are there", *stated, entries_), "is the table damaged?");
+      fail(begin, fmt::format("the table states {} entries but has {}", *stated, entries_), "is the table damaged?");
     open_ = false;
   }
 

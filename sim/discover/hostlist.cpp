@@ -1,3 +1,5 @@
+// Expands Slurm's lists of hosts (discover/hostlist.hpp). Limits are checked before names are made, so that a range
+// such as [0-999999999] is an error and does not fill the memory.
 #include "fabricast/discover/hostlist.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +20,12 @@ class Expander {
   explicit Expander(std::string_view text) : text_(text) {}
 
   Hostlist expand() {
-    if (text_.empty()) fail("a list of hosts is empty");
+    if (text_.empty()) fail("the list of hosts is empty");
     while (!failed()) {
       one();
       if (failed() || at_ == text_.size()) break;
       ++at_;  // the comma
-      if (at_ == text_.size()) fail("a name belongs behind the comma");
+      if (at_ == text_.size()) fail("expected a name after the comma");
     }
     if (failed()) list_.names.clear();
     return std::move(list_);
@@ -35,12 +37,12 @@ class Expander {
     if (!failed()) list_.error = std::move(message), list_.at = at_;
   }
 
-  /// U+0080 to U+009F.
+  /// Whether the two bytes are a control character from U+0080 to U+009F.
   static bool is_control(std::string_view two) {
     return two.size() == 2 && two[0] == '\xc2' && static_cast<unsigned char>(two[1]) < 0xa0;
   }
 
-  /// A name with any number of brackets: all combinations, the last bracket fastest.
+  /// Expands a name with any number of brackets: all combinations, with the last bracket fastest.
   void one() {
     std::vector<std::string> names = {""};
     const std::size_t begin = at_;
@@ -49,21 +51,22 @@ class Expander {
       if (c == '[') {
         multiply(names, bracket());
       } else if (c == ']') {
-        fail("a ] without its [");
+        fail("unmatched ]");
       } else if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f || is_control(text_.substr(at_, 2))) {
-        fail("a name has no blanks and no control characters");
+        fail("a name must not contain blanks or control characters");
       } else {
         for (std::string& name : names) name += c;
         ++at_;
       }
-      if (!failed() && names.front().size() > longest_name) fail("a name of more than 255 letters");
+      if (!failed() && names.front().size() > longest_name) fail("a name has more than 255 characters");
     }
-    if (at_ == begin) fail("a name belongs here");
+    if (at_ == begin) fail("expected a name");
     if (failed()) return;
     if (list_.names.size() + names.size() > most_names) return fail("more than 200000 hosts");
     list_.names.insert(list_.names.end(), names.begin(), names.end());
   }
 
+  /// Appends each of the ends to each of the names.
   void multiply(std::vector<std::string>& names, const std::vector<std::string>& ends) {
     if (failed()) return;
     if (names.size() * ends.size() > most_names) return fail("more than 200000 hosts");
@@ -74,7 +77,7 @@ class Expander {
     names = std::move(all);
   }
 
-  /// `[001-004,7]`
+  /// The numbers of a bracket such as `[001-004,7]`.
   std::vector<std::string> bracket() {
     std::vector<std::string> numbers;
     ++at_;
@@ -86,7 +89,7 @@ class Expander {
         continue;
       }
       if (at_ < text_.size() && text_[at_] == ']') return ++at_, numbers;
-      return fail("a bracket is not closed"), std::vector<std::string>();
+      return fail("missing closing bracket"), std::vector<std::string>();
     }
   }
 
@@ -99,18 +102,18 @@ class Expander {
       high = number().first;
       if (failed()) return;
     }
-    if (high < low) return fail("a range that goes down");
+    if (high < low) return fail("the range is descending");
     if (high - low >= most_names || numbers.size() + (high - low) >= most_names) return fail("more than 200000 hosts");
     for (std::size_t n = low; n <= high; ++n) numbers.push_back(fmt::format("{:0{}}", n, width));
   }
 
-  /// A number and how many digits it is written with.
+  /// A number and its number of digits.
   std::pair<std::size_t, std::size_t> number() {
     std::size_t size = 0, value = 0;
     while (at_ + size < text_.size() && is_digit(text_[at_ + size])) ++size;
     const char* begin = text_.data() + at_;
     if (size == 0 || size > 12 || std::from_chars(begin, begin + size, value).ec != std::errc())
-      return fail("a number belongs here"), std::pair<std::size_t, std::size_t>();
+      return fail("expected a number"), std::pair<std::size_t, std::size_t>();
     at_ += size;
     return {value, size};
   }

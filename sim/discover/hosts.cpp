@@ -1,4 +1,4 @@
-// Which hosts of a fabric count, and in which order.
+// The selection of the hosts of a fabric, and their order (discover/fabric.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ Diagnostic warning(std::string message, std::string hint = {}) {
   return {Diagnostic::Severity::warning, {}, {}, std::move(message), std::move(hint)};
 }
 
-/// "a, b, c and 4 more".
+/// "a, b, c and 4 more", for messages.
 std::string some(const std::vector<std::string>& names) {
   constexpr std::size_t most = 8;
   const std::vector<std::string_view> first(names.begin(),
@@ -33,6 +33,7 @@ void keep_nics(FileFabricHost& host, const std::vector<std::string>& names) {
   host.nics = std::move(kept);
 }
 
+/// The most common number of NIC ports, and the largest one if several are equally common.
 int most_common_count(const std::vector<FileFabricHost>& hosts) {
   std::map<std::size_t, int> count;
   for (const FileFabricHost& host : hosts) ++count[host.nics.size()];
@@ -63,7 +64,7 @@ void choose_hosts(FileFabric& fabric, int nics, const std::vector<std::string>& 
     return true;
   });
   if (!others.empty())
-    warnings.push_back(warning(fmt::format("left out {} host{} whose NIC ports are not {}: {}", others.size(),
+    warnings.push_back(warning(fmt::format("left out {} host{} whose number of NIC ports is not {}: {}", others.size(),
                                            others.size() == 1 ? "" : "s", nics, some(others))));
   for (const FileFabricHost& host : fabric.hosts)
     for (const FileFabricNic& nic : host.nics) kept.insert(host.name + "." + nic.name);
@@ -89,14 +90,17 @@ void order_hosts(FileFabric& fabric, const std::vector<std::string>& order, std:
   std::stable_sort(fabric.hosts.begin(), fabric.hosts.end(),
                    [&](const FileFabricHost& a, const FileFabricHost& b) { return place_of(a) < place_of(b); });
   if (!unlisted.empty())
-    warnings.push_back(warning(fmt::format("{} of the fabric's hosts are not in the list of hosts, and come last: {}",
-                                           unlisted.size(), some(unlisted))));
+    warnings.push_back(
+        warning(fmt::format("{} {} last: {}", unlisted.size(),
+                            unlisted.size() == 1 ? "host of the fabric is not in the list of hosts and comes"
+                                                 : "hosts of the fabric are not in the list of hosts and come",
+                            some(unlisted))));
   std::vector<std::string> absent;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (!found.contains(i)) absent.push_back(order[i]);
   if (!absent.empty())
-    warnings.push_back(
-        warning(fmt::format("{} of the listed hosts are not on the fabric: {}", absent.size(), some(absent))));
+    warnings.push_back(warning(fmt::format("{} listed {} not on the fabric: {}", absent.size(),
+                                           absent.size() == 1 ? "host is" : "hosts are", some(absent))));
 }
 
 }  // namespace fabricast

@@ -1,13 +1,15 @@
-// Links as iblinkinfo prints them [infiniband-diags]: a line per port, under a line that names the device,
+// Reads the links that iblinkinfo prints [infiniband-diags]: a line per port, below a line that names the device,
 //
 //   Switch: 0x900a840300b1c000 MF0;leaf1:MQM9700/U1:
 //              3    1[  ] ==( 4X         106.25 Gbps Active/  LinkUp)==>       5    1[  ] "node1 mlx5_0" ( )
 //              3    2[  ] ==(                Down/ Polling)==>             [  ] "" ( )
 //   CA: node1 mlx5_0:
-//         0xa088c20300ab0000      5    1[  ] ==( 4X         106.25 Gbps Active/  LinkUp)==>       3    1[  ] "MF0;leaf1:MQM9700/U1" ( )
+//         0xa088c20300ab0000      5    1[  ] ==( 4X         106.25 Gbps Active/  LinkUp)==>       3    1[  ]
+//         "MF0;leaf1:MQM9700/U1" ( )
 //
-// or with --line all of it in one line, which then begins with GUID and name, and has the GUID of the other end too. The
-// other end is known by its LID. With --switches-only adapters are known from their switch alone, without GUID.
+// or, with --line, all of it in one line, which begins with the GUID and name and also has the GUID of the other end.
+// The other end is identified by its LID. With --switches-only, adapters appear only in the lines of their switch,
+// without GUID.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -22,7 +24,7 @@ namespace fabricast {
 
 namespace {
 
-/// With --line nothing says what a device is; an HCA has few ports.
+/// With --line the kind of a device is not stated. A device with more ports is a switch, because an HCA has few.
 constexpr int most_adapter_ports = 4;
 
 class IblinkinfoReader {
@@ -37,7 +39,7 @@ class IblinkinfoReader {
     if (at.take("Router: ") || at.take("RT: ")) return other_heading(at, DeviceKind::router);
     const std::size_t begin = text.find("==("), end = text.find("==>");
     if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
-      return fail(at, "not a line that iblinkinfo prints", "is the file damaged, or of another tool?");
+      return fail(at, "unexpected line in the output of iblinkinfo", "is the file damaged, or from a different tool?");
     port(at, text.substr(begin + 3, end - begin - 3), begin, end + 3);
   }
 
@@ -55,9 +57,9 @@ class IblinkinfoReader {
   }
 
  private:
-  /// Of ports without a device the first is told.
+  /// Reports a port without a device, but only the first one after each heading.
   void orphan(const Cursor& at) {
-    if (!orphans_) fail(at, "a port of no device", "the line of its device is missing or damaged");
+    if (!orphans_) fail(at, "port without a device", "the line of its device is missing or damaged");
     orphans_ = true;
   }
 
@@ -75,17 +77,17 @@ class IblinkinfoReader {
     device_.reset(), orphans_ = false, heading_ = false;
     at.spaces();
     const auto guid = at.guid();
-    if (!guid) return fail(at, "a GUID belongs here");
+    if (!guid) return fail(at, "expected a GUID");
     const std::string_view name = heading_name(at);
     const std::size_t d = builder_.device(DeviceKind::switch_box, *guid);
     if (builder_.at(d).described)
-      return fail(at, fmt::format("the GUID {} is there twice", *guid),
-                  fmt::format("first on line {}", builder_.at(d).line));
+      return fail(at, fmt::format("duplicate GUID {}", *guid),
+                  fmt::format("the first one is on line {}", builder_.at(d).line));
     describe(d, DeviceKind::switch_box, *guid, name, at.line());
     device_ = d, heading_ = true;
   }
 
-  /// The GUID of an adapter stands in its ports' lines.
+  /// The heading of an adapter or router. Its GUID is in the lines of its ports.
   void other_heading(Cursor& at, DeviceKind kind) {
     device_.reset(), orphans_ = false, heading_ = true;
     name_ = shown(heading_name(at)), kind_ = kind;
@@ -99,7 +101,7 @@ class IblinkinfoReader {
     device.guid = guid, device.name = shown(name), device.line = line;
   }
 
-  /// The device of a line, from what it begins with or from its heading.
+  /// The device of a line, from the beginning of the line or from the heading above it.
   std::optional<std::size_t> near_device(Cursor& at) {
     at.spaces();
     if (!at.rest().starts_with("0x")) {
@@ -107,13 +109,13 @@ class IblinkinfoReader {
       return device_;
     }
     const auto guid = at.guid();
-    if (!guid) return fail(at, "a GUID belongs here"), std::nullopt;
+    if (!guid) return fail(at, "expected a GUID"), std::nullopt;
     at.spaces();
     DeviceKind kind = kind_;
     std::string name = name_;
     if (at.take("\"")) {
       const auto inside = at.until('"');
-      if (!inside) return fail(at, "a quote is not closed"), std::nullopt;
+      if (!inside) return fail(at, "missing closing quote"), std::nullopt;
       name = shown(*inside), kind = DeviceKind::adapter;
     } else if (!heading_ || device_) {
       return orphan(at), std::nullopt;
@@ -131,11 +133,11 @@ class IblinkinfoReader {
     sight.device = *device;
     at.spaces();
     const auto lid = at.number(0, 0xFFFF);
-    if (!lid) return fail(at, "a LID belongs here");
+    if (!lid) return fail(at, "expected a LID");
     at.spaces();
     const auto number = at.number(0, most_ports);
-    if (!number) return fail(at, "a port belongs here");
-    if (!at.take("[")) return fail(at, "a bracket belongs here");
+    if (!number) return fail(at, "expected a port");
+    if (!at.take("[")) return fail(at, "expected a bracket");
     sight.lid = *lid, sight.port = *number;
     ++lines_of_[*device];
     if (builder_.at(*device).kind == DeviceKind::switch_box)
@@ -149,14 +151,14 @@ class IblinkinfoReader {
 
   void not_active(const PortSight& sight, std::string_view state) {
     if (state.find("Init") == std::string_view::npos && state.find("Armed") == std::string_view::npos) return;
-    problems_.warning(sight.line, fmt::format("port {} of '{}' is up but not active: left out", sight.port,
+    problems_.warning(sight.line, fmt::format("left out port {} of '{}', which is up but not active", sight.port,
                                               builder_.at(sight.device).name));
   }
 
   /// ` 4X         106.25 Gbps Active/  LinkUp`
   bool speed(Cursor& link, std::size_t begin, PortSight& sight) {
     const auto wrong = [&] {
-      problems_.error(link.line(), static_cast<int>(begin) + 4, "width and speed of the link belong here",
+      problems_.error(link.line(), static_cast<int>(begin) + 4, "expected width and speed of the link",
                       "e.g. 4X 53.125 Gbps");
       return false;
     };
@@ -178,20 +180,20 @@ class IblinkinfoReader {
     return true;
   }
 
-  /// `      5    1[  ] "node1 mlx5_0" ( )`, with --line after a GUID
+  /// `      5    1[  ] "node1 mlx5_0" ( )`; with --line a GUID precedes it.
   void far_side(Cursor& at, PortSight& sight) {
     at.spaces();
-    if (at.rest().starts_with("0x") && !at.guid()) return fail(at, "a GUID belongs here");
+    if (at.rest().starts_with("0x") && !at.guid()) return fail(at, "expected a GUID");
     at.spaces();
     const auto lid = at.number(0, most_lid);
-    if (!lid) return fail(at, "the LID of the other end belongs here", "is the line cut off?");
+    if (!lid) return fail(at, "expected the LID of the other end", "is the line truncated?");
     at.spaces();
     const auto port = at.number(1, most_ports);
-    if (!port) return fail(at, "the port of the other end belongs here");
-    if (!at.take("[") || !at.until(']')) return fail(at, "a bracket belongs here");
+    if (!port) return fail(at, "expected the port of the other end");
+    if (!at.take("[") || !at.until(']')) return fail(at, "expected a bracket");
     at.spaces();
     const auto name = at.described();
-    if (!name) return fail(at, "the description of the other end belongs here", "is the line cut off?");
+    if (!name) return fail(at, "expected the description of the other end", "is the line truncated?");
     if (*lid == 0) return fail(at, "the other end has no LID", "is a subnet manager running?");
     sight.peer_lid = *lid, sight.peer_port = *port, sight.peer_name = shown(*name);
     sights_.push_back(std::move(sight));
@@ -199,9 +201,9 @@ class IblinkinfoReader {
 
   FileProblems& problems_;
   SubnetBuilder builder_;
-  std::optional<std::size_t> device_;  ///< of the heading, if it is a switch's
+  std::optional<std::size_t> device_;  ///< of the heading, if it is that of a switch
   bool heading_ = false, orphans_ = false;
-  std::string name_;  ///< of another heading
+  std::string name_;  ///< of the heading, if it is that of another device
   DeviceKind kind_ = DeviceKind::adapter;
   std::map<std::size_t, int> lines_of_;
   std::vector<PortSight> sights_;

@@ -1,5 +1,5 @@
-// The topology as ibnetdiscover prints it [infiniband-diags]. A block per device: lines of key=value, a line that names
-// the device, and a line per port that is joined to something:
+// Reads the topology that ibnetdiscover prints [infiniband-diags]. It has a block per device: lines with key=value, a
+// line that names the device, and a line for each connected port:
 //
 //   vendid=0x2c9
 //   devid=0xd2f0
@@ -10,7 +10,7 @@
 //   Ca      1 "H-a088c20300ab0000"          # "node1 mlx5_0"
 //   [1](a088c20300ab0000)   "S-900a840300b1c000"[1]         # lid 5 lmc 0 "MF0;leaf1:MQM9700/U1" lid 3 4xNDR
 //
-// With --grouping come headings of chassis and `[ext 3]` behind ports, with --full `s=.. w=.. v=..` at the end.
+// --grouping adds headings for chassis and `[ext 3]` after ports. --full adds `s=.. w=.. v=..` at the end of lines.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,7 +25,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr int aggregation_device_id = 0xcf09;  // guess: as inventories of such subnets list it
+constexpr int aggregation_device_id = 0xcf09;  // guess: the number in inventories of such subnets
 
 class IbnetdiscoverReader {
  public:
@@ -40,15 +40,15 @@ class IbnetdiscoverReader {
     if (at.take("Rt")) return device(at, DeviceKind::router, 'R');
     if (is_fact(text)) return fact(at);
     if (text.front() == '<' || text.front() == '>')
-      return fail(at, "a line of `ibnetdiscover --diff`", "two scans are no fabric; give the output of one");
-    fail(at, "not a line that ibnetdiscover prints", "is the file damaged, or of another tool?");
+      return fail(at, "this is the output of `ibnetdiscover --diff`", "use the output of a single scan");
+    fail(at, "unexpected line in the output of ibnetdiscover", "is the file damaged, or from a different tool?");
   }
   DiscoveredSubnet finish() { return builder_.finish(); }
 
  private:
-  /// Of ports without a device the first is told.
+  /// Reports a port without a device, but only the first one after each device.
   void orphan(const Cursor& at) {
-    if (!orphans_) fail(at, "a port of no device", "the line of its device is missing or damaged");
+    if (!orphans_) fail(at, "port without a device", "the line of its device is missing or damaged");
     orphans_ = true;
   }
 
@@ -68,14 +68,14 @@ class IbnetdiscoverReader {
     return false;
   }
 
-  /// `devid=0xcf09`. Other facts stand in the device's line as well.
+  /// `devid=0xcf09`. The line of the device repeats the other facts.
   void fact(Cursor& at) {
     const bool begins = at.take("vendid=");
     if (begins) device_.reset(), orphans_ = false, device_id_ = 0;
     const bool is_id = at.take("devid=");
     if (!begins && !is_id) at.until('=');
     const auto value = at.guid();
-    if (!value) return fail(at, "not a hexadecimal number");
+    if (!value) return fail(at, "invalid hexadecimal number");
     if (is_id) device_id_ = static_cast<int>(std::stoull(*value, nullptr, 16) & 0xFFFF);
   }
 
@@ -84,33 +84,32 @@ class IbnetdiscoverReader {
     device_.reset(), orphans_ = false;
     at.spaces();
     const auto ports = at.number(0, most_ports);
-    if (!ports) return fail(at, "a number of ports belongs here");
+    if (!ports) return fail(at, "expected the number of ports");
     at.spaces();
     const int column = at.column();
     if (!at.take("\"") || !at.take(std::string(1, letter) + "-"))
-      return fail(at, fmt::format("\"{}-GUID\" belongs here", letter));
+      return fail(at, fmt::format("expected \"{}-GUID\"", letter));
     const auto guid = at.guid();
-    if (!guid || !at.take("\"")) return fail(at, "not a GUID in quotes");
+    if (!guid || !at.take("\"")) return fail(at, "expected a GUID in quotes");
     at.spaces();
-    if (!at.take("#")) return fail(at, "# and the description of the device belong here");
+    if (!at.take("#")) return fail(at, "expected # and the description of the device");
     at.spaces();
     const auto name = at.described();
-    if (!name) return fail(at, "a description in quotes belongs here");
+    if (!name) return fail(at, "expected a description in quotes");
     int lid = 0;
     if (kind == DeviceKind::switch_box) {
       const std::size_t found = at.rest().find("lid ");
-      if (found == std::string_view::npos)
-        return fail(at, "the LID of the switch belongs here", "is the line cut off?");
+      if (found == std::string_view::npos) return fail(at, "expected the LID of the switch", "is the line truncated?");
       at.skip(found + 4);
       const auto stated = at.number(0, most_lid);
-      if (!stated) return fail(at, "not a LID", fmt::format("0 to {}", most_lid));
+      if (!stated) return fail(at, "invalid LID", fmt::format("must be 0 to {}", most_lid));
       lid = *stated;
     }
     const std::size_t d = builder_.device(kind, *guid);
     SubnetDevice& device = builder_.at(d);
     if (device.described) {
-      problems_.error(at.line(), column, fmt::format("the GUID {} is there twice", *guid),
-                      fmt::format("first on line {}", device.line));
+      problems_.error(at.line(), column, fmt::format("duplicate GUID {}", *guid),
+                      fmt::format("the first one is on line {}", device.line));
       return;
     }
     device.described = true;
@@ -123,11 +122,11 @@ class IbnetdiscoverReader {
 
   /// `[22]` or `[22][ext 3]`, and for adapters `(guid)`.
   std::optional<int> port_number(Cursor& at) {
-    if (!at.take("[")) return fail(at, "a port in brackets belongs here"), std::nullopt;
+    if (!at.take("[")) return fail(at, "expected a port in brackets"), std::nullopt;
     const auto port = at.number(1, most_ports);
-    if (!port || !at.take("]")) return fail(at, fmt::format("not a port: 1 to {}", most_ports)), std::nullopt;
-    if (at.take("[ext") && !at.until(']')) return fail(at, "a bracket is not closed"), std::nullopt;
-    if (at.take("(") && (!at.guid() || !at.take(")"))) return fail(at, "not a GUID in brackets"), std::nullopt;
+    if (!port || !at.take("]")) return fail(at, fmt::format("invalid port: must be 1 to {}", most_ports)), std::nullopt;
+    if (at.take("[ext") && !at.until(']')) return fail(at, "missing closing bracket"), std::nullopt;
+    if (at.take("(") && (!at.guid() || !at.take(")"))) return fail(at, "expected a GUID in parentheses"), std::nullopt;
     return port;
   }
 
@@ -138,23 +137,23 @@ class IbnetdiscoverReader {
     const auto near = port_number(at);
     if (!near) return;
     at.spaces();
-    if (!at.take("\"")) return fail(at, "a GUID in quotes belongs here");
+    if (!at.take("\"")) return fail(at, "expected a GUID in quotes");
     const auto kind = at.take("S-")   ? std::optional(DeviceKind::switch_box)
                       : at.take("H-") ? std::optional(DeviceKind::adapter)
                       : at.take("R-") ? std::optional(DeviceKind::router)
                                       : std::nullopt;
-    if (!kind) return fail(at, "S-, H- or R- belongs here");
+    if (!kind) return fail(at, "expected S-, H- or R-");
     const auto guid = at.guid();
-    if (!guid || !at.take("\"")) return fail(at, "not a GUID in quotes");
+    if (!guid || !at.take("\"")) return fail(at, "expected a GUID in quotes");
     const auto far = port_number(at);
     if (!far) return;
     at.spaces();
-    if (!at.take("#")) return fail(at, "# belongs here");
+    if (!at.take("#")) return fail(at, "expected #");
     sight.port = *near, sight.peer_port = *far;
     if (!far_side(at, sight)) return;
     const SubnetDevice& device = builder_.at(sight.device);
     if (device.ports > 0 && sight.port > device.ports)
-      return fail(at, fmt::format("port {} of a device that has {}", sight.port, device.ports));
+      return fail(at, fmt::format("port {} of a device with {} ports", sight.port, device.ports));
     sight.peer = builder_.device(*kind, *guid);
     if (SubnetDevice& peer = builder_.at(*sight.peer); peer.guid.empty())
       peer.guid = *guid, peer.name = sight.peer_name;
@@ -166,23 +165,23 @@ class IbnetdiscoverReader {
     at.spaces();
     if (at.take("lid ")) {
       const auto lid = at.number(0, most_lid);
-      if (!lid) return fail(at, "not a LID", fmt::format("0 to {}", most_lid)), false;
+      if (!lid) return fail(at, "invalid LID", fmt::format("must be 0 to {}", most_lid)), false;
       at.spaces();
-      if (!at.take("lmc ")) return fail(at, "lmc belongs here"), false;
+      if (!at.take("lmc ")) return fail(at, "expected lmc"), false;
       const auto lmc = at.number(0, 7);
-      if (!lmc) return fail(at, "not an LMC", "0 to 7"), false;
+      if (!lmc) return fail(at, "invalid LMC", "must be 0 to 7"), false;
       sight.lid = *lid, sight.lmc = *lmc;
       at.spaces();
     } else if (builder_.at(sight.device).kind != DeviceKind::switch_box) {
-      return fail(at, "the LID of the port belongs here"), false;
+      return fail(at, "expected the LID of the port"), false;
     }
     const auto name = at.described();
-    if (!name) return fail(at, "a description in quotes belongs here"), false;
+    if (!name) return fail(at, "expected a description in quotes"), false;
     sight.peer_name = shown(*name);
     at.spaces();
-    if (!at.take("lid ")) return fail(at, "the LID of the other end belongs here", "is the line cut off?"), false;
+    if (!at.take("lid ")) return fail(at, "expected the LID of the other end", "is the line truncated?"), false;
     const auto lid = at.number(0, most_lid);
-    if (!lid) return fail(at, "not a LID", fmt::format("0 to {}", most_lid)), false;
+    if (!lid) return fail(at, "invalid LID", fmt::format("must be 0 to {}", most_lid)), false;
     // A switch's end has the LID of the switch.
     if (builder_.at(sight.device).kind == DeviceKind::switch_box) sight.peer_lid = *lid;
     at.spaces();
@@ -193,10 +192,10 @@ class IbnetdiscoverReader {
     const std::size_t size = std::min(at.rest().find_first_of(" \t\r"), at.rest().size());
     const std::string_view word = at.rest().substr(0, size);
     const auto width = at.number(1, 12);
-    if (!width || !at.take("x")) return fail(at, "width and speed of the link belong here", "e.g. 4xHDR"), false;
+    if (!width || !at.take("x")) return fail(at, "expected width and speed of the link", "e.g. 4xHDR"), false;
     const std::string_view name = word.substr(word.find('x') + 1);
     const auto rate = infiniband_rate(*width, name);
-    if (!rate) return fail(at, fmt::format("'{}' is no known width and speed", shown(word, 20)), "e.g. 4xHDR"), false;
+    if (!rate) return fail(at, fmt::format("unknown width and speed '{}'", shown(word, 20)), "e.g. 4xHDR"), false;
     sight.rate = *rate, sight.speed = word;
     return true;
   }

@@ -1,3 +1,4 @@
+// Expands the slices of an InfraGraph to cables, and collects its hosts and switches (discover/infragraph.hpp).
 #include "fabricast/discover/infragraph.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ constexpr std::size_t most_ends = std::size_t{1} << 22;
 constexpr int most_depth = 8;
 constexpr int most_numbered_port = 254;
 
-/// `name[first:last:step]`, Python's way: the last is not meant.
+/// `name[first:last:step]` as in Python: `last` is excluded.
 struct Slice {
   std::string name;
   int first = 0, last = 0, step = 1;
@@ -55,9 +56,9 @@ std::optional<Slice> slice_of(std::string_view text, int count) {
 struct End {
   std::string device;  ///< `host.3`, `leafsw.1`
   std::string part;    ///< `nic.0`, `cx5.0.port.0`
-  std::string choice;  ///< of the innermost component
+  std::string choice;  ///< kind of the innermost component
   bool host = false;
-  int port = 0;  ///< number of a switch's port; 0: it has none
+  int port = 0;  ///< port number for a switch; 0: not defined
 };
 
 class Maker {
@@ -71,7 +72,8 @@ class Maker {
     for (const InfraEdge& edge : graph_.edges) add_edge(edge);
     add_hosts();
     if (left_out_ > 0)
-      problems_.warning(0, fmt::format("{} edges that do not lead from a NIC to a switch are left out", left_out_));
+      problems_.warning(0,
+                        fmt::format("left out {} edges that do not lead from a NIC or switch to a switch", left_out_));
     return std::move(fabric_);
   }
 
@@ -91,23 +93,22 @@ class Maker {
 
   void add_instance(const InfraInstance& instance) {
     if (!device(instance.device))
-      return problems_.error(instance.line, 0, fmt::format("there is no device '{}'", instance.device));
+      return problems_.error(instance.line, 0, fmt::format("unknown device '{}'", instance.device));
     if (instance.count < 0 || static_cast<std::size_t>(instance.count) > most_ends)
       return problems_.error(instance.line, 0, "too many instances");
     if (!instances_.emplace(instance.name, &instance).second)
-      problems_.error(instance.line, 0, fmt::format("the instance '{}' is there twice", instance.name));
+      problems_.error(instance.line, 0, fmt::format("duplicate instance '{}'", instance.name));
   }
 
   void fail(const InfraEndpoint& at, std::string message, std::string hint = {}) {
     problems_.error(at.line, at.column, std::move(message), std::move(hint));
   }
 
-  /// All ends that an endpoint stands for: instances first, the innermost component fastest.
+  /// All ends that an endpoint stands for, with instances slowest and the innermost component fastest.
   std::vector<End> expand(const InfraEndpoint& point) {
     const std::string name = point.instance.substr(0, point.instance.find('['));
     const auto found = instances_.find(name);
-    if (found == instances_.end())
-      return fail(point, fmt::format("there is no instance '{}'", name)), std::vector<End>();
+    if (found == instances_.end()) return fail(point, fmt::format("unknown instance '{}'", name)), std::vector<End>();
     const InfraInstance& instance = *found->second;
     const auto slice = slice_of(point.instance, instance.count);
     if (!slice) return wrong_slice(point, point.instance, instance.count);
@@ -117,7 +118,7 @@ class Maker {
     for (int i = slice->first; i < slice->last; i += slice->step)
       ends.push_back({fmt::format("{}.{}", instance.name, i), {}, {}, host, 0});
     for (const std::string& part : split(point.component, '.')) {
-      if (!of) return fail(point, fmt::format("'{}' is within no device", part)), std::vector<End>();
+      if (!of) return fail(point, fmt::format("'{}' is not inside a device", part)), std::vector<End>();
       const std::string component = part.substr(0, part.find('['));
       const InfraComponent* c = find_by_name(of->components, component);
       if (!c)
@@ -128,7 +129,8 @@ class Maker {
       std::vector<End> inner;
       for (const End& end : ends)
         for (int i = indices->first; i < indices->last; i += indices->step) {
-          if (inner.size() >= most_ends) return fail(point, "more than four million ends"), std::vector<End>();
+          if (inner.size() >= most_ends)
+            return fail(point, "an endpoint stands for more than four million ends"), std::vector<End>();
           End& next = inner.emplace_back(end);
           next.port = next.part.empty() && i < most_numbered_port ? i + 1 : 0;
           next.part += fmt::format("{}{}.{}", next.part.empty() ? "" : ".", component, i), next.choice = c->choice;
@@ -140,7 +142,7 @@ class Maker {
   }
 
   std::vector<End> wrong_slice(const InfraEndpoint& point, const std::string& text, int count) {
-    fail(point, fmt::format("'{}' is no slice of {}", text, count), "e.g. host[0:4] or nic[1]");
+    fail(point, fmt::format("'{}' is not a valid slice of {}", text, count), "e.g. host[0:4] or nic[1]");
     return {};
   }
 
@@ -148,17 +150,18 @@ class Maker {
     const std::vector<End> a = expand(edge.a), b = expand(edge.b);
     if (a.empty() || b.empty()) return;
     const auto link = links_.find(edge.link);
-    if (link == links_.end()) return problems_.error(edge.line, 0, fmt::format("there is no link '{}'", edge.link));
+    if (link == links_.end()) return problems_.error(edge.line, 0, fmt::format("unknown link '{}'", edge.link));
     if (edge.scheme == "one2one") {
       if (a.size() != b.size())
-        return problems_.error(edge.line, 0, fmt::format("one2one of {} and {} ends", a.size(), b.size()));
+        return problems_.error(edge.line, 0,
+                               fmt::format("one2one needs equal numbers of ends, not {} and {}", a.size(), b.size()));
       for (std::size_t i = 0; i < a.size(); ++i) add_cable(a[i], b[i], link->second->rate);
     } else if (edge.scheme == "many2many") {
       if (a.size() * b.size() > most_ends) return problems_.error(edge.line, 0, "more than four million cables");
       for (const End& x : a)
         for (const End& y : b) add_cable(x, y, link->second->rate);
     } else {
-      problems_.error(edge.line, 0, fmt::format("the scheme '{}' is not read", edge.scheme), "one2one or many2many");
+      problems_.error(edge.line, 0, fmt::format("unsupported scheme '{}'", edge.scheme), "use one2one or many2many");
     }
     if (fabric_.links.size() > most_ends) problems_.error(edge.line, 0, "more than four million cables");
   }

@@ -1,10 +1,10 @@
-// The list of ports that `ibnetdiscover --ports` prints [infiniband-diags]: both ends of each link in one line, LID,
-// port, GUID, width and speed. Ports that are down have one end.
+// Reads the list of ports that `ibnetdiscover --ports` prints [infiniband-diags]. A line has both ends of a link, with
+// LID, port, GUID, width and speed. The line of a port that is down has one end.
 //
 //   SW     3  1 0x900a840300b1c000 4x NDR - CA     5  1 0xa088c20300ab0000 ( 'leaf1' - 'node1 mlx5_0' )
 //   SW     3  2 0x900a840300b1c000 4x SDR                                    'leaf1'
 //
-// The GUID is that of the port: of a switch one for all its ports, of an HCA another for each.
+// The GUID is that of the port. All ports of a switch have the same one, and each port of an HCA has its own.
 #include <fmt/format.h>
 
 #include "cursor.hpp"
@@ -28,16 +28,16 @@ class PortListReader {
     const auto words = speed(at);
     if (!words) return;
     at.spaces();
-    if (!at.take("- ")) return;  // nothing is plugged in
+    if (!at.take("- ")) return;  // not connected
     if (!end(at, far)) return;
     at.spaces();
-    if (!at.take("( '")) return fail(at, "the two descriptions belong here", "is the line cut off?");
+    if (!at.take("( '")) return fail(at, "expected two descriptions", "is the line truncated?");
     const std::size_t middle = at.rest().find("' - '"), last = at.rest().rfind("' )");
     if (middle == std::string_view::npos || last == std::string_view::npos || last < middle + 5)
-      return fail(at, "two descriptions in quotes belong here");
+      return fail(at, "expected two descriptions in quotes");
     const std::string_view mine = at.rest().substr(0, middle), other = at.rest().substr(middle + 5, last - middle - 5);
     const auto rate = infiniband_rate(words->first, words->second);
-    if (!rate) return fail(at, fmt::format("'{}x {}' is no known width and speed", words->first, words->second));
+    if (!rate) return fail(at, fmt::format("unknown width and speed '{}x {}'", words->first, words->second));
     PortSight sight;
     sight.device = device_of(near, mine, number, true);
     sight.peer = device_of(far, other, number, false);
@@ -68,26 +68,26 @@ class PortListReader {
     else if (at.take("RT "))
       end.kind = DeviceKind::router;
     else if (!at.take("CA "))
-      return fail(at, "SW, CA or RT belongs here"), false;
+      return fail(at, "expected SW, CA or RT"), false;
     at.spaces();
     const auto lid = at.number(0, 0xFFFF);
-    if (!lid) return fail(at, "a LID belongs here"), false;
+    if (!lid) return fail(at, "expected a LID"), false;
     at.spaces();
     const auto port = at.number(0, most_ports);
-    if (!port) return fail(at, "a port belongs here"), false;
+    if (!port) return fail(at, "expected a port"), false;
     at.spaces();
     const auto guid = at.guid();
-    if (!guid) return fail(at, "a GUID belongs here"), false;
+    if (!guid) return fail(at, "expected a GUID"), false;
     end.lid = *lid, end.port = *port, end.guid = *guid;
     return true;
   }
 
-  /// `4x HDR`, or question marks of a port that is down.
+  /// `4x HDR`, or question marks for a port that is down.
   std::optional<std::pair<int, std::string>> speed(Cursor& at) {
     at.spaces();
     if (at.take("?")) return std::pair(0, std::string());
     const auto width = at.number(1, 12);
-    if (!width || !at.take("x")) return fail(at, "a width belongs here", "e.g. 4x HDR"), std::nullopt;
+    if (!width || !at.take("x")) return fail(at, "expected a width", "e.g. 4x HDR"), std::nullopt;
     at.spaces();
     const std::size_t size = std::min(at.rest().find_first_of(" \t\r"), at.rest().size());
     const std::string name = shown(at.rest().substr(0, size), 20);

@@ -1,5 +1,5 @@
-// Line coding [IBTA-spec]: 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and with HDR and later RS(544,514) over 256b/257b,
-// which leave 50, 100 and 200 Gb/s of 53.125, 106.25 and 212.5.
+// Speeds of InfiniBand lanes. Line coding [IBTA-spec] is 8b/10b up to QDR, 64b/66b from FDR10 to EDR, and RS(544,514)
+// over 256b/257b for HDR and later, which leaves 50, 100 and 200 Gb/s of 53.125, 106.25 and 212.5.
 #include "rates.hpp"
 
 #include <array>

@@ -5,15 +5,16 @@
 
 namespace fabricast {
 
+/// A speed of one lane.
 struct LaneSpeed {
   std::string_view name;
-  double signalled;  ///< Gb/s
+  double signalled;  ///< signaling rate, Gb/s
   double data;       ///< Gb/s, after line coding and FEC
 };
 
-/// By name, in capitals; null if there is none.
+/// The speed with a name in capitals; null if there is none.
 const LaneSpeed* lane_speed(std::string_view name);
-/// By signalling rate in Gb/s, as iblinkinfo prints it.
+/// The speed with a signaling rate in Gb/s, within 1 %, as iblinkinfo prints it; null if there is none.
 const LaneSpeed* lane_speed(double signalled);
 
 }  // namespace fabricast

@@ -1,3 +1,4 @@
+// Reads and checks Slurm's topology.conf, and sketches a fabric from it (discover/slurm.hpp).
 #include "fabricast/discover/slurm.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ class SlurmReader {
  public:
   explicit SlurmReader(FileProblems& problems) : problems_(problems) {}
 
-  /// A line may go on in the next one, after a backslash.
+  /// Takes a line. A backslash at its end continues it in the next one.
   void line(std::string_view text, int number) {
     std::string_view used = text.substr(0, text.find('#'));
     while (!used.empty() && is_space(used.back())) used.remove_suffix(1);
@@ -56,7 +57,7 @@ class SlurmReader {
     pieces_.clear(), whole_.clear();
   }
 
-  /// Where a byte of the joined lines stands in the file.
+  /// The line and column of a byte of the joined lines.
   std::pair<int, int> place(std::size_t at) const {
     std::size_t i = pieces_.size() - 1;
     while (pieces_[i].first > at) --i;
@@ -71,24 +72,24 @@ class SlurmReader {
       line.bad = true;
     };
     if (equals == std::string_view::npos)
-      return fail(begin, fmt::format("'{}' has no value", shown(word, 40)), "KEY=VALUE");
+      return fail(begin, fmt::format("'{}' has no value", shown(word, 40)), "write KEY=VALUE");
     const std::string key = lower_case(word.substr(0, equals));
     const std::string_view value = word.substr(equals + 1);
     const std::size_t at = begin + equals + 1;
     if (key == "switchname" || key == "blockname") {
-      if (value.empty()) return fail(at, "a name belongs here");
+      if (value.empty()) return fail(at, "expected a name");
       line.entry.name = shown(value), line.entry.line = place(begin).first, line.block = key == "blockname";
     } else if (key == "nodes" || key == "switches") {
       if (const std::size_t bad = find_not_utf8(value); bad != std::string_view::npos)
-        return fail(at + bad, "not a text in UTF-8");
-      if (names_ > most_listed_hosts) return;  // said before
+        return fail(at + bad, "invalid UTF-8");
+      if (names_ > most_listed_hosts) return;  // already reported
       Hostlist list = expand_hostlist(value);
       if (!list.error.empty()) return fail(at + list.at, list.error, "e.g. dgx[001-016]");
       names_ += list.names.size();
       if (names_ > most_listed_hosts) return fail(at, "more than 200000 names in the file");
       (key == "nodes" ? line.has_nodes : line.has_switches) = true;
       (key == "nodes" ? line.entry.nodes : line.entry.switches) = std::move(list.names);
-    } else if (key != "linkspeed" && key != "blocksizes") {  // Slurm does not use LinkSpeed either
+    } else if (key != "linkspeed" && key != "blocksizes") {  // LinkSpeed is ignored, as in Slurm
       constexpr std::array<std::string_view, 6> known = {"SwitchName", "BlockName", "Nodes",
                                                          "Switches",   "LinkSpeed", "BlockSizes"};
       fail(begin, fmt::format("unknown key '{}'", shown(word.substr(0, equals), 40)),
@@ -110,14 +111,15 @@ class SlurmReader {
                                          line.has_nodes ? "both Nodes and Switches" : "neither Nodes nor Switches"));
     if (line.block) ++blocks_;
     if (blocks_ > 0 && blocks_ <= topology_.switches.size())
-      return problems_.error(number, 0, "blocks and switches in one file", "topology/block or topology/tree");
+      return problems_.error(number, 0, "the file has both blocks and switches",
+                             "use either topology/block or topology/tree");
     topology_.switches.push_back(std::move(entry));
   }
 
   FileProblems& problems_;
   SlurmTopology topology_;
-  std::string whole_;                                ///< lines that belong together
-  std::vector<std::pair<std::size_t, int>> pieces_;  ///< where in it each begins, and its number
+  std::string whole_;                                ///< continued lines, joined
+  std::vector<std::pair<std::size_t, int>> pieces_;  ///< first byte in `whole_` and number of each of these lines
   std::size_t blocks_ = 0, names_ = 0;
 };
 
@@ -125,25 +127,25 @@ void check_names(const SlurmTopology& topology, FileProblems& problems) {
   std::unordered_map<std::string_view, int> switch_line, node_line;
   for (const SlurmSwitch& s : topology.switches) {
     if (const auto [it, fresh] = switch_line.emplace(s.name, s.line); !fresh)
-      problems.error(s.line, 0, fmt::format("'{}' is there twice", s.name),
-                     fmt::format("first on line {}", it->second));
+      problems.error(s.line, 0, fmt::format("duplicate name '{}'", s.name),
+                     fmt::format("the first one is on line {}", it->second));
     for (const std::string& node : s.nodes)
       if (const auto [it, fresh] = node_line.emplace(node, s.line); !fresh)
         problems.error(s.line, 0, fmt::format("the host '{}' is on two switches", node),
-                       fmt::format("first on line {}", it->second));
+                       fmt::format("the first one is on line {}", it->second));
   }
   for (const SlurmSwitch& s : topology.switches) {
     std::unordered_set<std::string_view> children;
     for (const std::string& child : s.switches) {
-      if (!switch_line.contains(child)) problems.error(s.line, 0, fmt::format("there is no switch '{}'", child));
+      if (!switch_line.contains(child)) problems.error(s.line, 0, fmt::format("unknown switch '{}'", child));
       if (!children.insert(child).second)
-        problems.error(s.line, 0, fmt::format("'{}' is twice below '{}'", child, s.name));
+        problems.error(s.line, 0, fmt::format("'{}' is listed twice below '{}'", child, s.name));
     }
   }
-  if (topology.switches.empty() && !problems.failed()) problems.error(1, 0, "there is no switch in the file");
+  if (topology.switches.empty() && !problems.failed()) problems.error(1, 0, "the file has no switch");
 }
 
-/// A switch must not be below itself: take away switches without children until none is left.
+/// Reports a switch that is below itself: removes switches without children until none is left.
 void check_circles(const SlurmTopology& topology, FileProblems& problems) {
   std::unordered_map<std::string_view, std::vector<std::string_view>> parents;
   std::unordered_map<std::string_view, std::size_t> open;
@@ -160,7 +162,7 @@ void check_circles(const SlurmTopology& topology, FileProblems& problems) {
     if (open[s.name] > 0) return problems.error(s.line, 0, fmt::format("'{}' is below itself", s.name));
 }
 
-/// Parallel cables, in as many lines of a fabric file as their count may need.
+/// Adds parallel cables. A link of a fabric file has at most 4096, so several may be needed.
 void add_cables(FileFabric& fabric, const std::string& from, const std::string& to, std::int64_t cables) {
   constexpr std::int64_t most = 4096;
   for (; cables > 0; cables -= most) {
@@ -172,7 +174,7 @@ void add_cables(FileFabric& fabric, const std::string& from, const std::string& 
 }  // namespace
 
 void check_slurm_topology(const SlurmTopology& topology, FileProblems& problems) {
-  if (problems.failed()) return;  // what is missing would be missed again
+  if (problems.failed()) return;  // errors of the lines would cause more errors here
   check_names(topology, problems);
   if (!problems.failed()) check_circles(topology, problems);
 }
@@ -223,7 +225,7 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
       }
     }
   }
-  // From the leaves up: what comes in from below decides what goes up.
+  // From the leaves up, because the cables up depend on the cables from below.
   std::map<std::string, double> down;
   std::map<std::string, std::size_t> open;
   std::vector<const SlurmSwitch*> ready;
@@ -244,7 +246,7 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
       if (--open[parent] == 0) ready.push_back(by_name[parent]);
     }
   }
-  std::vector<Diagnostic> warnings;  // a tree leads to its leaves
+  std::vector<Diagnostic> warnings;  // stays empty: every switch of a tree leads to leaves
   find_tiers(fabric, warnings);
   return fabric;
 }

@@ -1,3 +1,4 @@
+// Finds the two ends of each cable and checks that they agree (subnet_builder.hpp).
 #include "subnet_builder.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +21,8 @@ std::string SubnetBuilder::text(std::size_t device, int port) const {
 void SubnetBuilder::add(PortSight sight) {
   const auto [it, fresh] = by_port_.emplace(std::pair(sight.device, sight.port), sights_.size());
   if (!fresh) {
-    problems_.error(sight.line, sight.column, fmt::format("{} is there twice", text(sight.device, sight.port)),
-                    fmt::format("first on line {}", sights_[it->second].line));
+    problems_.error(sight.line, sight.column, fmt::format("duplicate entry for {}", text(sight.device, sight.port)),
+                    fmt::format("the first one is on line {}", sights_[it->second].line));
     return;
   }
   sights_.push_back(std::move(sight));
@@ -34,30 +35,32 @@ void SubnetBuilder::find_peers_by_lid() {
     const auto [it, fresh] = by_lid.emplace(lid, device);
     if (!fresh && it->second != device)
       problems_.error(line, 0,
-                      fmt::format("LID {} is there twice: '{}' and '{}'", lid, subnet_.devices[it->second].name,
+                      fmt::format("LID {} belongs to both '{}' and '{}'", lid, subnet_.devices[it->second].name,
                                   subnet_.devices[device].name));
   };
   for (std::size_t d = 0; d < subnet_.devices.size(); ++d) note(subnet_.devices[d].lid, d, subnet_.devices[d].line);
   for (const PortSight& s : sights_) note(s.lid, s.device, s.line);
-  std::unordered_map<int, int> port_of_lid;  // of adapters without lines of their own
+  std::unordered_map<int, int> port_of_lid;  // for adapters without lines of their own
   for (PortSight& s : sights_) {
     if (s.peer) continue;
     const auto it = by_lid.find(s.peer_lid);
     if (it != by_lid.end()) {
       s.peer = it->second;
     } else if (s.peer_lid > 0 && !whole_) {
-      // An adapter's LID is of one port; one of several ports is a switch's. So is a name as managed switches have it.
+      // A LID of an adapter belongs to one port. A LID with several ports belongs to a switch, and so does a name in
+      // the form of managed switches. The file should list such a device.
       const auto [first, fresh] = port_of_lid.emplace(s.peer_lid, s.peer_port);
       if (first->second != s.peer_port || s.peer_name.starts_with("MF0;")) {
-        problems_.error(s.line, s.column, fmt::format("'{}' is a switch, and no line is of its ports", s.peer_name),
-                        "is the file cut off?");
+        problems_.error(s.line, s.column,
+                        fmt::format("'{}' is a switch, but the file does not list its ports", s.peer_name),
+                        "is the file truncated?");
         continue;
       }
       s.peer = device(is_aggregation(s.peer_name) ? DeviceKind::aggregation : DeviceKind::adapter,
                       fmt::format("lid {}", s.peer_lid));
       at(*s.peer).name = s.peer_name, at(*s.peer).line = s.line;
     } else {
-      problems_.error(s.line, s.column, fmt::format("nothing in the file has LID {}", s.peer_lid));
+      problems_.error(s.line, s.column, fmt::format("no device in the file has LID {}", s.peer_lid));
     }
   }
 }
@@ -67,24 +70,24 @@ const PortSight* SubnetBuilder::far_end(const PortSight& near) const {
   return it == by_port_.end() ? nullptr : &sights_[it->second];
 }
 
-/// Whether the two ends of a cable say the same.
+/// Whether the two ends of a cable are consistent. Reports if they are not, and if their speeds differ.
 bool SubnetBuilder::agree(const PortSight& near, const PortSight& far) {
   if (!far.peer || *far.peer != near.device || far.peer_port != near.port) {
     problems_.error(near.line, near.column,
-                    fmt::format("{} is joined to {}, which says otherwise", text(near.device, near.port),
+                    fmt::format("{} connects to {}, which states a different peer", text(near.device, near.port),
                                 text(*near.peer, near.peer_port)),
-                    fmt::format("see line {}: is the file made of several scans?", far.line));
+                    fmt::format("see line {}; does the file combine several scans?", far.line));
     return false;
   }
   if (near.peer_lid > 0 && far.lid > 0 && near.peer_lid != far.lid) {
     problems_.error(near.line, near.column,
-                    fmt::format("{} has LID {} here, and LID {} on line {}", text(far.device, far.port), near.peer_lid,
+                    fmt::format("{} has LID {} here, but LID {} on line {}", text(far.device, far.port), near.peer_lid,
                                 far.lid, far.line));
     return false;
   }
   if (near.rate != far.rate && near.line < far.line)
     problems_.warning(std::max(near.line, far.line),
-                      fmt::format("the ends of a cable differ: {} runs at {}, {} at {}; the slower counts",
+                      fmt::format("the ends of a cable differ: {} runs at {}, {} at {}; the slower speed is used",
                                   text(near.device, near.port), near.speed, text(far.device, far.port), far.speed));
   return true;
 }
@@ -95,18 +98,19 @@ DiscoveredSubnet SubnetBuilder::finish() {
     if (!near.peer) continue;
     const PortSight* far = far_end(near);
     if (far == &near) {
-      problems_.error(near.line, near.column, fmt::format("{} is joined to itself", text(near.device, near.port)));
+      problems_.error(near.line, near.column, fmt::format("{} is connected to itself", text(near.device, near.port)));
       continue;
     }
     if (!far && (whole_ || at(*near.peer).described)) {
-      problems_.error(
-          near.line, near.column,
-          fmt::format("the link is seen from one side only: no line is of {}", text(*near.peer, near.peer_port)),
-          at(*near.peer).described ? "" : "is the file cut off?");
+      problems_.error(near.line, near.column,
+                      fmt::format("the link is listed at one end only: there is no line about {}",
+                                  text(*near.peer, near.peer_port)),
+                      at(*near.peer).described ? "" : "is the file truncated?");
       continue;
     }
     if (far && !agree(near, *far)) continue;
-    if (far && std::pair(near.device, near.port) > std::pair(far->device, far->port)) continue;  // told already
+    if (far && std::pair(near.device, near.port) > std::pair(far->device, far->port))
+      continue;  // added from its other end
     const bool slower = far && far->rate < near.rate;
     SubnetCable cable;
     cable.a = {near.device, near.port, near.lid, near.lmc};
@@ -116,7 +120,7 @@ DiscoveredSubnet SubnetBuilder::finish() {
     subnet_.cables.push_back(std::move(cable));
   }
   if (subnet_.devices.empty() && !problems_.failed())
-    problems_.error(1, 0, "there is no device in the file", "is it cut off?");
+    problems_.error(1, 0, "the file has no device", "is it truncated?");
   subnet_.file = problems_.file();
   return std::move(subnet_);
 }

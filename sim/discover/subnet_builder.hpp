@@ -1,4 +1,4 @@
-// Puts together what the lines of a subnet's description say of single ports.
+// Builds a subnet from lines that each describe one port. The readers of all formats (subnet_readers.hpp) use it.
 #pragma once
 
 #include <map>
@@ -8,17 +8,17 @@
 
 namespace fabricast {
 
-constexpr int most_ports = 254;   ///< of a device [IBTA-spec]
-constexpr int most_lid = 0xBFFF;  ///< unicast [IBTA-spec]
+constexpr int most_ports = 254;   ///< maximum number of a port [IBTA-spec]
+constexpr int most_lid = 0xBFFF;  ///< highest unicast LID [IBTA-spec]
 
-/// What one line says: a port of a device, and what is at the other end of its cable.
+/// The contents of one line: a port of a device, and the other end of its cable.
 struct PortSight {
   std::size_t device = 0;
   int port = 0;
   int lid = 0, lmc = 0;  ///< of an adapter's port
-  // The other end: by its GUID, or where that is not told by its LID.
+  // The other end: a device if its GUID is stated, otherwise identified by its LID.
   std::optional<std::size_t> peer;
-  int peer_lid = 0;  ///< 0: not told
+  int peer_lid = 0;  ///< 0: not stated
   int peer_port = 0;
   std::string peer_name;
   BytesPerSecond rate;
@@ -26,15 +26,18 @@ struct PortSight {
   int line = 0, column = 0;
 };
 
+/// Collects the lines of a file.
 class SubnetBuilder {
  public:
-  /// \param whole  whether every device has lines of its own; if not, adapters may be told by their switch alone
+  /// \param whole  whether the file lists every device; if not, adapters may appear only as peers of their switch
   SubnetBuilder(FileProblems& problems, bool whole) : problems_(problems), whole_(whole) {}
 
-  /// The device of a key, which is there from then on.
+  /// The number of the device with a key. The first call creates it.
   std::size_t device(DeviceKind kind, const std::string& key);
   SubnetDevice& at(std::size_t device) { return subnet_.devices[device]; }
+  /// Adds a line. Reports a port that has been added before.
   void add(PortSight sight);
+  /// The subnet. Reports cables whose ends are missing or disagree.
   DiscoveredSubnet finish();
 
  private:
@@ -51,7 +54,7 @@ class SubnetBuilder {
   std::map<std::pair<std::size_t, int>, std::size_t> by_port_;
 };
 
-/// Whether a node description is that of a SHARP aggregation node.
+/// Whether a node description is that of a SHARP aggregation node: it contains "Aggregation Node".
 bool is_aggregation(std::string_view name);
 
 }  // namespace fabricast

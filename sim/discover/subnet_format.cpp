@@ -1,3 +1,4 @@
+// Detects the format of a subnet's description from its first characteristic line.
 #include "fabricast/core/scan.hpp"
 #include "subnet_readers.hpp"
 
@@ -5,7 +6,7 @@ namespace fabricast {
 
 namespace {
 
-/// `Switch  36 "S-` and the like.
+/// Whether a line names a device in ibnetdiscover's topology, such as `Switch  36 "S-...`.
 bool is_block(std::string_view line) {
   const std::vector<std::string_view> words = words_of(line);
   if (words.size() < 3 || !is_digit(words[1].front())) return false;
@@ -13,6 +14,7 @@ bool is_block(std::string_view line) {
          (words[0] == "Rt" && words[2].starts_with("\"R-"));
 }
 
+/// Whether a line is one of ibnetdiscover's list of ports.
 bool is_port(std::string_view line) {
   const std::vector<std::string_view> words = words_of(line);
   return words.size() >= 5 && (words[0] == "SW" || words[0] == "CA" || words[0] == "RT") &&
@@ -22,7 +24,7 @@ bool is_port(std::string_view line) {
 }  // namespace
 
 std::optional<SubnetFormat> subnet_format(std::string_view text) {
-  constexpr int most_lines = 1000;  // warnings may come first
+  constexpr int most_lines = 1000;  // warnings of the tools may precede the first useful line
   for (int i = 0; i < most_lines && !text.empty(); ++i) {
     const std::string_view line = take_until(text, '\n');
     if (line.starts_with("# Topology file: generated") || line.starts_with("switchguid=0x") ||

@@ -1,3 +1,4 @@
+// Tiers of switches by breadth-first search from the hosts, and the order of switches and links (discover/fabric.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// Those of another part of the network, whose hosts were left out.
+/// Removes switches that lead to no host, such as those of a part of the network whose hosts were left out.
 void leave_out(FileFabric& fabric, const std::unordered_set<std::string>& unreached,
                std::vector<Diagnostic>& warnings) {
   if (unreached.empty()) return;
@@ -26,7 +27,8 @@ void leave_out(FileFabric& fabric, const std::unordered_set<std::string>& unreac
                       {}});
 }
 
-/// By tier, then by names in natural order, which are compared once each: there are many more links than names.
+/// Sorts links by tier, then by names in natural order. Names are ranked first, because there are many more links than
+/// names.
 template <class TierOf>
 void sort_links(std::vector<FileFabricLink>& links, TierOf tier_of) {
   std::vector<std::string_view> names;

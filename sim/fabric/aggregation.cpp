@@ -1,3 +1,4 @@
+// Aggregation trees: by arithmetic in Clos networks, by breadth-first search from the root in other fabrics.
 #include "fabricast/fabric/aggregation.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ class Collector {
  public:
   explicit Collector(const Fabric& fabric) : fabric_(fabric), taken_(fabric.links() / 2) {}
 
-  /// Goes over an upward link; false if the tree had it already.
+  /// Adds an upward link. \returns false if the tree already has it, and thus also the rest of the path to the root
   bool climb(std::uint32_t up) {
     if (taken_[up / 2]) return false;
     taken_[up / 2] = true;
@@ -21,6 +22,7 @@ class Collector {
     tree_.switches.push_back(fabric_.link(LinkId(up)).to);
     return true;
   }
+  /// Records the latency and levels of the path from a port to the root.
   void note_path(std::span<const std::uint32_t> ups) {
     Seconds latency;
     for (const std::uint32_t up : ups)
@@ -47,7 +49,7 @@ class Collector {
 AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vector<std::uint32_t>& endpoints,
                         std::uint32_t index) {
   if (endpoints.empty()) return {};
-  // All that differ from the first one tell how high the tree goes.
+  // The tree must reach the tier at which all endpoints are connected: the same leaf, group or island.
   const std::uint32_t leaf0 = clos.leaf_of(endpoints.front()), group0 = clos.group_of(leaf0);
   bool leaves = false, groups = false, islands = false;
   for (const std::uint32_t e : endpoints) {
@@ -80,7 +82,7 @@ AggregationTree by_search(const Fabric& fabric, const std::vector<std::uint32_t>
   if (roots.empty()) return {};
   const Fabric::Adjacency adjacency(fabric);
   constexpr std::uint32_t unreached = static_cast<std::uint32_t>(-1);
-  std::vector<std::uint32_t> up(fabric.vertices(), unreached);  // the link towards the root
+  std::vector<std::uint32_t> up(fabric.vertices(), unreached);  // by vertex: the link towards the root
   std::deque<std::uint32_t> queue = {roots[index % roots.size()]};
   const std::uint32_t root = queue.front();
   while (!queue.empty()) {

@@ -1,3 +1,4 @@
+// Names of vertices and links, their inverse, and the construction of fabrics.
 #include "fabricast/fabric/fabric.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ std::string Fabric::name(LinkId id) const {
   if (is_endpoint(ends.from) || is_endpoint(ends.to)) return text;
   std::uint32_t index = 0;
   bool several = false;
-  // Parallel cables are neighbours in the numbering.
+  // Parallel cables have consecutive numbers.
   const auto same = [&](std::uint32_t l) { return ends_[l] == ends.from.value && ends_[l ^ 1U] == ends.to.value; };
   for (std::uint32_t l = id.value; l >= 2 && same(l - 2); l -= 2) ++index, several = true;
   if (id.value + 2 < links() && same(id.value + 2)) several = true;
@@ -136,7 +137,7 @@ FabricBuilder::FabricBuilder(std::uint32_t nodes, std::uint32_t ports_per_node) 
 
 VertexId FabricBuilder::add_switch(Tier tier, std::string name) {
   auto& tiers = fabric_.tier_of_switch_;
-  FABRICAST_CHECK(tiers.empty() || tiers.back() <= tier, "switches are added tier by tier");
+  FABRICAST_CHECK(tiers.empty() || tiers.back() <= tier, "switches must be added tier by tier");
   if (!name.empty()) fabric_.switch_names_.push_back(std::move(name));
   tiers.push_back(tier);
   for (std::size_t t = static_cast<std::size_t>(tier) + 1; t < 4; ++t)
@@ -148,7 +149,7 @@ std::uint8_t FabricBuilder::class_index(const LinkClass& link_class) {
   auto& classes = fabric_.classes_;
   const auto it = std::find(classes.begin(), classes.end(), link_class);
   if (it != classes.end()) return static_cast<std::uint8_t>(it - classes.begin());
-  FABRICAST_CHECK(classes.size() < 256, "more than 256 classes of links");
+  FABRICAST_CHECK(classes.size() < 256, "more than 256 link classes");
   classes.push_back(link_class);
   return static_cast<std::uint8_t>(classes.size() - 1);
 }
@@ -173,13 +174,13 @@ void FabricBuilder::add_cable(VertexId lower, VertexId upper, const LinkClass& u
 
 Fabric FabricBuilder::build() && {
   FABRICAST_CHECK(fabric_.switch_names_.empty() || fabric_.switch_names_.size() == fabric_.switches(),
-                  "either all switches have names or none");
+                  "some switches have names and some have not");
   FABRICAST_CHECK(fabric_.node_names_.empty() || (fabric_.node_names_.size() == fabric_.nodes() &&
                                                   fabric_.port_names_.size() == fabric_.endpoints()),
-                  "either all hosts and NIC ports have names or none");
+                  "some hosts or NIC ports have names and some have not");
   FABRICAST_CHECK(!fabric_.subnet_ || (fabric_.subnet_->of_vertex.size() == fabric_.vertices() &&
                                        fabric_.subnet_->port_of_link.size() == fabric_.links()),
-                  "addresses for all vertices and links");
+                  "addresses are missing for some vertices or links");
   for (const std::uint32_t v : fabric_.ends_)
     FABRICAST_CHECK(v < fabric_.vertices(), fmt::format("link to vertex {} of {}", v, fabric_.vertices()));
   return std::move(fabric_);

@@ -1,3 +1,4 @@
+// Paths inside a node, and NCCL's path types and order of NICs.
 #include "fabricast/fabric/node_graph.hpp"
 
 #include <fmt/format.h>
@@ -25,12 +26,12 @@ void NodeGraph::add_cable(std::uint16_t a, std::uint16_t b, const LinkClass& lin
 std::uint16_t NodeGraph::find(NodeVertexKind kind, int i) const {
   for (std::size_t v = 0; v < vertices.size(); ++v)
     if (vertices[v].kind == kind && i-- == 0) return static_cast<std::uint16_t>(v);
-  FABRICAST_CHECK(false, "no such vertex in the node");
+  FABRICAST_CHECK(false, "the node has no such vertex");
 }
 
 NodeGraph NodeGraph::restricted_to(const std::vector<int>& used_gpus, const std::vector<int>& used_nics) const {
   NodeGraph part = *this;
-  // Vertices of a kind change places; what is left out stays, and is never on the way.
+  // Vertices of a kind change places. Unused ones stay in the graph, but no path uses them.
   std::vector<std::uint16_t> place(vertices.size());
   std::iota(place.begin(), place.end(), std::uint16_t{0});
   const auto reorder = [&](NodeVertexKind kind, int count, const std::vector<int>& used) {
@@ -53,13 +54,14 @@ namespace {
 
 constexpr int unreached = std::numeric_limits<int>::max();
 
+/// The best path to a vertex.
 struct Reach {
   int hops = unreached;
-  double rate = 0;
-  std::uint16_t link = 0;  ///< the last of the way
+  double rate = 0;         ///< minimum over its links, B/s
+  std::uint16_t link = 0;  ///< its last link
 };
 
-/// Best ways from a vertex to all others: fewest hops, then the highest rate, then the lowest links.
+/// The best paths from a vertex to all others: fewest hops, then the highest rate, then the lowest links.
 std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool nvlink) {
   const auto transit = [&](std::uint16_t v) {
     const NodeVertexKind kind = graph.vertices[v].kind;
@@ -67,7 +69,7 @@ std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool n
   };
   std::vector<Reach> best(graph.vertices.size());
   best[from] = {0, std::numeric_limits<double>::infinity(), 0};
-  // Bellman-Ford: nodes are a few hops wide.
+  // Bellman-Ford, which takes few rounds because paths in a node have few hops.
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t l = 0; l < graph.links.size(); ++l) {
@@ -85,8 +87,9 @@ std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool n
   return best;
 }
 
+/// The links of the best path to a vertex; empty if there is none.
 std::vector<std::uint16_t> path_to(const NodeGraph& graph, const std::vector<Reach>& best, std::uint16_t from,
-                                  std::uint16_t to) {
+                                   std::uint16_t to) {
   std::vector<std::uint16_t> route;
   if (best[to].hops == unreached) return route;
   for (std::uint16_t v = to; v != from; v = graph.links[best[v].link].from) route.push_back(best[v].link);
@@ -127,7 +130,7 @@ std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
 }
 
 std::vector<std::uint16_t> NodeGraph::gpu_to_gpu(int a, int b) const {
-  // NVLink or nothing of it: a path that mixes NVLink and PCIe does not exist for peer copies.
+  // Either NVLink only or PCIe only: peer copies have no path that mixes the two.
   std::vector<std::uint16_t> route = nvlinks_between(a, b);
   if (route.empty()) route = nvlinks_by_peer(a, b);
   return route.empty() ? path(gpu(a), gpu(b), false) : route;
@@ -150,7 +153,7 @@ std::vector<std::uint16_t> NodeGraph::by_root_complex(const std::vector<std::uin
     const std::uint16_t here = links[route[i]].to;
     if (i + 1 == route.size() || vertices[here].kind != NodeVertexKind::pcie_switch) continue;
     const std::vector<std::uint16_t> up = to_root(here);
-    // Only what turns downwards here has not been, or does not come, by the root complex.
+    // Only a path that turns downwards at this switch does not pass the root complex before or after it.
     if (up.empty() || route[i + 1] == up.front() || route[i] == (up.front() ^ 1)) continue;
     redirected.insert(redirected.end(), up.begin(), up.end());
     for (auto link = up.rbegin(); link != up.rend(); ++link) redirected.push_back(*link ^ 1);
@@ -199,7 +202,7 @@ PathType NodeGraph::path_type(const std::vector<std::uint16_t>& route) const {
   }
   if (!pcie && !c2c && crossings == 0)
     return nvlinks == 1 || vertices[links[route.front()].to].kind == NodeVertexKind::nvswitch ? PathType::NVL
-                                                                                            : PathType::NVB;
+                                                                                              : PathType::NVB;
   if (crossings > 0) return PathType::SYS;
   if (c2c) return pcie ? PathType::P2C : PathType::C2C;
   if (sockets > 0) return PathType::PHB;
@@ -209,7 +212,7 @@ PathType NodeGraph::path_type(const std::vector<std::uint16_t>& route) const {
 std::vector<int> NodeGraph::nics_by_distance(int g) const {
   const std::uint16_t from = gpu(g);
   const std::vector<Reach> best = reach_from(*this, from, false);
-  // GPUs at the same distance of several NICs take them in proportion to their own index.
+  // GPUs at the same distance from several NICs use them in proportion to their own number.
   const int own = number(g), all = machine_gpus();
   const int wanted = nics >= all ? own * (nics / std::max(1, all)) : own * nics / all;
   std::vector<std::tuple<PathType, int, int, int>> keys;

@@ -18,9 +18,10 @@ std::unique_ptr<World> world_of(const World& world, const std::string& effective
                      world.searches);
 }
 
-/// Rows b_i e^(-y_i), with y a multivariate Student t: ln of their mean is at least -sum w_i y_i, with w_i their share of it,
-/// as exp is convex; and that sum is a Student t whose scale is at most sum w_i s_i. So this is below the mean's quantile
-/// whatever the rows' correlations are. The mean of the rows' own floors is not for certain.
+/// The bandwidths of the rows are b_i e^(-y_i), with y a multivariate Student t. Because exp is convex, ln of their
+/// mean is at least ln(mean b) - sum w_i y_i, where w_i is row i's share of the mean. That sum is a Student t whose
+/// scale is at most sum w_i s_i. The result is therefore a lower bound of the mean's quantile for any correlation of
+/// the rows. The mean of the rows' own floors would not be.
 void fill_averages(GateSweep& sweep) {
   double sum = 0, logs = 0;
   for (const GateRow& row : sweep.rows) {
@@ -31,7 +32,7 @@ void fill_averages(GateSweep& sweep) {
   sweep.floor_average = sweep.expected_average * std::exp(-logs / sum);
 }
 
-/// How many of the sizes from `first` on are each the same whole number of times the one before, and that number.
+/// The number of sizes from `first` on that grow by one integer factor, and that factor.
 std::pair<std::size_t, std::int64_t> steps_from(const std::vector<const GateRow*>& rows, std::size_t first) {
   if (first + 1 == rows.size() || rows[first + 1]->asked % rows[first]->asked != 0) return {1, 1};
   const std::int64_t factor = rows[first + 1]->asked / rows[first]->asked;
@@ -64,7 +65,7 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
 
 Forecast forecast_with_residuals(const World& world, const MeasuredSite& site, const RunOptions& options) {
   if (world.scenario.network.engine != EngineKind::flow)
-    throw UserError::at("network.engine", "floors are of the flow engine", "--set network.engine=flow");
+    throw UserError::at("network.engine", "floors need the flow engine", "--set network.engine=flow");
   constexpr double own_part = 0.3;
   Forecast forecast = run_forecast(world, part_of(options, 0, own_part));
   add_intervals(world, forecast, site, part_of(options, own_part, 1));

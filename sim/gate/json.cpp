@@ -1,4 +1,4 @@
-// Floors and verdicts as JSON by contract (docs/formats.md), and the same as YAML.
+// Floors and verdicts as JSON and YAML. docs/formats.md documents the fields.
 #include <nlohmann/json.hpp>
 
 #include "../report/json_parts.hpp"
@@ -50,7 +50,7 @@ std::string gate_json(const World& world, const Gate& gate) {
   Json j{{"fabricast", version_text()},
          {"name", world.scenario.name},
          {"probability", gate.probability},
-         {"probability_of", "one row of a healthy cluster like those that were measured to be below its floor"},
+         {"probability_of", "one row of a healthy cluster, like the measured ones, is below its floor"},
          {"measured_rows", gate.measured},
          {"ranks", comm.ranks()},
          {"nodes", world.scenario.cluster.nodes},

@@ -1,5 +1,6 @@
-// Manifests: a ConfigMap with floors and script, and what runs it. On one host a Job [Kubernetes-job]; on several an MPIJob of
-// Kubeflow's MPI Operator, whose launcher starts the test on all workers [MPI-Operator].
+// Kubernetes manifests: a ConfigMap with floors and script, and the object that runs it. For one host this is a Job
+// [Kubernetes-job]. For several it is an MPIJob of Kubeflow's MPI Operator, whose launcher starts the test on all
+// workers [MPI-Operator].
 #include <fmt/format.h>
 
 #include "fabricast/core/text.hpp"
@@ -20,7 +21,7 @@ std::string indented(const std::string& text, std::size_t depth) {
   return out;
 }
 
-/// What `kubectl describe pod` shows of a container that ended.
+/// Writes the reason to the termination log, which `kubectl describe pod` shows.
 constexpr std::string_view termination_report = R"(
 report() {
   printf '%s\n' "$1" >&2
@@ -28,7 +29,7 @@ report() {
 }
 )";
 
-/// A flow sequence of the container's command: words of ours and names of variables.
+/// The container's command as a YAML flow sequence. It needs no escapes: all words are our own or names of variables.
 std::string command_list(const TestCommand& command) {
   std::string out = R"(["sh", "/gate/gate.sh")";
   if (!command.launched()) return out + "]";
@@ -38,7 +39,7 @@ std::string command_list(const TestCommand& command) {
 }
 
 std::string container(const std::string& name, const std::string& command, std::int64_t gpus, bool is_launcher) {
-  std::string out = fmt::format("- name: {}\n  image: {}  # one with nccl-tests in its PATH\n", name, image);
+  std::string out = fmt::format("- name: {}\n  image: {}  # an image with nccl-tests in its PATH\n", name, image);
   if (!command.empty()) out += fmt::format("  command: {}\n", command);
   if (is_launcher)
     out +=
@@ -90,10 +91,10 @@ std::string gate_kubernetes(const World& world, const Gate& gate) {
   constexpr std::int64_t of_a_test = 600, of_start = 600;
   const std::int64_t deadline = of_start + of_a_test * static_cast<std::int64_t>(gate.sweeps.size());
   const std::string usage =
-      "#   sh gate.sh [LAUNCHER...]    LAUNCHER starts the processes of a test\n#\n# From the environment:\n";
+      "#   sh gate.sh [LAUNCHER...]    LAUNCHER starts the processes of a test\n#\n# Environment variables:\n";
   std::string out =
       fmt::format("# Floors and health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
-  out += "# The Job fails if a size is over its ceiling; `kubectl describe pod` then shows the reason.\n";
+  out += "# The Job fails if a size exceeds its ceiling; `kubectl describe pod` then shows the reason.\n";
   out += "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: fabricast-gate\ndata:\n  floors.yaml: |\n";
   out += indented(gate_yaml(world, gate), 4) + "  gate.sh: |\n";
   out += indented(gate_script(world, gate, usage, std::string(termination_report), ""), 4);

@@ -1,8 +1,10 @@
-// The health check. It finds columns by the table's header, as versions of nccl-tests differ in them, and compares the
-// times out of place: at small sizes the bus bandwidth prints as 0.00.
+// The script of the health check. It finds columns by the table's header, because they differ between versions of
+// nccl-tests. It compares out-of-place times rather than bandwidths, because bus bandwidth prints as 0.00 at small
+// sizes.
 //
-// A test that began and then crashed, hung or was wrong is a bad node. One that never began is a bad installation, which all
-// nodes share: that gives no verdict, so that it does not drain a cluster.
+// A test that started and then crashed, hung or gave wrong results means a bad node. A test that never started means a
+// bad installation, which all nodes share. The script then gives no verdict, so that one bad image does not drain a
+// cluster.
 #include "script.hpp"
 
 #include <fmt/format.h>
@@ -15,12 +17,12 @@ namespace fabricast {
 namespace {
 
 constexpr std::string_view settings =
-    R"(#   GATE_TESTS    folder of the programs of nccl-tests (default: they are in PATH)
-#   GATE_SUFFIX   what follows their names, e.g. _mpi
-#   GATE_TIMEOUT  seconds that one test may take (default: 600)
+    R"(#   GATE_TESTS    directory of the nccl-tests programs (default: search PATH)
+#   GATE_SUFFIX   suffix of their names, e.g. _mpi
+#   GATE_TIMEOUT  time limit of one test in seconds (default: 600)
 )";
 
-// Epilogs have no search path [Slurm-prolog].
+// Epilogs run without a search path [Slurm-prolog].
 constexpr std::string_view opening = R"(set -u
 PATH=${PATH:+$PATH:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -39,7 +41,7 @@ seconds=${GATE_TIMEOUT:-600}
 case $seconds in
   '' | *[!0-9]*) no_verdict 'GATE_TIMEOUT is not a number of seconds' ;;
 esac
-work=$(mktemp -d) || no_verdict 'there is no room for temporary files'
+work=$(mktemp -d) || no_verdict 'cannot create a temporary directory'
 trap 'rm -rf "$work"' EXIT
 trap 'exit 2' HUP INT TERM
 : >"$work/reasons"
@@ -52,7 +54,7 @@ limited() {
   fi
 }
 
-# judge COLLECTIVE COMMAND...: runs it; its ceilings are on standard input, a line of bytes and microseconds for each size.
+# judge COLLECTIVE COMMAND...: runs the command. Standard input has a line per size: bytes and ceiling in microseconds.
 judge() {
   collective=$1
   shift
@@ -62,7 +64,7 @@ judge() {
   hung=0
   case $code in
     124 | 137) hung=1 ;;
-    126 | 127) no_verdict "can not run $*" ;;
+    126 | 127) no_verdict "cannot run $*" ;;
   esac
   if [ "$code" -ne 0 ] && [ "$hung" -eq 0 ] && ! grep -q -e '# nThread ' -e 'Test [A-Z]* *failure' "$work/log"; then
     cat "$work/log" >&2
@@ -84,17 +86,17 @@ judge() {
       seen[$1] = 1
       slow = $time_at + 0 > ceiling[$1] + 0
       printf "%s %s B: %s us, ceiling %s us%s\n", collective, $1, $time_at, ceiling[$1], slow ? ": too slow" : ""
-      if (slow) printf "%s %s B took %s us over %s us\n", collective, $1, $time_at, ceiling[$1] >> reasons
+      if (slow) printf "%s %s B took %s us, ceiling %s us\n", collective, $1, $time_at, ceiling[$1] >> reasons
       for (i = 1; i <= wrongs; ++i)
         if (wrong_at[i] <= NF && $(wrong_at[i]) ~ /^[0-9.e+]+$/ && $(wrong_at[i]) + 0 > 0)
           printf "%s %s B has %s wrong results\n", collective, $1, $(wrong_at[i]) >> reasons
     }
     END {
-      if (hung) printf "%s did not end in time\n", collective >> reasons
+      if (hung) printf "%s timed out\n", collective >> reasons
       else if (code != 0) printf "%s failed with exit code %d\n", collective, code >> reasons
       for (i = 1; i <= sizes; ++i) if (!(size[i] in seen)) missing = missing " " size[i]
       if (missing != "" && code == 0) exit 3
-    }' "$work/ceilings" "$work/log" || no_verdict "$collective printed no row of some size"
+    }' "$work/ceilings" "$work/log" || no_verdict "$collective did not print a row for every size"
 }
 )sh";
 
@@ -123,17 +125,16 @@ std::string gate_script(const World& world, const Gate& gate, const std::string&
   const Communicator& comm = world.planner.comm;
   std::string out =
       fmt::format("#!/bin/sh\n# Health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
-  out += fmt::format("# {} ranks = {} hosts x {} {}, NCCL {}, given {} measured rows\n", comm.ranks(),
+  out += fmt::format("# {} ranks = {} hosts x {} {}, NCCL {}, conditioned on {} measured rows\n", comm.ranks(),
                      world.scenario.cluster.nodes, comm.ranks() / world.scenario.cluster.nodes, comm.node.gpu.name,
                      to_text(comm.version), gate.measured);
-  out += fmt::format("# A row of a healthy cluster is over its ceiling with probability {}.\n#\n",
+  out += fmt::format("# A row of a healthy cluster exceeds its ceiling with probability {}.\n#\n",
                      chance_text(gate.probability));
   out += usage;
   out += settings;
   out +=
-      "#\n# Exit code: 0 all sizes are within their ceilings; 1 one is not, a result is wrong, or a test crashed or "
-      "hung;\n"
-      "# 2 a test could not be started or read: no verdict.\n";
+      "#\n# Exit code: 0 all sizes are within their ceilings; 1 a size exceeds its ceiling, a result is wrong, or\n"
+      "# a test crashed or hung; 2 no verdict, because a test could not be started or read.\n";
   out += opening;
   for (const auto& [name, value] : test_command(world.scenario, comm.ranks()).environment)
     out += fmt::format("export {}={}\n", name, shell_quoted(value));
@@ -155,11 +156,12 @@ std::string gate_slurm(const World& world, const Gate& gate) {
                          command.processes_per_host());
     usage += fmt::format("; default:\n#   {}", launch);
   }
-  usage += "\n#\n# From the environment:\n";
-  usage += one_host
-               ? "#   GATE_NODE     node to drain (default: this one)\n"
-               : "#   GATE_NODE     nodes to drain (default: none, as a slow run does not tell which node it is)\n";
-  usage += "#   GATE_DRAIN    0: drain nothing. As an Epilog, whose exit code drains the node already\n";
+  usage += "\n#\n# Environment variables:\n";
+  usage +=
+      one_host
+          ? "#   GATE_NODE     node to drain (default: this node)\n"
+          : "#   GATE_NODE     nodes to drain (default: none, because a slow run does not show which node is slow)\n";
+  usage += "#   GATE_DRAIN    0: do not drain, e.g. in an Epilog, whose exit code drains the node\n";
   std::string report =
       one_host ? "\nnode=${GATE_NODE:-${SLURMD_NODENAME:-$(hostname -s)}}\n" : "\nnode=${GATE_NODE:-}\n";
   report += R"(
@@ -167,10 +169,10 @@ report() {
   printf '%s\n' "$1" >&2
   [ "${GATE_DRAIN:-1}" != 0 ] || return 0
   if [ -z "$node" ]; then
-    printf 'gate: nothing is drained: GATE_NODE names no node\n' >&2
+    printf 'gate: no node drained: GATE_NODE is not set\n' >&2
     return 0
   fi
-  scontrol update NodeName="$node" State=DRAIN Reason="$1" || printf 'gate: can not drain %s\n' "$node" >&2
+  scontrol update NodeName="$node" State=DRAIN Reason="$1" || printf 'gate: cannot drain %s\n' "$node" >&2
 }
 )";
   return gate_script(world, gate, usage, report, launch);

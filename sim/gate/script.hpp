@@ -1,4 +1,4 @@
-// The script of a health check, for those that differ in what becomes of a node that fails.
+// The script of a health check, shared by the formats that differ in what happens to a node that fails.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace fabricast {
 
-/// A POSIX shell script. It uses no `eval`, and nothing of the user's stands in it but comments of printable ASCII and
-/// values in quotes.
-/// \param usage   comment lines on its settings
-/// \param report  a shell function `report REASON` for a test that failed
-/// \param launch  words that start the test's processes; empty: it starts by itself
+/// A POSIX shell script. To be safe against any scenario, it uses no `eval`, and text from the user occurs only in
+/// comments of printable ASCII and in quoted values.
+/// \param usage   comment lines on its arguments and variables
+/// \param report  definition of a shell function `report REASON`, called for a test that failed
+/// \param launch  default launcher of the test's processes; empty: none is needed
+/// \throws UserError as test_command
 std::string gate_script(const World& world, const Gate& gate, const std::string& usage, const std::string& report,
                         const std::string& launch);
 

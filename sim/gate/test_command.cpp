@@ -1,6 +1,6 @@
-// nccl-tests as the scenario runs it, and shell variables of its floors. What NCCL_TESTS_MIN_BW means is read from its source:
-// a run fails where the mean of the bus bandwidths that it prints, of all sizes, out of place and in place, is below 0.9
-// of the variable [nccl-tests-min-bw].
+// The command line of nccl-tests for a scenario, and its floors as shell variables. The meaning of NCCL_TESTS_MIN_BW is
+// taken from the source of nccl-tests: a run fails if the mean of all printed bus bandwidths (all sizes, out of place
+// and in place) is below 0.9 of the variable [nccl-tests-min-bw].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool is_plain(const std::string& value) {
   return std::all_of(value.begin(), value.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-/// "mpirun -np 16 -N 8 ", as a comment shows it.
+/// "mpirun -np 16 -N 8 ", for a comment.
 std::string launcher_text(const TestCommand& command) {
   if (!command.launched()) return {};
   return fmt::format("mpirun -np {} -N {} ", command.processes, command.processes_per_host());
@@ -38,15 +38,15 @@ TestCommand test_command(const Scenario& scenario, std::int64_t ranks) {
   const HarnessSpec& harness = scenario.workload.harness;
   if (harness.tool != Tool::nccl_tests)
     throw UserError::at("workload.harness.tool",
-                        fmt::format("the forecast is of {}, and the test is nccl-tests", name_of(harness.tool)),
+                        fmt::format("the scenario is timed by {}, but the test is nccl-tests", name_of(harness.tool)),
                         "--set workload.harness.tool=nccl_tests");
   TestCommand command;
   command.processes = ranks / harness.ranks_per_process;
   command.hosts = scenario.cluster.nodes;
   for (const auto& [name, value] : scenario.nccl.env) {
     if (!is_variable(name) || !is_plain(value))
-      throw UserError::at("nccl.env", fmt::format("'{}' can not stand in a script with its value", shown(name, 80)),
-                          "names of letters, digits and _, values of printable ASCII");
+      throw UserError::at("nccl.env", fmt::format("the script cannot set '{}' to its value", shown(name, 80)),
+                          "use letters, digits and _ in names, and printable ASCII in values");
     command.environment.emplace_back(name, value);
   }
   return command;
@@ -81,10 +81,10 @@ std::string gate_env(const World& world, const Gate& gate) {
   std::string out =
       fmt::format("# Floors for nccl-tests by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
   out += fmt::format(
-      "# The mean bus bandwidth of a run of a healthy cluster is below its floor with probability {} at most.\n"
-      "# nccl-tests fails below 0.9 of NCCL_TESTS_MIN_BW (GB/s), which is therefore the floor over 0.9. The mean is "
-      "over all\n"
-      "# sizes of the run, so the variable is of that command line alone.\n",
+      "# The mean bus bandwidth of a run on a healthy cluster is below its floor with probability {} at most.\n"
+      "# nccl-tests fails below 0.9 of NCCL_TESTS_MIN_BW (GB/s), so the variable is the floor divided by 0.9. The mean "
+      "is\n"
+      "# taken over all sizes of the run, so the variable holds for this command line only.\n",
       chance_text(gate.probability));
   for (const auto& [name, value] : command.environment) out += fmt::format("export {}={}\n", name, shell_quoted(value));
   for (std::size_t i = 0; i < gate.sweeps.size(); ++i) {

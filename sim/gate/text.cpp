@@ -1,4 +1,4 @@
-// Floors and verdicts for people.
+// Floors and verdicts as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,19 +19,20 @@ std::string gate_heading(const World& world) {
   out +=
       fmt::format("# {} ranks = {} nodes x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(), comm.gpus(),
                   comm.node.gpu.name, to_text(comm.version), name_of(world.scenario.workload.harness.tool));
-  if (!world.scenario.faults.empty()) out += "# the scenario has faults: floors are of a cluster that has them, too\n";
+  if (!world.scenario.faults.empty())
+    out += "# the scenario has faults: the floors are those of a cluster with these faults\n";
   return out;
 }
 
 std::string meaning_text(const Gate& gate) {
   std::string out = fmt::format(
-      "# of clusters like those that were measured, a healthy one misses the floor of a row with probability {}:\n"
-      "# {:.2g} of these {} rows by chance, and rows go together. A cluster above its floors may still be slower than "
-      "it\n"
-      "# should be, and a floor does not say how slow a broken cluster is: `fabricast check` looks for causes\n",
+      "# a healthy cluster, like the measured ones, is below the floor of a row with probability {}: on average\n"
+      "# {:.2g} of these {} rows, which are correlated. A cluster above its floors may still be slower than it should\n"
+      "# be, and a floor does not say how slow a broken cluster is: `fabricast check` looks for causes\n",
       chance_text(gate.probability), gate.probability * static_cast<double>(gate.rows.size()), gate.rows.size());
-  if (gate.measured > 0) return out + fmt::format("# given {} measured rows of this site\n", gate.measured);
-  return out + "# nothing is measured of this site, so floors are low: `--measured LOG` of a healthy run raises them\n";
+  if (gate.measured > 0) return out + fmt::format("# conditioned on {} measured rows of this site\n", gate.measured);
+  return out +
+         "# without measurements of this site, so the floors are low: `--measured LOG` of a healthy run raises them\n";
 }
 
 std::string sweep_text(const World& world, const GateSweep& sweep) {
@@ -59,8 +60,9 @@ std::string gate_text(const World& world, const Gate& gate) {
   for (const GateRow& r : gate.rows)
     out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.1f}{}\n", name_of(r.op), r.asked,
                        r.expected * 1e6, r.ceiling * 1e6, r.expected_bandwidth * 1e-9, r.floor_bandwidth * 1e-9,
-                       100 * r.expected / r.ceiling, r.printed ? "" : "  nccl-tests makes no call of it");
-  if (!gate.sweeps.empty()) out += "\nas nccl-tests, whose mean over the sizes fails below 0.9 of NCCL_TESTS_MIN_BW:\n";
+                       100 * r.expected / r.ceiling, r.printed ? "" : "  nccl-tests skips this size");
+  if (!gate.sweeps.empty())
+    out += "\nfor nccl-tests, which fails if the mean over the sizes is below 0.9 of NCCL_TESTS_MIN_BW:\n";
   for (const GateSweep& sweep : gate.sweeps) out += sweep_text(world, sweep);
   return out;
 }
@@ -70,24 +72,23 @@ std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
   const std::size_t below = verdict.below(), count = verdict.rows.size();
   const double chance = verdict.probability * static_cast<double>(count);
   if (!verdict.wrong.empty())
-    out += "does not pass: results are wrong, so data are damaged on their way, and times mean little\n";
+    out += "does not pass: results are wrong, so data are corrupted in transit, and times mean little\n";
   else if (below > 0)
     out += fmt::format("does not pass: {} of {} rows are below their floors\n", below, count);
   else
     out += fmt::format("passes: all {} rows are above their floors\n", count);
   for (const WrongRow& w : verdict.wrong)
-    out += fmt::format("  {} of {} B: {} wrong\n", name_of(w.op), w.bytes, w.results);
-  out += fmt::format("of a healthy cluster {:.2g} of {} rows would be below by chance ({} each); rows go together\n",
+    out += fmt::format("  {} of {} B: {} wrong results\n", name_of(w.op), w.bytes, w.results);
+  out += fmt::format("on a healthy cluster {:.2g} of {} rows are below on average ({} each); rows are correlated\n",
                      chance, count, chance_text(verdict.probability));
   out +=
-      "\n#      collective         size    measured     ceiling   measured      floor  as slow\n"
-      "#                         (B)        (us)        (us)     (GB/s)     (GB/s)      by\n"
-      "#                                                                         chance\n";
+      "\n#      collective         size    measured     ceiling   measured      floor  p-value\n"
+      "#                         (B)        (us)        (us)     (GB/s)     (GB/s)\n";
   for (const GateJudgement& r : verdict.rows)
     out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>8.2g}  {}\n", name_of(r.op), r.bytes,
                        r.measured * 1e6, r.ceiling * 1e6, r.bandwidth * 1e-9, r.floor_bandwidth * 1e-9, r.chance,
                        r.below() ? "below" : "above");
-  if (below > 0) out += "\n`fabricast check` with the same log says what may be the cause\n";
+  if (below > 0) out += "\n`fabricast check` with the same log looks for causes\n";
   return out;
 }
 

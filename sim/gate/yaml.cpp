@@ -1,4 +1,5 @@
-// JSON as YAML in block style. Keys are our own words; texts are in double quotes, where YAML has JSON's escapes.
+// JSON as YAML in block style. Keys are our own words and need no quotes. Texts are in double quotes, where YAML has
+// the same escapes as JSON.
 #include <nlohmann/json.hpp>
 
 #include "../report/json_parts.hpp"
@@ -8,7 +9,8 @@ namespace fabricast {
 
 namespace {
 
-/// U+2028 and U+2029 end lines in YAML 1.1.
+/// A scalar without characters that YAML treats specially: U+2028 and U+2029 are line breaks in YAML 1.1, and C1
+/// control characters (U+0080 to U+009F) are not printable.
 std::string scalar_text(const Json& value) {
   std::string out = value.dump();
   for (const std::string_view end : {"\xe2\x80\xa8", "\xe2\x80\xa9"})
@@ -18,7 +20,7 @@ std::string scalar_text(const Json& value) {
   return out;
 }
 
-/// What follows a key or a dash: on its line, or lines below it.
+/// Writes the value after a key or a dash: on the same line, or on the lines below.
 void write_value(const Json& value, std::size_t depth, std::string& out);
 
 void write_pairs(const Json& map, std::size_t depth, bool first_is_placed, std::string& out) {

@@ -1,4 +1,4 @@
-// Everybody beside everybody: alone, beside all, in pairs, and the scenario's job in other places.
+// Forecasts each job alone, with all others and in pairs, and the scenario's job in other places.
 #include "fabricast/jobs/jobs.hpp"
 
 #include <fmt/format.h>
@@ -19,19 +19,21 @@ namespace fabricast {
 
 namespace {
 
-/// Draws that pairs and placements are compared over: as many as tell a median from an accident.
+/// Samples over which pairs and placements are compared: few, because there are many forecasts, but enough for a
+/// median.
 constexpr int few_samples = 4;
 constexpr std::size_t most_links = 20;
 
 using BySample = std::vector<Background>;
 
-/// One of the jobs, the scenario's own first.
+/// One job.
 struct Runner {
   World* world = nullptr;
   std::int64_t size = 0;
   double duty = 1;
 };
 
+/// Whether two owners use a common link in any sample. Uses are sorted by resource.
 bool meet(const BySample& a, const BySample& b) {
   for (std::size_t d = 0; d < a.size(); ++d) {
     const auto &x = a[d].uses, &y = b[d].uses;
@@ -79,7 +81,7 @@ class Comparison {
   }
 
  private:
-  void tell(double work) {
+  void report(double work) {
     if (!options_.progress) return;
     const std::scoped_lock lock(mutex_);
     done_ += work;
@@ -104,16 +106,16 @@ class Comparison {
       row.what = what_of(r.world->scenario, r.size);
       row.hosts = i == 0 ? main_.allocation.main : jobs_[i - 1].hosts;
       row.shape = shape_of(at_, row.hosts);
-      tell(1);
+      report(1);
     });
   }
 
-  /// Without these. \param draws  0: all
+  /// The time of a job concurrently with these owners. \param samples  maximum number of samples; 0: all
   double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
     World& w = *runners_[job].world;
-    std::vector<const BySample*> who;
-    for (const std::size_t o : others) who.push_back(&traffic_[o]);
-    w.beside = beside_of(who);
+    std::vector<const BySample*> owners;
+    for (const std::size_t o : others) owners.push_back(&traffic_[o]);
+    w.beside = beside_of(owners);
     if (samples > 0) w.samples.count = std::min(w.samples.count, samples);
     JobTime time = time_job(w, runners_[job].size, single_);
     w.beside.clear(), w.samples = samples_[job];
@@ -132,7 +134,7 @@ class Comparison {
   void run_beside() {
     in_parallel(runners_.size(), threads(), [&](std::size_t i) {
       seconds_beside(i, all_but(i), 0, &f_.jobs[i].beside);
-      tell(1);
+      report(1);
     });
     for (std::size_t k = runners_.size(); k < owners_; ++k) {
       FlowRow row;
@@ -144,9 +146,9 @@ class Comparison {
     }
     if (f_.flows.empty()) return;
     std::vector<std::vector<double>> got(f_.flows.size());
-    std::vector<const BySample*> who;
-    for (const BySample& t : traffic_) who.push_back(&t);
-    for (const auto& sample : beside_of(who)) {
+    std::vector<const BySample*> owners;
+    for (const BySample& t : traffic_) owners.push_back(&t);
+    for (const auto& sample : beside_of(owners)) {
       std::vector<double> sum(f_.flows.size(), 0);
       for (std::size_t i = 0; i < sample->rate.size(); ++i)
         if (sample->owner[i] >= runners_.size()) sum[sample->owner[i] - runners_.size()] += sample->rate[i].value;
@@ -167,7 +169,7 @@ class Comparison {
           if (alone == 0) alone = seconds_beside(i, {}, few_samples);
           f_.slowdown[i][o] = seconds_beside(i, {o}, few_samples) / alone;
         }
-        tell(1);
+        report(1);
       }
     });
   }
@@ -194,7 +196,7 @@ class Comparison {
     f_.links.resize(std::min(f_.links.size(), most_links));
   }
 
-  /// The scenario with all others where they are, and its own job elsewhere.
+  /// The scenario with its own job placed by a policy, and all others fixed where they are.
   Scenario moved(Placement placement, const std::vector<std::uint32_t>& order = {}) const {
     Scenario s = main_.scenario;
     for (std::size_t j = 0; j < s.jobs.size(); ++j) {
@@ -214,15 +216,15 @@ class Comparison {
     PlacementTrial t;
     t.placement = placement, t.hosts = world->allocation.main, t.shape = shape_of(at_, t.hosts);
     t.alone = time_job(*world, runners_[0].size, single_).seconds;
-    std::vector<const BySample*> who;
-    for (std::size_t o = 1; o < runners_.size(); ++o) who.push_back(&traffic_[o]);
-    // Flows of the scenario's own job go where it goes.
+    std::vector<const BySample*> owners;
+    for (std::size_t o = 1; o < runners_.size(); ++o) owners.push_back(&traffic_[o]);
+    // Flows of the scenario's own job move with it.
     std::vector<BySample> flows(owners_ - runners_.size());
     for (std::size_t k = 0; k < flows.size(); ++k) {
       flows[k] = traffic_of_flows(*world, k, static_cast<std::uint32_t>(runners_.size() + k));
-      who.push_back(&flows[k]);
+      owners.push_back(&flows[k]);
     }
-    world->beside = beside_of(who);
+    world->beside = beside_of(owners);
     t.beside = time_job(*world, runners_[0].size, single_).seconds;
     t.given = t.hosts == main_.allocation.main;
     return t;
@@ -234,7 +236,7 @@ class Comparison {
     f_.trials.resize(policies.size());
     in_parallel(policies.size(), threads(), [&](std::size_t i) {
       f_.trials[i] = try_on(policies[i]);
-      tell(1);
+      report(1);
     });
     if (std::none_of(f_.trials.begin(), f_.trials.end(), [](const auto& t) { return t.given; }))
       f_.trials.push_back(try_on(Placement::list, main_.allocation.main));
@@ -293,7 +295,8 @@ std::vector<std::string> placement_words(const World& world, const std::vector<s
     words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation.taken)));
     words.push_back("cluster.filled=0");
   }
-  // A list goes before all policies, which would then find other hosts free.
+  // Lists are placed before policies. Fixing the main job alone would therefore change which hosts the policies of
+  // other jobs find free.
   for (std::size_t j = 0; j < s.jobs.size(); ++j)
     if (s.jobs[j].placement != Placement::list)
       words.push_back(fmt::format("jobs[{}].placement=[{}]", j, fmt::join(world.allocation.jobs[j], ", ")));

@@ -29,7 +29,7 @@ Scenario scenario_of(const World& main, std::size_t index) {
   return s;
 }
 
-/// Runs f; what it finds wrong with a job's workload is named as the job's.
+/// Runs f. Errors at the key `workload` are reported at the key of the job, `jobs[i].workload`.
 template <class F>
 auto named(std::size_t index, F f) {
   try {
@@ -50,7 +50,8 @@ std::vector<std::uint32_t> hosts_of_flows(const World& main, std::size_t index) 
   return main.allocation.main;
 }
 
-/// Connections of a host and a target are those of one rail, so that fabrics of separate rails join them.
+/// A connection of a host and a target. Both ends are ports of one rail, so that fabrics with separate rails connect
+/// them.
 struct Connection {
   Flow flow;
   BytesPerSecond rate;
@@ -65,10 +66,10 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
   constexpr std::size_t most = 1'000'000;
   if (hosts.size() * targets.size() * each > most)
     throw UserError::at(path,
-                        fmt::format("{} hosts with {} targets and {} connections each are too many", hosts.size(),
+                        fmt::format("too many connections: {} hosts, {} targets, {} connections each", hosts.size(),
                                     targets.size(), each),
-                        "fewer targets stand for all if they carry the same");
-  constexpr std::uint32_t first_qp = 0x800000;  // beyond those of communicators
+                        "use fewer targets, which can stand for all if the total rate is the same");
+  constexpr std::uint32_t first_qp = 0x800000;  // above the queue pair numbers of communicators
   const BytesPerSecond rate = flows.rate.value > 0 ? flows.rate : flows.total / static_cast<double>(hosts.size());
   const std::uint32_t ports = main.fabric->ports_per_node();
   std::vector<Connection> list;
@@ -91,17 +92,18 @@ bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !sc
 void check_others(const World& main) {
   const Scenario& s = main.scenario;
   if (!main.fabric)
-    throw UserError::at("cluster.nodes", "one GPU has no traffic that others could slow down", "more nodes or GPUs");
+    throw UserError::at("cluster.nodes", "the job has one GPU, so no traffic that others could slow down",
+                        "use more nodes or GPUs");
   if (s.network.engine != EngineKind::flow)
-    throw UserError::at("network.engine", "several jobs are forecast by the flow engine", "engine: flow");
+    throw UserError::at("network.engine", "several jobs need the flow engine", "use engine: flow");
   if (s.nccl.selection == Selection::best)
-    throw UserError::at("nccl.selection", "several jobs take what NCCL takes",
-                        "selection: nccl, and NCCL_ALGO in nccl.env");
+    throw UserError::at("nccl.selection", "several jobs need NCCL's own selection",
+                        "use selection: nccl, and NCCL_ALGO in nccl.env");
   if (!nccl_versions(s).known())
-    throw UserError::at("nccl.version", "several jobs are forecast with one version of NCCL", "e.g. version: 2.28");
+    throw UserError::at("nccl.version", "several jobs need one version of NCCL", "e.g. version: 2.28");
   if (main.setup.segments.size() > 1)
-    throw UserError::at("faults", "a fault comes or goes, and several jobs share one state of the network",
-                        "leave out `at` and `until`");
+    throw UserError::at("faults", "several jobs need one state of the network, but a fault starts or ends",
+                        "omit `at` and `until`");
 }
 
 std::vector<OtherJob> other_jobs(const World& main) {
@@ -144,7 +146,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
     for (const Connection& c : connections) {
       if (!router->route(c.flow, path))
         throw UserError::at(fmt::format("background[{}].targets", index),
-                            fmt::format("there is no way from {} to {}", main.fabric->name(VertexId(c.flow.from)),
+                            fmt::format("no path from {} to {}", main.fabric->name(VertexId(c.flow.from)),
                                         main.fabric->name(VertexId(c.flow.to))));
       const auto item = static_cast<std::uint32_t>(all.rate.size());
       all.rate.push_back(c.rate * flows.duty.value);
@@ -161,14 +163,14 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
   return by_sample;
 }
 
-std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& who) {
+std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& owners) {
   std::vector<std::shared_ptr<const Background>> by_sample;
-  if (who.empty()) return by_sample;
-  std::size_t samples = who.front()->size();
-  for (const std::vector<Background>* w : who) samples = std::min(samples, w->size());
+  if (owners.empty()) return by_sample;
+  std::size_t samples = owners.front()->size();
+  for (const std::vector<Background>* w : owners) samples = std::min(samples, w->size());
   for (std::size_t d = 0; d < samples; ++d) {
     std::vector<const Background*> single;
-    for (const std::vector<Background>* w : who) single.push_back(&(*w)[d]);
+    for (const std::vector<Background>* w : owners) single.push_back(&(*w)[d]);
     by_sample.push_back(std::make_shared<const Background>(combined(single)));
   }
   return by_sample;
@@ -188,7 +190,7 @@ void add_others(World& world, const RunOptions& options) {
     }
     RunOptions one;
     one.threads = 1;
-    // One draw says for which part of the time each exchange runs.
+    // One sample suffices for the duty of each collective.
     const Samples samples = std::exchange(jobs[i].world->samples, Samples{world.samples.first_seed, 1});
     const JobTime time = time_job(*jobs[i].world, jobs[i].size, one);
     jobs[i].world->samples = samples;

@@ -1,4 +1,4 @@
-// Tables of several jobs: text, JSON, CSV. All print from one record.
+// Reports of several jobs as text, JSON and CSV, all from one JobsForecast.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 double digits(double value) { return rounded(value, 10); }
 
-/// In the unit that fits: us, ms or s.
+/// A time in us, ms or s, whichever fits.
 std::string time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
@@ -47,12 +47,14 @@ std::string job_table(const JobsForecast& f) {
   for (const JobRow& row : f.jobs) whats.push_back(row.what);
   for (const FlowRow& row : f.flows) whats.push_back(row.what);
   const std::size_t name = widest(names, 3), what = widest(whats, 4);
-  std::string out = fmt::format("#\n# {:<{}}  hosts leaves  crossing  {:<{}}      alone     beside  slowdown  bound by, beside all\n",
-                                "job", name, "what", what);
+  std::string out = fmt::format(
+      "#\n# {:<{}}  hosts leaves  crossing  {:<{}}      alone concurrent  slowdown  bound by, with all others\n", "job",
+      name, "what", what);
   for (const JobRow& row : f.jobs)
-    out += fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name, row.hosts.size(),
-                       row.shape.leaves, row.shape.leaf_hops, row.what, what, time_text(row.alone.seconds),
-                       time_text(row.beside.seconds), row.slowdown(), row.beside.bottleneck);
+    out +=
+        fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name, row.hosts.size(),
+                    row.shape.leaves, row.shape.leaf_hops, row.what, what, time_text(row.alone.seconds),
+                    time_text(row.beside.seconds), row.slowdown(), row.beside.bottleneck);
   for (const FlowRow& row : f.flows)
     out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, row.what, what, row.got * 1e-9,
                        row.wanted * 1e-9);
@@ -63,7 +65,7 @@ std::string matrix_table(const JobsForecast& f) {
   const std::vector<std::string> names = owner_names(f);
   if (names.size() < 2) return {};
   const std::size_t width = widest(names, 6);
-  std::string out = fmt::format("#\n# who slows whom: the row beside the column alone\n  {:<{}}", "", width);
+  std::string out = fmt::format("#\n# slowdown of the row by the column alone\n  {:<{}}", "", width);
   for (const std::string& name : names) out += fmt::format(" {:>{}}", name, width);
   out += '\n';
   for (std::size_t i = 0; i < f.jobs.size(); ++i) {
@@ -77,10 +79,11 @@ std::string matrix_table(const JobsForecast& f) {
 
 std::string link_table(const JobsForecast& f) {
   if (f.jobs.size() + f.flows.size() < 2) return {};
-  if (f.links.empty()) return "#\n# no link is used by several\n";
+  if (f.links.empty()) return "#\n# no link is shared\n";
   const std::vector<std::string> names = owner_names(f);
-  std::string out = fmt::format("#\n# links that several use: {}, of which {} are asked for more than they have; the fullest, in the mean of time\n",
-                                f.shared, f.contended);
+  std::string out =
+      fmt::format("#\n# shared links: {}, of which {} have a load above 100 %; the most loaded, averaged over time\n",
+                  f.shared, f.contended);
   for (std::size_t i = 0; i < std::min<std::size_t>(f.links.size(), 5); ++i) {
     const SharedLink& link = f.links[i];
     out += fmt::format("  {:<24} {:>5.0f} %  ", link.name, 100 * link.load);
@@ -94,32 +97,38 @@ std::string link_table(const JobsForecast& f) {
 
 std::string placement_table(const World& world, const JobsForecast& f) {
   std::string out = fmt::format(
-      "#\n# main on other hosts: {} of {} are free of the others\n"
-      "# placement       leaves groups crossing      alone     beside\n",
+      "#\n# main on other hosts: {} of {} hosts are not taken by others\n"
+      "# placement       leaves groups crossing      alone concurrent\n",
       f.free, f.hosts);
   for (const PlacementTrial& t : f.trials)
     out += fmt::format("{} {:<15} {:>6} {:>6} {:>8} {:>10} {:>10}\n", t.given ? '*' : ' ', name_of(t.placement),
                        t.shape.leaves, t.shape.groups, t.shape.leaf_hops, time_text(t.alone), time_text(t.beside));
   const PlacementTrial& best = f.trials.front();
-  out += "# crossing: hops of a ring in rank order that leave a leaf; `*` is the scenario's own\n\n";
-  out += fmt::format("recommended: {}{}, {} beside the others\n", name_of(best.placement),
-                     best.given ? ", as it is" : "", time_text(best.beside));
+  out += "# crossing: hops of a ring in rank order that leave a leaf; *: the scenario's own placement\n\n";
+  out += fmt::format("recommended: {}{}, {} with the others running\n", name_of(best.placement),
+                     best.given ? " (as it is)" : "", time_text(best.beside));
   for (const Placement other : {Placement::in_order, Placement::random})
     out += fmt::format("  gain over {:<9} {}\n", name_of(other), gain_text(f.trial(other)->beside, best.beside));
-  out += fmt::format("  gain over the same hosts in a random order of ranks: {}\n", gain_text(f.shuffled, best.beside));
+  out += fmt::format("  gain over the same hosts in random rank order: {}\n", gain_text(f.shuffled, best.beside));
   const std::vector<std::string> words = placement_words(world, best.hosts);
   out += fmt::format("  --set '{}'\n", words.front());
-  if (words.size() > 1) out += "  `recommended.set` of --json also holds the others where they are\n";
+  if (words.size() > 1) out += "  `recommended.set` of --json also fixes the others where they are\n";
   return out;
 }
 
 Json time_json(const JobTime& t) {
-  return {{"s", digits(t.seconds)},           {"s_p5", digits(t.seconds_p5)}, {"s_p95", digits(t.seconds_p95)},
-          {"s_worst", digits(t.seconds_worst)}, {"bottleneck", t.bottleneck}};
+  return {{"s", digits(t.seconds)},
+          {"s_p5", digits(t.seconds_p5)},
+          {"s_p95", digits(t.seconds_p95)},
+          {"s_worst", digits(t.seconds_worst)},
+          {"bottleneck", t.bottleneck}};
 }
 
 Json shape_json(const PlacementShape& shape) {
-  return {{"leaves", shape.leaves}, {"groups", shape.groups}, {"leaf_hops", shape.leaf_hops}, {"group_hops", shape.group_hops}};
+  return {{"leaves", shape.leaves},
+          {"groups", shape.groups},
+          {"leaf_hops", shape.leaf_hops},
+          {"group_hops", shape.group_hops}};
 }
 
 }  // namespace
@@ -134,8 +143,8 @@ std::string jobs_text(const World& world, const JobsForecast& f) {
                      world.setup.policy->name, count(f.jobs.size(), "job"),
                      f.flows.empty() ? std::string() : ", " + count(f.flows.size(), "background flow"));
   if (world.samples.count > 1)
-    out += fmt::format("# medians of {} draws of the hash from seed {}; of pairs and placements of {}\n", world.samples.count,
-                       world.samples.first_seed, f.samples_of_trials);
+    out += fmt::format("# medians of {} samples of the ECMP hash from seed {}; pairs and placements: {} samples\n",
+                       world.samples.count, world.samples.first_seed, f.samples_of_trials);
   return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f);
 }
 
@@ -146,7 +155,8 @@ std::string jobs_json(const World& world, const JobsForecast& f) {
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["hosts"] = f.hosts, j["free"] = f.free;
   j["samples"] = world.samples.count, j["samples_of_trials"] = f.samples_of_trials;
-  Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(), trials = Json::array();
+  Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(),
+       trials = Json::array();
   for (const JobRow& row : f.jobs)
     jobs.push_back({{"name", row.name},
                     {"what", row.what},
@@ -195,8 +205,9 @@ std::string jobs_csv(const JobsForecast& f) {
   out += '\n';
   for (std::size_t i = 0; i < f.jobs.size(); ++i) {
     const JobRow& row = f.jobs[i];
-    out += fmt::format("{},{},{},{},{},{:.10g},{:.10g},{:.10g},{}", row.name, row.what, row.hosts.size(), row.shape.leaves,
-                       row.shape.leaf_hops, row.alone.seconds, row.beside.seconds, row.slowdown(), row.beside.bottleneck);
+    out +=
+        fmt::format("{},{},{},{},{},{:.10g},{:.10g},{:.10g},{}", row.name, row.what, row.hosts.size(), row.shape.leaves,
+                    row.shape.leaf_hops, row.alone.seconds, row.beside.seconds, row.slowdown(), row.beside.bottleneck);
     for (const double value : f.slowdown[i]) out += fmt::format(",{:.10g}", value);
     out += '\n';
   }

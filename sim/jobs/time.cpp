@@ -1,4 +1,4 @@
-// What a job repeats, forecast: one record for calls, steps, tokens and traces.
+// Forecasts what a job repeats, as one JobTime for collectives, training steps, traces and inference.
 #include <algorithm>
 
 #include "fabricast/jobs/others.hpp"
@@ -9,7 +9,7 @@ namespace fabricast {
 
 namespace {
 
-/// All ranks at once, which one exchange stands for.
+/// A program of one collective over all ranks, which stands for the call.
 Program program_of_call(const World& world, const Plan& plan) {
   Program program;
   std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner.comm.ranks()));
@@ -34,7 +34,7 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   return time;
 }
 
-/// Of exchanges the one that runs longest says what binds the job.
+/// Sets the collectives and their duties. The collective that runs longest gives the bottleneck of the job.
 void set_collectives(JobTime& time, const Program& program, const std::vector<CollectiveUse>& uses) {
   time.collectives.groups = program.groups;
   double longest = 0;

@@ -1,4 +1,4 @@
-// Ranges and ticks of axes: round values, few enough to be read.
+// Ranges and ticks of axes: round values, and few enough to read.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// 1, 2, 5 or 10 times a power of ten, at least `step`.
+/// The smallest of 1, 2, 5 or 10 times a power of ten that is at least `step`.
 double round_step(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -18,7 +18,7 @@ double round_step(double step) {
   return 10 * power;
 }
 
-/// From here on powers of ten alone are enough ticks.
+/// A logarithmic axis with at least this ratio of its ends has ticks at powers of ten only.
 constexpr double wide = 1000;
 
 double linear_step(ChartRange range, int about) { return round_step((range.high - range.low) / about); }
@@ -28,7 +28,7 @@ bool in(ChartRange range, double value) {
   return value >= range.low - slack && value <= range.high + slack;
 }
 
-/// Powers of `base`, not more than `about`, on exponents that are whole multiples of a step.
+/// Powers of `base`, at most about `about`, whose exponents are multiples of a step.
 std::vector<double> powers(ChartRange range, double base, int about) {
   const auto exponent = [&](double value) { return std::log(value) / std::log(base); };
   const double span = exponent(range.high) - exponent(range.low);
@@ -51,7 +51,7 @@ std::vector<double> logarithmic_ticks(const ChartAxis& axis, ChartRange range, i
   return ticks;
 }
 
-/// The next of 1, 2, 5, 10 times a power of ten, downwards or upwards.
+/// The largest of 1, 2 or 5 times a power of ten that is at most `value`.
 double round_down(double value) {
   const double power = std::pow(10, std::floor(std::log10(value) + 1e-9));
   for (const double factor : {5.0, 2.0})
@@ -92,12 +92,12 @@ std::vector<ChartTick> ticks_of(const ChartAxis& axis, ChartRange range, int abo
     values = logarithmic_ticks(axis, range, about);
   } else {
     const double step = linear_step(range, about);
-    // Whole multiples of the step, so that 3 x 0.1 is 0.3.
+    // Multiples of the step instead of a running sum, so that rounding errors do not add up.
     for (double k = std::ceil(range.low / step - 1e-9); k <= std::floor(range.high / step + 1e-9); ++k)
       values.push_back(k == 0 ? 0 : k * step);
   }
   std::vector<ChartTick> ticks;
-  // Long rows of zeros do not fit beside an axis.
+  // Large numbers are written in millions or billions, because long labels do not fit next to an axis.
   const double size = axis.measure == Measure::number ? std::max(std::abs(range.low), std::abs(range.high)) : 0;
   const double unit = size >= 1e10 ? 1e9 : size >= 1e7 ? 1e6 : 1;
   const char* letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : "";

@@ -17,7 +17,7 @@ double total_of(const BarChart& chart, std::size_t bar) {
   return total;
 }
 
-/// Parts beyond the colours are hatched by their opacity.
+/// The colours repeat after eight parts, with less opacity.
 std::string class_of(std::size_t part) {
   return fmt::format("f{}{}", part % series_colours, part >= series_colours ? " v" : "");
 }
@@ -59,7 +59,7 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
                            value_text(value, chart.value.measure, chart.value.unit), 100 * value / total));
       begin += value;
     }
-    // Of shares the total says nothing.
+    // The total of percentages is always 100 %.
     if (chart.value.measure != Measure::percent)
       svg.text(x(total) + 6, y + 15, value_text(total, chart.value.measure, chart.value.unit), "m");
   }

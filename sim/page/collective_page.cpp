@@ -15,13 +15,13 @@ namespace fabricast {
 
 namespace {
 
-std::string with_90(const std::string& range) { return fmt::format("{} with 90 %", range); }
+std::string with_90(const std::string& range) { return fmt::format("90 % interval {}", range); }
 std::string rate_text(double bytes_per_second) {
   return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s", 3);
 }
 std::string size_text(std::int64_t bytes) { return value_text(static_cast<double>(bytes), Measure::bytes); }
 
-/// `GPUs of what, on what`.
+/// One line: the operation, the GPUs, the network, and NCCL.
 std::string context_text(const World& world, const Forecast& forecast) {
   const Communicator& comm = world.planner.comm;
   std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op),
@@ -40,8 +40,7 @@ std::string bound_text(const ForecastRow& row) {
   std::string text = b.name;
   if (b.capacity.value > 0) {
     text += fmt::format(" ({}", rate_text(b.capacity.value));
-    if (b.alike == 2) text += ", like one other";
-    if (b.alike > 2) text += fmt::format(", like {} others", number_text(b.alike - 1.0));
+    if (b.alike > 1) text += fmt::format(", one of {} links with this load", number_text(b.alike));
     text += ")";
   }
   return text;
@@ -56,9 +55,9 @@ std::string answer_text(const Forecast& forecast) {
     text +=
         fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
   text += fmt::format(", bound by {}.", bound_text(row));
-  // Chance is worth a sentence where it moves the result.
+  // Run-to-run variation is mentioned only where it matters.
   if (forecast.samples > 1 && row.time_p95 > 1.02 * row.time_p5)
-    text += fmt::format(" One hash in twenty is as slow as {} or slower.", rate_text(bus * row.time / row.time_p95));
+    text += fmt::format(" One launch in twenty gets {} or less.", rate_text(bus * row.time / row.time_p95));
   return text;
 }
 
@@ -74,8 +73,9 @@ std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   if (last.factor > 1) rate.range = with_90(range_text(bus / last.factor, bus * last.factor, Measure::number, "GB/s"));
   std::vector<KeyFigure> figures = {rate, time(last)};
   if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
-  figures.push_back({"GPUs", number_text(static_cast<double>(forecast.ranks)),
-                     forecast.samples > 1 ? fmt::format("{} draws of the hash", forecast.samples) : std::string()});
+  figures.push_back(
+      {"GPUs", number_text(static_cast<double>(forecast.ranks)),
+       forecast.samples > 1 ? fmt::format("{} samples of the ECMP hash", forecast.samples) : std::string()});
   return figures;
 }
 
@@ -83,14 +83,14 @@ bool with_intervals(const Forecast& forecast) {
   return std::any_of(forecast.rows.begin(), forecast.rows.end(), [](const ForecastRow& r) { return r.factor > 1; });
 }
 
-/// A chart over sizes. \param value_of (row, seconds) -> y; rising or falling with the time
+/// A chart over sizes. \param value_of  (row, seconds) -> y, monotonic in the time
 template <class ValueOf>
 LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   LineChart chart;
   chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
   ChartSeries series;
   series.name = "median";
-  ChartBand interval{"90 % interval", {}, {}}, samples{"p5 to p95 of the draws", {}, {}};
+  ChartBand interval{"90 % interval", {}, {}}, samples{"p5 to p95 of samples", {}, {}};
   for (const ForecastRow& row : forecast.rows) {
     chart.at.push_back(static_cast<double>(row.bytes));
     series.y.push_back(value_of(row, row.time));
@@ -113,7 +113,7 @@ PageSection sizes_section(const Forecast& forecast) {
     return forecast.bus_bandwidth(row) * row.time / seconds * 1e-9;
   });
   bus.name = "busbw", bus.title = "Bus bandwidth by message size";
-  bus.note = "As nccl-tests counts it: the rate of the links that the algorithm would need at least.";
+  bus.note = "As nccl-tests defines it: the link rate that an ideal algorithm would need for this time.";
   bus.y = {"bus bandwidth", Measure::number, "GB/s", ChartScale::linear, true};
   LineChart time = size_chart(forecast, [](const ForecastRow&, double seconds) { return seconds; });
   time.name = "time", time.title = "Time by message size";
@@ -126,9 +126,9 @@ BarChart parts_chart(const Forecast& forecast) {
   BarChart chart;
   chart.name = "parts", chart.title = "Where the time of a call goes";
   chart.note =
-      "Launch: the kernel starts. Latency: hops and slices one after the other. Fill: until the pipe is full, and "
-      "waiting for links that are down. Transfer: the data through the share that the slowest channel gets.";
-  chart.value = {"part of a call", Measure::percent, {}, ChartScale::linear, true};
+      "Launch: start of the kernel. Latency: hops and slices in sequence. Fill: until the pipeline is full, and "
+      "waiting for links that are down. Transfer: the data at the rate of the slowest channel.";
+  chart.value = {"fraction of a call", Measure::percent, {}, ChartScale::linear, true};
   chart.parts = {{"launch", {}}, {"latency", {}}, {"fill", {}}, {"transfer", {}}};
   for (const std::size_t i : some_of(forecast.rows.size())) {
     const ForecastRow& row = forecast.rows[i];
@@ -148,21 +148,21 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   table.name = "rows", table.filter = forecast.rows.size() > 8;
   if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
-    table.note += fmt::format(" Not stated, so assumed: {}; the interval allows for others.", assumed);
-  table.columns = {{"size", Measure::bytes, {}, "as nccl-tests counts it"},
-                   {"time", Measure::number, "us", samples ? "median over draws" : ""},
+    table.note += fmt::format(" Not stated, so assumed: {}. The interval covers other values.", assumed);
+  table.columns = {{"size", Measure::bytes, {}, "as nccl-tests defines it"},
+                   {"time", Measure::number, "us", samples ? "median over samples" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},
                    {"busbw", Measure::number, "GB/s", {}}};
   if (samples)
     for (const char* name : {"p5", "p95", "worst"})
-      table.columns.push_back({name, Measure::number, "us", "of the time over draws"});
+      table.columns.push_back({name, Measure::number, "us", "of the time over samples"});
   if (versions)
     for (const char* name : {"low", "high"})
       table.columns.push_back({name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario.nccl.version)});
-  table.columns.push_back({"algorithm", Measure::text, {}, "what NCCL runs"});
+  table.columns.push_back({"algorithm", Measure::text, {}, "the algorithm that runs"});
   table.columns.push_back({"protocol", Measure::text, {}, {}});
   table.columns.push_back({"channels", Measure::number, {}, {}});
-  table.columns.push_back({"bound by", Measure::text, {}, "what holds the slowest channel back"});
+  table.columns.push_back({"bound by", Measure::text, {}, "bottleneck of the slowest channel"});
   for (const ForecastRow& row : forecast.rows) {
     TableRow out;
     const auto add = [&](TableCell cell) { out.cells.push_back(std::move(cell)); };
@@ -179,7 +179,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     std::string bound = row.result.bottleneck.name;
     if (row.nccl)
       bound += fmt::format(" (NCCL's own choice: {}/{})", name_of(row.nccl->algorithm), name_of(row.nccl->protocol));
-    if (!row.result.affected_by.empty()) bound += fmt::format(" (felt: {})", fmt::join(row.result.affected_by, ", "));
+    if (!row.result.affected_by.empty())
+      bound += fmt::format(" (affected by: {})", fmt::join(row.result.affected_by, ", "));
     add(TableCell::of(std::move(bound)));
     table.rows.push_back(std::move(out));
   }
@@ -191,11 +192,11 @@ PageTable tier_table(const FabricDrawing& drawing) {
   table.name = "tiers", table.title = "Load of the links between tiers";
   table.columns = {{"links", Measure::text, {}, {}},
                    {"number", Measure::number, {}, {}},
-                   {"rate of one", Measure::number, "GB/s", "of payload, one direction; the least"},
+                   {"rate of one", Measure::number, "GB/s", "payload in one direction, of the slowest link"},
                    {"mean load", Measure::percent, {}, {}},
-                   {"p95", Measure::percent, {}, "one link in twenty is fuller"},
-                   {"fullest", Measure::percent, {}, {}},
-                   {"which", Measure::text, {}, "of equal ones the first"}};
+                   {"p95", Measure::percent, {}, "5 % of links have more load"},
+                   {"maximum", Measure::percent, {}, {}},
+                   {"link", Measure::text, {}, "the most loaded one; the first of several equal ones"}};
   for (const TierLoad& t : drawing.tiers)
     table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)),
                            TableCell::of(t.rate * 1e-9), TableCell::of(t.mean), TableCell::of(t.p95),
@@ -212,9 +213,9 @@ PageSection load_section(const World& world, const ForecastRow& row) {
   drawing.name = "load";
   drawing.title = fmt::format("Load of the fabric's links during {} of {}", name_of(row.plan.op), size_text(row.bytes));
   drawing.note =
-      "Nodes below, switches above. Neighbours share a box where there are many, and a line stands for all cables "
-      "between two boxes, in the colour of its fullest link. Load is the mean over the call: 100 % is full from its "
-      "beginning to its end. Point at a line to read it.";
+      "Nodes below, switches above. Where there are many, neighbours share a box. A line stands for all cables between "
+      "two boxes and has the colour of the most loaded link. Load is the mean over the call: at 100 % a link is busy "
+      "from beginning to end. Point at a line to read its load.";
   PageSection section{"load", "Load of the fabric", {}};
   PageTable tiers = tier_table(drawing);
   section.blocks.push_back(std::move(drawing)), section.blocks.push_back(std::move(tiers));
@@ -231,11 +232,11 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.figures = figures_of(forecast);
   if (!last.result.affected_by.empty())
     page.warnings.push_back(
-        fmt::format("faults felt during {}: {}", size_text(last.bytes), fmt::join(last.result.affected_by, ", ")));
+        fmt::format("affected by faults at {}: {}", size_text(last.bytes), fmt::join(last.result.affected_by, ", ")));
   page.fingerprint = fmt::format("{:016x}", forecast.fingerprint);
   page.sections.push_back(sizes_section(forecast));
   page.sections.push_back(
-      {"table", forecast.rows.size() > 1 ? "All sizes" : "In numbers", {sizes_table(world, forecast)}});
+      {"table", forecast.rows.size() > 1 ? "All sizes" : "Details", {sizes_table(world, forecast)}});
   const bool flow = world.scenario.network.engine == EngineKind::flow;
   if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
   if (forecast.samples > 1)

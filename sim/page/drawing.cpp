@@ -12,7 +12,8 @@ namespace fabricast {
 
 namespace {
 
-/// Vertices of a box: as few as make at most `most` boxes, on the borders of units (pods, groups) where there are any.
+/// Vertices per box: the smallest number that gives at most `most` boxes and makes them end at the borders of units
+/// (pods, groups). If no number below twice the minimum does, borders are ignored.
 std::uint32_t box_size(std::uint32_t count, std::uint32_t unit, std::uint32_t most) {
   const std::uint32_t least = (count + most - 1) / most;
   if (unit <= 1 || unit > count) unit = count;
@@ -22,16 +23,17 @@ std::uint32_t box_size(std::uint32_t count, std::uint32_t unit, std::uint32_t mo
   return std::max(1U, least);
 }
 
-/// A row of the drawing and where its vertices are.
+/// A row of the drawing and its range of vertices.
 struct Row {
   std::string title;
-  std::uint32_t first = 0, count = 0, size = 1;  ///< of nodes: counted in nodes
+  std::uint32_t first = 0, count = 0, size = 1;  ///< `size`: vertices per box. The first row counts nodes instead
 };
 
 std::vector<Row> rows_of(const Fabric& fabric, std::uint32_t most) {
   const Clos* clos = fabric.clos();
   std::vector<Row> rows;
-  rows.push_back({"nodes", 0, fabric.nodes(), box_size(fabric.nodes(), clos ? clos->nodes_per_block : Divisor(1), most)});
+  rows.push_back(
+      {"nodes", 0, fabric.nodes(), box_size(fabric.nodes(), clos ? clos->nodes_per_block : Divisor(1), most)});
   std::uint32_t first = fabric.endpoints();
   for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core}) {
     const std::uint32_t count = fabric.switches_in(tier);
@@ -87,11 +89,11 @@ class Folder {
 
   double load(std::uint32_t link) const { return load_.empty() ? 0 : static_cast<double>(load_[link]); }
 
-  /// Boxes counted over all rows.
+  /// A number for each box of the drawing.
   std::size_t number(BoxPlace p) const { return p.row * boxes_ + p.box; }
 
   void add_lines(FabricDrawing& drawing) const {
-    // A table of all pairs of boxes: a million GPUs have millions of cables.
+    // A dense table of all pairs of boxes is fast to index, and a million GPUs have millions of cables.
     const std::size_t all = rows_.size() * boxes_;
     std::vector<FabricLine> lines(all * all);
     std::vector<std::uint32_t> fullest(all * all, 0);
@@ -120,7 +122,7 @@ class Folder {
     }
   }
 
-  /// By tier below and direction.
+  /// Load statistics by lower tier and direction.
   void add_tiers(FabricDrawing& drawing) const {
     std::vector<std::array<std::vector<std::uint32_t>, 2>> links(rows_.size());
     for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
@@ -155,7 +157,7 @@ class Folder {
 
   const Fabric& fabric_;
   const std::vector<float>& load_;
-  const std::uint32_t boxes_;  ///< of a row, at most
+  const std::uint32_t boxes_;  ///< maximum for a row
   const std::vector<Row> rows_;
 };
 

@@ -1,4 +1,4 @@
-// A folded fabric as SVG and for Graphviz.
+// A folded fabric as SVG and as a Graphviz graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string box_text(const FabricBox& box) {
   return box.count == 1 ? box.first : fmt::format("{} to {}", box.first, box.last);
 }
 
-/// How much of a name the boxes of a row have room for: all alike, so that they read as one row.
+/// How much of the names fits into the boxes of a row. All boxes of a row use the same style.
 enum class NameStyle { whole, number, first_number, none };
 
 std::string number_of(const std::string& name) {
@@ -50,7 +50,7 @@ std::string line_text(const FabricDrawing& d, const FabricLine& line) {
   std::string text = fmt::format("{} - {}: {}", box_text(d.rows[line.lower_row].boxes[line.lower]),
                                  box_text(d.rows[line.upper_row].boxes[line.upper]), cables_text(line));
   if (d.with_load)
-    text += fmt::format("; load {:.0f} % in the mean, {:.0f} % on {}", 100 * line.mean, 100 * line.most, line.fullest);
+    text += fmt::format("; mean load {:.0f} %, {:.0f} % on {}", 100 * line.mean, 100 * line.most, line.fullest);
   return text;
 }
 
@@ -73,7 +73,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
   const auto pitch = [&](std::uint32_t row) { return (right - left) / static_cast<double>(d.rows[row].boxes.size()); };
   const auto middle = [&](std::uint32_t row, std::uint32_t box) { return left + pitch(row) * (box + 0.5); };
 
-  // The fullest lines last: what matters lies on top.
+  // The most loaded lines are drawn last, so that they are on top.
   std::vector<std::size_t> order(d.lines.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -92,7 +92,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
     svg.text(8, y(r) + 12, row.title, "t b");
     svg.text(8, y(r) + 28, number_text(row.count), "m");
     if (row.boxes.front().count > 1)
-      svg.text(8, y(r) + 44, fmt::format("{} a box", number_text(row.boxes.front().count)), "m");
+      svg.text(8, y(r) + 44, fmt::format("{} per box", number_text(row.boxes.front().count)), "m");
     const double gap = std::min(6.0, pitch(r) * 0.15), box = std::min(140.0, pitch(r) - gap);
     const NameStyle style = style_of(row, box);
     for (std::uint32_t b = 0; b < row.boxes.size(); ++b) {
@@ -106,7 +106,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
 
 namespace {
 
-/// A name between quotes, as Graphviz has it.
+/// A quoted string of Graphviz.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -138,7 +138,7 @@ std::string drawing_dot(const FabricDrawing& d) {
   }
   for (const FabricLine& line : d.lines) {
     const std::string colour = d.with_load ? fmt::format(", color=\"{}\"", heat_colours[heat_step(line.most)]) : "";
-    // Many labels hide the lines, and take Graphviz minutes to place.
+    // Many labels hide the lines, and Graphviz takes minutes to place them.
     const std::string words = quoted(fmt::format("{} x {:.4g} GB/s", line.cables, line.rate * 1e-9));
     out += fmt::format("  {} -- {} [tooltip={}{}{}];\n", id(line.lower_row, line.lower), id(line.upper_row, line.upper),
                        words, d.lines.size() <= most_labels ? ", label=" + words : "", colour);

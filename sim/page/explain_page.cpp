@@ -1,4 +1,4 @@
-// Pages of explanations: those of the forecast, and what would help.
+// Pages of `explain`: the page of the forecast, and the changes that would help.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,22 +14,22 @@ std::string set_text(const std::vector<std::string>& set) {
   return text;
 }
 
-/// Rows: what, its new time, what it gains, and how it is asked for.
+/// A table without rows: the change, its time, its gain, and the `--set` words to try it.
 PageTable helps_table(std::string time_unit) {
   PageTable table;
   table.name = "helps";
-  table.note = "Each was forecast by itself, as a change of this scenario. Gains do not add up.";
+  table.note = "Each change of this scenario was forecast by itself. Gains do not add up.";
   table.columns = {{"change", Measure::text, {}, {}},
                    {"time", Measure::number, std::move(time_unit), {}},
-                   {"gain", Measure::percent, {}, "part that is saved"},
-                   {"how", Measure::text, {}, "to try it"}};
+                   {"gain", Measure::percent, {}, "fraction of the time that is saved"},
+                   {"how", Measure::text, {}, "options to try it"}};
   return table;
 }
 
 PageSection helps_section(PageTable table) {
   PageSection section{"helps", "What would help", {}};
   if (table.rows.empty())
-    section.blocks.push_back(Prose{"Nothing that was tried gains enough to be told from nothing."});
+    section.blocks.push_back(Prose{"No change that was tried gains a significant amount of time."});
   else
     section.blocks.push_back(std::move(table));
   return section;
@@ -40,16 +40,17 @@ TableRow helps_row(const std::string& what, double time, double gain, const std:
       {TableCell::of(what), TableCell::of(time), TableCell::of(gain), TableCell::of(set_text(set))}, false, false, {}};
 }
 
-/// The sentence of the best change that fits.
+/// A sentence about the best change that fits in memory.
 std::string best_text(const std::string& what, double gain) {
-  return fmt::format(" What would help most: {} ({} less time).", what, value_text(gain, Measure::percent));
+  return fmt::format(" The most effective change: {} ({} less time).", what, value_text(gain, Measure::percent));
 }
 
 PageSection weighed_section(const Explanation& e) {
   const ForecastRow& row = e.forecast.rows.front();
   PageTable table;
   table.name = "weighed";
-  table.note = "NCCL chooses by its own estimate; the forecast is ours. Unknown: there is no schedule of it.";
+  table.note =
+      "NCCL chooses by its own estimate. The forecast is fabricast's. Unknown: fabricast has no schedule for it.";
   table.columns = {{"algorithm", Measure::text, {}, {}},
                    {"protocol", Measure::text, {}, {}},
                    {"NCCL's estimate", Measure::number, "us", {}},
@@ -64,7 +65,7 @@ PageSection weighed_section(const Explanation& e) {
                           false,
                           {}});
   }
-  return {"weighed", "What NCCL weighed", {std::move(table)}};
+  return {"weighed", "Candidates that NCCL considered", {std::move(table)}};
 }
 
 }  // namespace
@@ -74,10 +75,10 @@ Page explain_page(const World& world, const Explanation& e, std::string command)
   PageTable table = helps_table("us");
   for (const WhatIf& w : e.what_ifs) table.rows.push_back(helps_row(w.what, w.times.front() * 1e6, w.gain, w.set));
   if (!e.what_ifs.empty()) page.answer += best_text(e.what_ifs.front().what, e.what_ifs.front().gain);
-  // One size makes no curve.
+  // `explain` forecasts one size, which makes no curve.
   page.sections.erase(page.sections.begin());
   if (!e.forecast.rows.front().plan.candidates.empty()) page.sections.insert(page.sections.begin(), weighed_section(e));
-  // Other engines are not asked: it would take minutes.
+  // Only the flow engine forecasts changes: others would take minutes.
   if (world.scenario.network.engine == EngineKind::flow)
     page.sections.insert(page.sections.begin(), helps_section(std::move(table)));
   return page;
@@ -89,7 +90,7 @@ Page explain_step_page(const World& world, const StepExplanation& e, std::string
   const StepWhatIf* best = nullptr;
   for (const StepWhatIf& w : e.what_ifs) {
     TableRow row = helps_row(w.what, w.seconds, w.gain, w.set);
-    if (!w.fits) row.dropped = "it does not fit in a GPU's memory";
+    if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
     if (w.fits && !best) best = &w;
     table.rows.push_back(std::move(row));
   }
@@ -103,11 +104,11 @@ Page explain_inference_page(const World& world, const InferenceExplanation& e, s
   PageTable table = helps_table("ms");
   table.columns[1].title = "step";
   table.columns[2].what =
-      fmt::format("part of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
+      fmt::format("fraction of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
                   goal_of(world) == InferenceGoal::step ? "saved" : "added");
   for (const InferenceWhatIf& w : e.what_ifs) {
     TableRow row = helps_row(w.what, w.step * 1e3, w.gain, w.set);
-    if (!w.fits) row.dropped = "it does not fit in a GPU's memory";
+    if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
     table.rows.push_back(std::move(row));
   }
   page.sections.insert(page.sections.begin() + 1, helps_section(std::move(table)));

@@ -1,4 +1,4 @@
-// Numbers and names as a page writes them.
+// Numbers and text as a page writes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// A text for values from `from` on.
+/// A unit for values of at least `from`; `one` is the value of the unit.
 struct UnitStep {
   double from, one;
   std::string_view name;
@@ -23,7 +23,7 @@ struct UnitStep {
 std::string in_unit(double value, int digits, std::span<const UnitStep> steps) {
   const double size = std::abs(value);
   const UnitStep* best = &steps.front();
-  // Just below a unit counts as that unit: 999.99 ns are 1 us.
+  // Rounding errors must not select the smaller unit: 1e-6 s is 1 us, not 1,000 ns.
   for (const UnitStep& s : steps)
     if (size >= s.from * (1 - 1e-9)) best = &s;
   return fmt::format("{} {}", number_text(value / best->one, digits), best->name);
@@ -109,7 +109,7 @@ std::string escaped(std::string_view text) {
       case '\n':
       case '\t': out += c; break;
       default:
-        // Other control characters have no place in XML.
+        // XML forbids other control characters.
         if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) out += c;
     }
   }

@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-/// Nothing may be loaded from anywhere.
+/// Content-Security-Policy: the page may not load anything.
 constexpr std::string_view policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'";
@@ -31,7 +31,7 @@ std::string head_html(const Page& page) {
   return out + fmt::format("{}{}</style>\n</head>\n", drawing_css(false), embedded_page("page.css"));
 }
 
-/// A number stays on the line of its unit.
+/// Puts a non-breaking space between a number and its unit.
 std::string unbroken(std::string_view text) {
   constexpr std::array<std::string_view, 13> units = {"GB/s", "us",  "ms",  "s",   "ns", "%", "B",
                                                       "KiB",  "MiB", "GiB", "TiB", "GB", "MB"};
@@ -61,21 +61,22 @@ std::string figures_html(const std::vector<KeyFigure>& figures) {
   return out + "</dl>\n";
 }
 
-/// Where to run it again: the last section of every page.
+/// How to reproduce the page: the last section of every page.
 PageSection source_section(const Page& page) {
   PageSection section{"source", "How to run it again", {}};
   if (!page.command.empty()) section.blocks.push_back(CodeBlock{"Command", page.command, false});
   if (!page.scenario.empty()) {
     section.blocks.push_back(
-        Prose{page.study ? "The scenario and what of it is varied. Saved to a file, `fabricast plan` gives the same from it."
-                         : "The scenario with every default filled in is below. Saved to a file, `fabricast run` gives the "
-                           "same forecast from it alone."});
+        Prose{page.study
+                  ? "The scenario and its sweep. Save it to a file, and `fabricast plan` reproduces this plan."
+                  : "The scenario with every default filled in. Save it to a file, and `fabricast run` reproduces this "
+                    "forecast from it alone."});
     section.blocks.push_back(CodeBlock{page.study ? "Scenario" : "Scenario, effective", page.scenario, true});
   }
   return section;
 }
 
-/// The licence goes with the code.
+/// The MIT licence of uPlot requires that it accompanies the code.
 std::string licence_html() {
   if (uplot_version().empty()) return "<p>Charts by fabricast.</p>";
   return fmt::format("<details><summary>Interactive charts: uPlot {}, MIT licence</summary><pre>{}</pre></details>",
@@ -85,8 +86,9 @@ std::string licence_html() {
 std::string footer_html(const Page& page) {
   std::string out = fmt::format("<footer><p>Made by fabricast {}.", escaped(page.version));
   if (!page.fingerprint.empty())
-    out += fmt::format(" Fingerprint of the results: {}. The same version, scenario and seeds give the same.",
-                       escaped(page.fingerprint));
+    out +=
+        fmt::format(" Fingerprint of the results: {}. The same version, scenario and seeds give the same fingerprint.",
+                    escaped(page.fingerprint));
   return out + fmt::format("</p>{}</footer>\n", licence_html());
 }
 

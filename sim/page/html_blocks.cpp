@@ -1,4 +1,4 @@
-// The parts of a page as HTML: complete without scripts.
+// The blocks of a page as HTML, complete without scripts. Elements that only scripts can use are hidden until they run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::string table_html(const PageTable& whole) {
   if (!table.title.empty()) out += fmt::format("<h3>{}</h3>", escaped(table.title));
   out += note_html(table.note);
   if (table.rows.size() < whole.rows.size())
-    out += note_html(fmt::format("{} of {} rows: the others are in the JSON and CSV output.",
+    out += note_html(fmt::format("{} of {} rows. The JSON and CSV output has all of them.",
                                  number_text(static_cast<double>(table.rows.size())),
                                  number_text(static_cast<double>(whole.rows.size()))));
   if (table.filter) out += tools_html(table);

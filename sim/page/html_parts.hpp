@@ -1,4 +1,4 @@
-// What the writer of a page is made of.
+// Parts of the writer of pages.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace fabricast {
 
-/// The table of that name. \pre it is in the page
+/// The table of that name. \throws InternalError if the page has none
 const PageTable& table_of(const Page& page, const std::string& name);
-/// Rows that a page shows, those that are best or on the front first if there are more.
+/// The table with the rows that a page shows. If there are too many, rows that are best or on the front come first.
 PageTable shown_rows(const PageTable& table);
 
+/// One block of a section as HTML.
 std::string block_html(const Page& page, const PageBlock& block);
-/// What the page's script works on: charts and the values of tables.
+/// The data of the page's script: charts and the values of tables.
 std::string page_json(const Page& page);
 
 }  // namespace fabricast

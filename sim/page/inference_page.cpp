@@ -1,4 +1,4 @@
-// The page of inference: steps, requests, batches.
+// The page of inference: steps, requests, batch sizes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ std::string rate_text(double tokens) { return value_text(tokens, Measure::number
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   BarChart chart;
-  chart.name = "breakdown", chart.title = "Where the time of a GPU goes, mean over all";
-  chart.note = "Exchanges count with what computation does not hide of them. Bubble: waiting for other stages.";
+  chart.name = "breakdown", chart.title = "Where the time of a GPU goes, mean over all GPUs";
+  chart.note = "Collectives count only while computation does not hide them. Bubble: waiting for other stages.";
   chart.value = {fmt::format("time of {}", what), Measure::seconds, {}, ChartScale::linear, true};
   chart.bars = {std::string(what)};
   for (const InferenceLine& line : inference_lines(f.step.mean))
@@ -32,12 +32,12 @@ PageTable serving_table(const InferenceForecast& f) {
   table.columns = {{"how", Measure::text, {}, {}},
                    {"throughput", Measure::number, "tokens/s", "of output"},
                    {"per GPU", Measure::number, "tokens/s", {}},
-                   {"first token", Measure::number, "ms", "mean, with the queue"},
-                   {"p99", Measure::number, "ms", "of first tokens"},
-                   {"between tokens", Measure::number, "ms", "mean"},
-                   {"p99", Measure::number, "ms", "of requests' means"},
+                   {"TTFT", Measure::number, "ms", "time to first token: mean, with the time in the queue"},
+                   {"p99", Measure::number, "ms", "of the time to first token"},
+                   {"TPOT", Measure::number, "ms", "time per output token: mean"},
+                   {"p99", Measure::number, "ms", "of the time per output token of a request"},
                    {"longest gap", Measure::number, "ms", "between two tokens of a request"},
-                   {"request", Measure::number, "s", "from its prompt to its last token, mean"}};
+                   {"request", Measure::number, "s", "from its arrival to its last token, mean"}};
   const auto add = [&](std::string how, const Serving& s) {
     table.rows.push_back({{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
                            TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)),
@@ -48,21 +48,21 @@ PageTable serving_table(const InferenceForecast& f) {
                           false,
                           {}});
   };
-  if (f.disaggregated) add("prompts on GPUs of their own", f.disaggregated->serving);
-  add(f.disaggregated ? "all GPUs do both" : "prompts and decoding", *f.shared);
+  if (f.disaggregated) add("prefill and decode on separate GPUs", f.disaggregated->serving);
+  add(f.disaggregated ? "prefill and decode on all GPUs" : "prefill and decode", *f.shared);
   return table;
 }
 
 PageSection batches_section(const World& world, const InferenceForecast& f) {
   const int own = inference_of(world).batch;
-  PageSection section{"batches", "Throughput and latency by batch", {}};
+  PageSection section{"batches", "Throughput and latency by batch size", {}};
   LineChart rate, step;
   PageTable table;
   table.name = "batches";
-  table.columns = {{"batch", Measure::number, {}, "sequences of a replica"},
+  table.columns = {{"batch", Measure::number, {}, "sequences per replica"},
                    {"step", Measure::number, "ms", {}},
                    {"throughput", Measure::number, "tokens/s", {}},
-                   {"memory", Measure::number, "GiB", "of a GPU"}};
+                   {"memory", Measure::number, "GiB", "per GPU"}};
   ChartSeries rates{"throughput", {}, {}}, steps{"step", {}, {}};
   for (const BatchRow& row : f.batches) {
     rate.at.push_back(row.batch);
@@ -77,10 +77,10 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
     for (TableRow& r : table.rows)
       if (r.best) r.best = false, r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
   step.at = rate.at;
-  rate.x = step.x = {"batch of a replica", Measure::number, {}, ChartScale::logarithmic, false};
-  rate.name = "throughput", rate.title = "Tokens per second by batch";
+  rate.x = step.x = {"batch per replica", Measure::number, {}, ChartScale::logarithmic, false};
+  rate.name = "throughput", rate.title = "Throughput by batch size";
   rate.y = {"throughput", Measure::number, "tokens/s", ChartScale::linear, true};
-  step.name = "latency", step.title = "Time of a decode step by batch";
+  step.name = "latency", step.title = "Time of a decode step by batch size";
   step.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
   rate.marks = step.marks = {{static_cast<double>(own), "this scenario"}};
   rate.series = {std::move(rates)}, step.series = {std::move(steps)};
@@ -96,41 +96,41 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   const InferenceStep step = inference_of(world);
   const bool prompts = spec.phase == InferencePhase::prefill;
   const bool reduces = spec.phase == InferencePhase::all_reduce;
-  const std::string what = reduces ? "an all-reduce" : prompts ? "a pass over prompts" : "a decode step";
-  page.context = fmt::format("{}, {}, batch {} of a replica; {}", step.model.name, name_of(spec.phase), step.batch,
+  const std::string what = reduces ? "an all-reduce" : prompts ? "a prefill pass" : "a decode step";
+  page.context = fmt::format("{}, {}, batch {} per replica; {}", step.model.name, name_of(spec.phase), step.batch,
                              gpus_text(world, f.gpus));
   page.answer =
-      fmt::format("{} on {} GPUs gives {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
+      fmt::format("{} on {} GPUs: {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
                   rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
   if (reduces)
-    page.answer = fmt::format("An all-reduce of {} among {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
+    page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
                               seconds_text(f.step.seconds));
   const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
   if (serving)
-    page.answer += fmt::format(" The first token comes after {}, the next every {}.",
+    page.answer += fmt::format(" Time to first token {}, time per output token {}.",
                                seconds_text(serving->first_token.mean), seconds_text(serving->inter_token.mean));
-  page.answer += fmt::format(" 90 % of measured values lie within a factor of {:.2f}{}.", f.factors.step,
-                             serving ? fmt::format(" ({:.2f} for first tokens)", f.factors.wait) : std::string());
+  page.answer +=
+      fmt::format(" 90 % interval: within a factor of {:.2f}{}.", f.factors.step,
+                  serving ? fmt::format(" ({:.2f} for the time to first token)", f.factors.wait) : std::string());
   page.figures = {{"throughput", rate_text(f.tokens_per_second),
                    fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
-                  {prompts ? "pass over prompts" : "decode step", seconds_text(f.step.seconds),
-                   f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} draws", seconds_text(f.step_p5),
-                                             seconds_text(f.step_p95), f.samples)
-                               : std::string()}};
-  if (f.prefill > 0) page.figures.push_back({"one prompt", seconds_text(f.prefill), {}});
+                  {prompts ? "prefill pass" : "decode step", seconds_text(f.step.seconds),
+                   f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} samples", seconds_text(f.step_p5),
+                                               seconds_text(f.step_p95), f.samples)
+                                 : std::string()}};
+  if (f.prefill > 0) page.figures.push_back({"prefill of one prompt", seconds_text(f.prefill), {}});
   page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
                           fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
   page.figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
   page.fingerprint = fmt::format("{:016x}", f.fingerprint);
-  if (f.shared) page.sections.push_back({"requests", "What requests see", {serving_table(f)}});
+  if (f.shared) page.sections.push_back({"requests", "Latency and throughput of requests", {serving_table(f)}});
   page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f, what)}});
   if (f.batches.size() > 1) page.sections.push_back(batches_section(world, f));
   if (!f.step.collectives.empty())
-    page.sections.push_back(
-        {"network", "What it asks of the network", {collective_page_table(f.step.program, f.step.collectives)}});
+    page.sections.push_back({"network", "Communication", {collective_page_table(f.step.program, f.step.collectives)}});
   page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
   if (f.samples > 1)
-    page.sections.push_back(samples_section(f.sample_seconds, prompts ? "A pass over prompts" : "A decode step"));
+    page.sections.push_back(samples_section(f.sample_seconds, prompts ? "A prefill pass" : "A decode step"));
   return page;
 }
 

@@ -1,4 +1,4 @@
-// Curves with bands.
+// Line charts: curves with bands, and cumulative distributions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-/// The points of a curve that have a place, in runs without gaps.
+/// The points of a curve that the axes can show, in runs without gaps.
 std::vector<std::vector<std::pair<double, double>>> runs_of(const PlotArea& area, const std::vector<double>& at,
                                                             const std::vector<double>& y) {
   std::vector<std::vector<std::pair<double, double>>> runs(1);
@@ -95,7 +95,7 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
     for (std::size_t b = 0; b < chart.series[s].bands.size(); ++b)
       svg.path(band_path(area, chart.at, chart.series[s].bands[b]),
                fmt::format("f{} {}", s % series_colours, b == 0 ? "w" : "v"));
-  // Labels of marks that stand close do not run into each other.
+  // A label that would overlap the previous one is left out.
   double free = left;
   for (const ChartMark& m : chart.marks) {
     const double x = area.x(m.x), half = text_width(m.label) / 2;
@@ -121,7 +121,7 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
 }
 
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples) {
-  // What differs by rounding alone is one value.
+  // Samples that differ only by rounding count as equal.
   for (double& s : samples) s = rounded(s, 6);
   std::sort(samples.begin(), samples.end());
   LineChart chart;
@@ -133,14 +133,14 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   series.name = "samples";
   const double n = static_cast<double>(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    // Of equal samples the last one tells how many there are.
+    // The last of several equal samples gives the fraction that is at most this value.
     if (i + 1 < samples.size() && samples[i + 1] == samples[i]) continue;
     chart.at.push_back(samples[i]), series.y.push_back(static_cast<double>(i + 1) / n);
   }
   const auto at = [&](double part) {
     return samples[std::min(samples.size() - 1, static_cast<std::size_t>(part * n))];
   };
-  // Those that fall together share a line.
+  // Percentiles that are equal share a mark.
   for (const auto& [part, label] : {std::pair(0.05, "p5"), std::pair(0.5, "median"), std::pair(0.95, "p95")})
     if (!chart.marks.empty() && chart.marks.back().x == at(part))
       chart.marks.back().label += fmt::format(", {}", label);

@@ -1,4 +1,4 @@
-// What the page's script works on. The adapter to nlohmann-json on the side of pages.
+// The data of the page's script as JSON. Only this file of the page module uses nlohmann-json.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Six digits are more than a screen has; what is not finite is null.
+/// Six digits suffice, because a screen has fewer pixels. Values that are not finite become null.
 Json number(double value) { return std::isfinite(value) ? Json(rounded(value, 6)) : Json(); }
 
 Json numbers(const std::vector<double>& values) {
@@ -80,7 +80,8 @@ Json chart_json(const ScatterChart& chart, const PageTable& table) {
           {"marks", Json::array()}};
 }
 
-/// Of columns of numbers the values; of text there is nothing that the table does not show.
+/// The values of number columns, which the page shows rounded. Text columns are null: the script reads the table
+/// itself.
 Json table_json(const PageTable& table) {
   Json titles = Json::array(), units = Json::array(), scales = Json::array(), values = Json::array();
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -101,7 +102,7 @@ Json table_json(const PageTable& table) {
           {"values", std::move(values)}};
 }
 
-/// No `<` in a script: the text of a name can not end it.
+/// Escapes `<`, so that a name that contains `</script>` cannot end the script.
 std::string for_script(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), out;
   out.reserve(text.size());

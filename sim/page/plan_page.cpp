@@ -18,20 +18,20 @@ namespace fabricast {
 
 namespace {
 
-/// How a metric is written: names end in their unit.
+/// How a metric is written. The unit follows from the end of its name, so the order of `endings` matters.
 struct Written {
   std::string_view ending;
   Measure measure;
   const char* unit;
-  double factor;  ///< to the measure's unit
+  double factor;  ///< from the unit of the metric to that of the measure
 };
 constexpr std::array endings = {
-    Written{"_us", Measure::seconds, "", 1e-6},    Written{"_gbps", Measure::number, "GB/s", 1},
-    Written{"_w", Measure::number, "W", 1},        Written{"tokens_per_s", Measure::number, "tokens/s", 1},
-    Written{"_per_gpu", Measure::number, "", 1},   Written{"_s", Measure::seconds, "", 1},
-    Written{"_s_p95", Measure::seconds, "", 1},    Written{"_s_worst", Measure::seconds, "", 1},
-    Written{"mfu", Measure::percent, "", 1},       Written{"exposed", Measure::percent, "", 1},
-    Written{"bubble", Measure::percent, "", 1},    Written{"memory", Measure::percent, "", 1},
+    Written{"_us", Measure::seconds, "", 1e-6},  Written{"_gbps", Measure::number, "GB/s", 1},
+    Written{"_w", Measure::number, "W", 1},      Written{"tokens_per_s", Measure::number, "tokens/s", 1},
+    Written{"_per_gpu", Measure::number, "", 1}, Written{"_s", Measure::seconds, "", 1},
+    Written{"_s_p95", Measure::seconds, "", 1},  Written{"_s_worst", Measure::seconds, "", 1},
+    Written{"mfu", Measure::percent, "", 1},     Written{"exposed", Measure::percent, "", 1},
+    Written{"bubble", Measure::percent, "", 1},  Written{"memory", Measure::percent, "", 1},
     Written{"goodput", Measure::percent, "", 1},
 };
 Written written(std::string_view metric) {
@@ -40,21 +40,20 @@ Written written(std::string_view metric) {
   return {"", Measure::number, "", 1};
 }
 
-/// The interval of a time holds for the rates made of it.
+/// Whether the interval of the forecast time applies: to times, and to what is proportional or inverse to them.
 bool has_interval(std::string_view metric) {
-  constexpr std::array names = {"time_s",       "time_us",      "busbw_gbps", "algbw_gbps",
-                                "step_s",       "tokens_per_s", "mfu",        "cost_per_step",
-                                "cost_per_mtokens"};
+  constexpr std::array names = {"time_s",       "time_us", "busbw_gbps",    "algbw_gbps",      "step_s",
+                                "tokens_per_s", "mfu",     "cost_per_step", "cost_per_mtokens"};
   return std::find(names.begin(), names.end(), metric) != names.end();
 }
 
-/// The front's metrics among the columns, too.
+/// The usual columns, and the metrics of the front. The interval has no column: each value shows its own.
 std::vector<std::size_t> columns_of(const PlanReport& r) {
   std::vector<std::size_t> shown = shown_metrics(r);
   for (const std::size_t m : r.decision.objective.front)
     if (std::find(shown.begin(), shown.end(), m) == shown.end()) shown.push_back(m);
   const auto interval = find_metric("interval");
-  std::erase_if(shown, [&](std::size_t m) { return m == interval; });  // it stands beside the values
+  std::erase_if(shown, [&](std::size_t m) { return m == interval; });
   return shown;
 }
 
@@ -63,14 +62,16 @@ TableCell cell_of(const SweepRow& row, std::size_t metric) {
   const std::string_view name = metrics()[metric].name;
   const double value = *row.values[metric] * written(name).factor;
   const auto interval = find_metric("interval");
-  return has_interval(name) && row.values[*interval] ? with_factor(value, *row.values[*interval]) : TableCell::of(value);
+  return has_interval(name) && row.values[*interval] ? with_factor(value, *row.values[*interval])
+                                                     : TableCell::of(value);
 }
 
 PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown) {
   PageTable table;
-  table.name = "rows", table.title = "All that was forecast", table.filter = true;
-  table.note = "The best first. Ranges hold the measured value with 90 %.";
-  for (const SweepAxis& axis : r.study.axes) table.columns.push_back({axis.name, Measure::text, {}, "an axis of the sweep"});
+  table.name = "rows", table.title = "All forecast rows", table.filter = true;
+  table.note = "The best first. Small numbers are the ends of the 90 % interval.";
+  for (const SweepAxis& axis : r.study.axes)
+    table.columns.push_back({axis.name, Measure::text, {}, "axis of the sweep"});
   for (const std::size_t m : shown) {
     const Written w = written(metrics()[m].name);
     table.columns.push_back({std::string(metrics()[m].name), w.measure, w.unit, std::string(metrics()[m].summary)});
@@ -82,7 +83,7 @@ PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown)
       row.cells.push_back(TableCell::of(r.study.axes[a].values[choices[a]].label));
     for (const std::size_t m : shown) row.cells.push_back(cell_of(r.rows[number], m));
     row.best = r.decision.best == number, row.front = r.decision.on_front[number];
-    if (!r.decision.kept[number]) row.dropped = "does not fulfil the conditions";
+    if (!r.decision.kept[number]) row.dropped = "does not satisfy the conditions";
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -91,9 +92,9 @@ PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown)
 PageTable refused_table(const PlanReport& r) {
   PageTable table;
   table.name = "refused", table.title = "Refused";
-  table.note = "Configurations that do not fit together, or not in memory.";
+  table.note = "Configurations that are inconsistent or do not fit in memory.";
   for (const SweepAxis& axis : r.study.axes) table.columns.push_back({axis.name, Measure::text, {}, {}});
-  table.columns.push_back({"why", Measure::text, {}, {}});
+  table.columns.push_back({"reason", Measure::text, {}, {}});
   for (const SweepRow& row : r.rows) {
     if (row.state != RowState::refused) continue;
     TableRow line;
@@ -106,30 +107,30 @@ PageTable refused_table(const PlanReport& r) {
   return table;
 }
 
-/// The front's first two metrics against each other.
+/// The first metric of the front against the last. With two metrics, which is the default, these are all of them.
 PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& shown) {
   const auto column = [&](std::size_t metric) {
     return r.study.axes.size() +
            static_cast<std::size_t>(std::find(shown.begin(), shown.end(), metric) - shown.begin());
   };
   const std::vector<std::size_t>& front = r.decision.objective.front;
-  PageSection section{"front", "What more money or power buys", {}};
+  PageSection section{"front", "Pareto front", {}};
   ScatterChart chart;
   chart.name = "front", chart.table = "rows";
   chart.x = column(front.back()), chart.y = column(front.front());
-  chart.title = fmt::format("{} against {}", metrics()[front.front()].name, metrics()[front.back()].name);
-  chart.note = "The line joins the front: what no other configuration beats in both.";
+  chart.title = fmt::format("{} versus {}", metrics()[front.front()].name, metrics()[front.back()].name);
+  chart.note = "The line joins the Pareto front: no other configuration is better in both.";
   if (!r.study.axes.empty()) chart.group = 0;
   section.blocks.push_back(std::move(chart));
   return section;
 }
 
-/// `400Gbps` is 400 of Gbps.
+/// The number that a label begins with, and the rest: `400Gbps` is 400 and `Gbps`.
 struct AxisNumber {
   double value = 0;
   std::string unit;
 };
-/// Nothing if the label begins with no number.
+/// Empty if the label does not begin with a number.
 std::optional<AxisNumber> number_of(const std::string& label) {
   AxisNumber number;
   const auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), number.value);
@@ -137,7 +138,7 @@ std::optional<AxisNumber> number_of(const std::string& label) {
   return code == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// The first axis whose values are numbers of one unit in rising order, three or more.
+/// The first axis with three or more numbers of one unit in ascending order.
 std::optional<std::size_t> numeric_axis(const Study& study) {
   constexpr std::size_t least = 3;
   for (std::size_t a = 0; a < study.axes.size(); ++a) {
@@ -148,13 +149,13 @@ std::optional<std::size_t> numeric_axis(const Study& study) {
         values.push_back(number->value);
       else
         break;
-    if (values.size() == all.size() && values.size() >= least && std::is_sorted(values.begin(), values.end()))
-      return a;
+    if (values.size() == all.size() && values.size() >= least && std::is_sorted(values.begin(), values.end())) return a;
   }
   return std::nullopt;
 }
 
-/// A metric over the axis, a line for each combination of the others; the first ones, where there are many.
+/// A metric over one axis, with a curve for each combination of the other axes. Only the first eight are shown: more
+/// curves cannot be distinguished by colour.
 LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) {
   constexpr std::size_t most_lines = 8;
   const Written w = written(metrics()[metric].name);
@@ -165,8 +166,8 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   chart.note = metrics()[metric].summary;
   for (const SweepValue& value : along.values) chart.at.push_back(number_of(value.label)->value);
   const double first = chart.at.front(), last = chart.at.back();
-  chart.x = {along.name, Measure::number, number_of(along.values.front().label)->unit, first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear,
-             false};
+  chart.x = {along.name, Measure::number, number_of(along.values.front().label)->unit,
+             first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear, false};
   chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};
   for (std::size_t row = 0; row < r.rows.size(); ++row) {
     const std::vector<std::size_t> choices = choices_of(r.study, row);
@@ -187,7 +188,7 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   return chart;
 }
 
-/// What the objective names, over the axis that is a number.
+/// The metrics of the front and the objective over the numeric axis, each once.
 std::optional<PageSection> axis_section(const PlanReport& r) {
   const auto axis = numeric_axis(r.study);
   if (!axis) return std::nullopt;
@@ -210,9 +211,9 @@ std::vector<KeyFigure> figures_of(const PlanReport& r, const std::vector<std::si
     if (!best.values[m] || metrics()[m].better == Better::neither || figures.size() == most) continue;
     const Written w = written(metrics()[m].name);
     const TableCell cell = cell_of(best, m);
-    figures.push_back({std::string(metrics()[m].name), value_text(cell.value, w.measure, w.unit),
-                       cell.has_interval() ? range_text(cell.low, cell.high, w.measure, w.unit) + " with 90 %"
-                                           : std::string()});
+    figures.push_back(
+        {std::string(metrics()[m].name), value_text(cell.value, w.measure, w.unit),
+         cell.has_interval() ? "90 % interval " + range_text(cell.low, cell.high, w.measure, w.unit) : std::string()});
   }
   return figures;
 }
@@ -236,7 +237,7 @@ Page plan_page(const PlanReport& r, std::string command) {
   page.sections.push_back(front_section(r, shown));
   if (auto section = axis_section(r)) page.sections.push_back(std::move(*section));
   page.sections.push_back({"rows-section", "Every configuration", {rows_table(r, shown)}});
-  if (d.refused > 0) page.sections.push_back({"refused-section", "What can not be", {refused_table(r)}});
+  if (d.refused > 0) page.sections.push_back({"refused-section", "Refused configurations", {refused_table(r)}});
   page.command = std::move(command);
   page.scenario = r.study.text, page.study = true;
   page.version = version_text();

@@ -41,11 +41,11 @@ PageSection samples_section(const std::vector<double>& seconds, const std::strin
   const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
   PageSection section{"samples", "Run-to-run variation", {}};
   section.blocks.push_back(Prose{fmt::format(
-      "{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: one seed of the ECMP "
-      "hash and of the choice of slow hosts. This variation is a property of the cluster, not an error of the forecast. "
-      "It is not part of the 90 % interval.",
+      "{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: one seed of the "
+      "ECMP hash and of the choice of slow hosts. This variation is a property of the cluster, not an error of the "
+      "forecast. It is not part of the 90 % interval.",
       what, seconds.size(), text(at(0)), text(at(0.5)), text(at(0.95)), text(at(1)))});
-  LineChart chart = cumulative_chart("samples", fmt::format("Cumulative distribution of the {}", what),
+  LineChart chart = cumulative_chart("samples", "Cumulative distribution of the time over samples",
                                      {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
   section.blocks.push_back(std::move(chart));
   return section;
@@ -57,12 +57,12 @@ PageTable collective_page_table(const Program& program, const std::vector<Collec
   table.note =
       "Seen by a rank of the slowest stage. Shared: the worst slowdown caused by the step's other collectives, "
       "relative to running alone.";
-  table.columns = {{"part", Measure::text, {}, "the kind of parallelism that asks for it"},
+  table.columns = {{"part", Measure::text, {}, "the kind of parallelism that needs it"},
                    {"operation", Measure::text, {}, {}},
-                   {"bytes", Measure::bytes, {}, "as nccl-tests counts them"},
+                   {"bytes", Measure::bytes, {}, "as nccl-tests defines the size"},
                    {"calls", Measure::number, "per step", {}},
                    {"alone", Measure::number, "us", "one call, with the network to itself"},
-                   {"busbw", Measure::number, "GB/s", "bus bandwidth of that"},
+                   {"busbw", Measure::number, "GB/s", "bus bandwidth of the call alone"},
                    {"shared", Measure::number, "times", {}},
                    {"algorithm", Measure::text, {}, {}},
                    {"bound by", Measure::text, {}, {}}};
@@ -90,9 +90,9 @@ std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
 
 BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity) {
   BarChart chart;
-  chart.name = "memory", chart.title = "What a GPU holds";
+  chart.name = "memory", chart.title = "Memory of a GPU";
   chart.value = {"memory of a GPU", Measure::number, "GiB", ChartScale::linear, true};
-  chart.marks = {{capacity / gib, fmt::format("it has {}", value_text(capacity / gib, Measure::number, "GiB"))}};
+  chart.marks = {{capacity / gib, fmt::format("capacity {}", value_text(capacity / gib, Measure::number, "GiB"))}};
   const std::vector<std::size_t> shown = some_of(stages.size());
   for (const std::size_t s : shown)
     chart.bars.push_back(stages.size() == 1 ? "each GPU" : fmt::format("stage {}", stages[s].stage));

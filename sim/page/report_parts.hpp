@@ -1,4 +1,4 @@
-// What pages of forecasts have in common.
+// Blocks and texts that the pages of forecasts share.
 #pragma once
 
 #include <string>
@@ -8,24 +8,26 @@
 
 namespace fabricast {
 
-inline constexpr double interval_part = 0.9;  ///< of measurements that lie in an interval
+inline constexpr double interval_part = 0.9;  ///< fraction of measured values that lie within an interval
 
-/// Three digits and a unit of its size.
+/// Three digits with a unit that fits the value: `12.5 us`.
 inline std::string seconds_text(double s) { return value_text(s, Measure::seconds, {}, 3); }
 
-/// A value with its interval from value / factor to value x factor; a factor of 1 or less: none known.
+/// A value with the interval from value / factor to value x factor. A factor of 1 or less means that no interval is
+/// known.
 TableCell with_factor(double value, double factor);
 
-/// Of several draws: how the values lie, and the chart of it.
+/// The distribution over samples: percentiles in a sentence, and the chart `samples`.
+/// \param what  the subject of the sentence, e.g. `The step`. \pre `seconds` is not empty
 PageSection samples_section(const std::vector<double>& seconds, const std::string& what);
 
-/// Exchanges of a step, alone and beside others.
+/// The collectives of a step: each alone, and its slowdown by the step's other collectives.
 PageTable collective_page_table(const Program& program, const std::vector<CollectiveUse>& collectives);
 
-/// What a GPU of each stage holds; the mark is what there is. \param stages  not empty
+/// Memory use of a GPU of each stage in GiB; the mark is the capacity. \pre `stages` is not empty
 BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity);
 
-/// So many of `count` that all are drawn in reason: the first, the last, and evenly between.
+/// Indices of at most `most` of `count` items: the first, the last, and evenly spaced ones between.
 std::vector<std::size_t> some_of(std::size_t count, std::size_t most = 16);
 
 }  // namespace fabricast

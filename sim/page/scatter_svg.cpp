@@ -1,4 +1,4 @@
-// Two columns of a table against each other.
+// Scatter charts: two columns of a table, one against the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace fabricast {
 namespace {
 
 ChartAxis axis_of(const PageTable& table, std::size_t column, ChartScale scale) {
-  FABRICAST_CHECK(column < table.columns.size(), "a scatter chart takes columns that its table has");
+  FABRICAST_CHECK(column < table.columns.size(), "a scatter chart uses columns of its table");
   const TableColumn& c = table.columns[column];
-  // Points are told apart, not measured from 0.
+  // Points are compared with each other, so the axis need not include 0.
   return {c.title, c.measure, c.unit, scale, false};
 }
 
@@ -23,7 +23,7 @@ double value(const PageTable& table, std::size_t row, std::size_t column) {
   return table.rows[row].cells[column].value;
 }
 
-/// What the row is about: its cells of text, then the two values.
+/// A description of a row: its text cells and the two values of the chart.
 std::string row_text(const ScatterChart& chart, const PageTable& table, std::size_t row) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {

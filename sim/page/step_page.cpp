@@ -11,13 +11,13 @@ namespace fabricast {
 
 namespace {
 
-/// All that a step is made of: what each part takes, by stage and in the mean.
+/// The time of each part of a step: the mean over all GPUs, then by stage.
 BarChart breakdown_chart(const StepForecast& f) {
   BarChart chart;
   chart.name = "breakdown", chart.title = "Where the time of a GPU goes";
   chart.note =
-      "Mean over all GPUs, then by stage of the pipeline. Exposed: waiting for exchanges of that kind that computation "
-      "does not hide. Bubble: waiting for other stages.";
+      "Mean over all GPUs, then by pipeline stage. Exposed: waiting for collectives of that kind that computation does "
+      "not hide. Bubble: waiting for other stages.";
   chart.value = {"time of a step", Measure::seconds, {}, ChartScale::linear, true};
   std::vector<const ActorTimes*> times = {&f.mean};
   chart.bars = {"mean"};
@@ -42,7 +42,7 @@ PageTable breakdown_table(const StepForecast& f) {
   table.name = "breakdown", table.title = "Mean over all GPUs";
   table.columns = {{"what", Measure::text, {}, {}},
                    {"time", Measure::number, "ms", {}},
-                   {"part", Measure::percent, "of the step", {}}};
+                   {"share", Measure::percent, "of the step", {}}};
   std::vector<StepLine> lines = breakdown_lines(f.mean);
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)
@@ -54,19 +54,19 @@ PageTable breakdown_table(const StepForecast& f) {
   return table;
 }
 
-/// What takes most of the time beyond computation.
+/// A sentence about what takes most of the time apart from computation.
 std::string loss_text(const StepForecast& f) {
   StepLine most;
-  const auto weigh = [&](const StepLine& line) {
+  const auto consider = [&](const StepLine& line) {
     if (line.seconds > most.seconds) most = line;
   };
   for (const StepLine& line : breakdown_lines(f.mean))
-    if (line.what.starts_with("exposed")) weigh(line);
-  if (f.mean.bubble > 0) weigh({"bubble", f.mean.bubble});
-  if (f.mean.interference > 0) weigh({"computation slowed by collectives", f.mean.interference});
+    if (line.what.starts_with("exposed")) consider(line);
+  if (f.mean.bubble > 0) consider({"bubble", f.mean.bubble});
+  if (f.mean.interference > 0) consider({"computation slowed by collectives", f.mean.interference});
   if (most.seconds < 0.005 * f.seconds) return "Nearly all of it is computation.";
   std::string what = most.what;
-  if (what.starts_with("exposed: ")) what = "waiting for exchanges of " + what.substr(9);
+  if (what.starts_with("exposed: ")) what = "waiting for collectives of " + what.substr(9);
   if (what == "bubble") what = "waiting for other stages of the pipeline";
   return fmt::format("The largest loss is {}: {} of the step.", what,
                      value_text(most.seconds / f.seconds, Measure::percent));
@@ -77,7 +77,8 @@ std::string answer_text(const World& world, const StepForecast& f) {
       f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
   std::string text = fmt::format("{} takes {}", what, seconds_text(f.seconds));
   if (f.factor > 1)
-    text += fmt::format(" ({} with 90 %)", range_text(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds));
+    text +=
+        fmt::format(" (90 % interval {})", range_text(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds));
   if (f.tokens > 0)
     text += fmt::format(": {} tokens/s, {} of the GPUs' peak", number_text(f.tokens_per_second(), 3),
                         value_text(f.mfu(), Measure::percent));
@@ -86,7 +87,7 @@ std::string answer_text(const World& world, const StepForecast& f) {
 
 std::vector<KeyFigure> figures_of(const StepForecast& f) {
   const auto between = [&](double low, double high, Measure measure, std::string_view unit) {
-    return f.factor > 1 ? fmt::format("{} with 90 %", range_text(low, high, measure, unit)) : std::string();
+    return f.factor > 1 ? fmt::format("90 % interval {}", range_text(low, high, measure, unit)) : std::string();
   };
   std::vector<KeyFigure> figures = {
       {"step", seconds_text(f.seconds), between(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds, {})}};
@@ -94,7 +95,7 @@ std::vector<KeyFigure> figures_of(const StepForecast& f) {
     const double rate = f.tokens_per_second();
     figures.push_back({"throughput", value_text(rate, Measure::number, "tokens/s", 3),
                        between(rate / f.factor, rate * f.factor, Measure::number, "tokens/s")});
-    figures.push_back({"model FLOP/s utilisation", value_text(f.mfu(), Measure::percent),
+    figures.push_back({"model FLOPs utilization (MFU)", value_text(f.mfu(), Measure::percent),
                        between(f.mfu() / f.factor, f.mfu() * f.factor, Measure::percent, {})});
   }
   if (!f.memory.stages.empty())
@@ -114,7 +115,7 @@ Page step_page(const World& world, const StepForecast& f, std::string command) {
   page.fingerprint = fmt::format("{:016x}", f.fingerprint);
   page.sections.push_back({"breakdown", "Where the time goes", {breakdown_chart(f), breakdown_table(f)}});
   if (!f.collectives.empty())
-    page.sections.push_back({"network", "What it asks of the network", {collective_page_table(f.program, f.collectives)}});
+    page.sections.push_back({"network", "Communication", {collective_page_table(f.program, f.collectives)}});
   if (!f.memory.stages.empty())
     page.sections.push_back({"memory", "Memory", {memory_chart(f.memory.stages, f.memory.capacity)}});
   if (f.samples > 1) page.sections.push_back(samples_section(f.sample_seconds, "The step"));

@@ -16,8 +16,8 @@ struct Colour {
   std::string_view property, light, dark;
 };
 
-// Series after Okabe and Ito [Okabe2008], darkened or lightened until each has 3:1 against its ground [WCAG-contrast]; so
-// has the heat map from 25 % on.
+// The colours of series follow Okabe and Ito [Okabe2008], darkened or lightened until each has a contrast of at least
+// 3:1 with the background [WCAG-contrast]. The heat map reaches 3:1 from a load of 25 % on.
 constexpr std::array<Colour, 22> palette = {
     {{"paper", "#ffffff", "#14171c"}, {"panel", "#f5f6f8", "#1d2127"}, {"ink", "#1c2127", "#e6e8eb"},
      {"muted", "#59616b", "#a3abb5"}, {"rule", "#d8dce2", "#363c45"},  {"link", "#0b5cad", "#7ab8ff"},
@@ -47,7 +47,7 @@ std::size_t heat_step(double load) {
 std::string heat_label(std::size_t step) {
   const auto percent = [](double part) { return fmt::format("{:.0f}", part * 100); };
   if (step == 0) return fmt::format("below {} %", percent(heat_from[1]));
-  if (step + 1 == heat_steps) return fmt::format("{} % and more", percent(heat_from[step]));
+  if (step + 1 == heat_steps) return fmt::format("{} % or more", percent(heat_from[step]));
   return fmt::format("{} to {} %", percent(heat_from[step]), percent(heat_from[step + 1]));
 }
 
@@ -76,7 +76,7 @@ std::string drawing_css(bool own) {
     out += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, colour(fmt::format("s{}", i)));
   for (std::size_t i = 0; i < heat_steps; ++i)
     out += fmt::format(".h{0}{{stroke:{1}}}.i{0}{{fill:{1}}}", i, colour(fmt::format("h{}", i)));
-  // Of drawings alone: a page has classes of its own.
+  // The rules apply to drawings only, because a page has other classes.
   for (std::size_t at = out.find("}."); at != std::string::npos; at = out.find("}.", at + 1))
     out.insert(at + 1, ".drawn ");
   return out + "\n";
@@ -174,7 +174,7 @@ double text_width(std::string_view words) {
 
 namespace {
 
-/// Places of entries, and the height of all.
+/// Computes the position of each entry. \returns the total height
 double lay_out(const std::vector<LegendEntry>& entries, double width, std::vector<std::pair<double, double>>& places) {
   double x = 0, y = 0;
   for (const LegendEntry& e : entries) {

@@ -1,7 +1,7 @@
-// What all drawings have in common: colours, texts, axes, legends.
+// Elements that all drawings share: colours, text, axes, legends.
 //
-// Elements carry classes; their colours come from the page, which knows of dark mode and paper, or from a style of the
-// file itself.
+// Elements have CSS classes instead of colours. In a page the colours come from its style, which follows dark mode and
+// printing. A standalone SVG file has a style of its own. Lengths are pixels of the view box.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ namespace fabricast {
 inline constexpr std::size_t series_colours = 8;
 inline constexpr std::size_t heat_steps = 6;
 
-/// Loads from which on a step of the heat map begins.
+/// The lowest load of each step of the heat map.
 inline constexpr std::array<double, heat_steps> heat_from = {0, 0.05, 0.25, 0.5, 0.75, 0.9};
 std::size_t heat_step(double load);
 std::string heat_label(std::size_t step);
 
-/// Custom properties of all colours, light, dark and on paper.
+/// CSS custom properties of all colours, for light mode, dark mode and print.
 std::string palette_css();
-/// Rules of the classes that SVG elements carry.  \param own  with colours instead of properties
+/// CSS rules of the classes of SVG elements. \param own  true: with light-mode colours instead of custom properties
 std::string drawing_css(bool own);
 
-/// A coordinate with one decimal, without a useless zero.
+/// A coordinate with one decimal, which is left out if it is zero.
 std::string coordinate(double value);
 
 /// Collects the elements of one drawing.
@@ -46,19 +46,19 @@ class SvgWriter {
   std::string head_, body_;
 };
 
-/// The inner rectangle of a chart, and where values lie in it.
+/// The inner rectangle of a chart, which maps values to pixels.
 class PlotArea {
  public:
   PlotArea(double left, double top, double right, double bottom, ChartAxis x, ChartAxis y, ChartRange x_range,
            ChartRange y_range);
-  /// Pixels; not finite where the axis has no place for the value.
+  /// Position in pixels; not finite if the axis cannot show the value.
   double x(double value) const { return left_ + (right_ - left_) * part(x_axis_, x_range_, value); }
   double y(double value) const { return bottom_ - (bottom_ - top_) * part(y_axis_, y_range_, value); }
   double left() const { return left_; }
   double right() const { return right_; }
   double top() const { return top_; }
   double bottom() const { return bottom_; }
-  /// Grid, ticks and titles.
+  /// Draws the grid, ticks and titles.
   void draw_axes(SvgWriter& svg) const;
 
  private:
@@ -68,21 +68,22 @@ class PlotArea {
   ChartRange x_range_, y_range_;
 };
 
+/// The title of an axis with its unit.
 std::string axis_title(const ChartAxis& axis);
 
 struct LegendEntry {
   std::string name;
   std::string css_class;  ///< of its swatch
 };
-/// Rows of entries from `top` on.  \returns their height
+/// Draws the entries in rows, starting at `top`. \returns the total height
 double draw_legend(SvgWriter& svg, const std::vector<LegendEntry>& entries, double left, double top, double right);
 double legend_height(const std::vector<LegendEntry>& entries, double width);
 
-/// About how wide a text of 13 px is.
+/// Approximate width of text at a font size of 13 px.
 double text_width(std::string_view words);
 
 inline constexpr double chart_width = 880;
-/// Points of more rows are drawn without what they say: the table has it.
+/// With more rows, points have no tooltips: the table shows the values, and the file stays small.
 inline constexpr std::size_t most_hints = 200;
 
 }  // namespace fabricast

@@ -1,14 +1,14 @@
-# uPlot, which draws the charts of HTML reports (MIT licence): fetched from npm when the build is configured, embedded in
-# the binary, never part of this repository. Without it pages show their charts as SVG alone.
+# uPlot draws the charts of HTML reports (MIT licence). It is fetched from npm when the build is configured and embedded
+# in the binary; it is not part of this repository. Without it, pages show their charts as SVG.
 #
-# FABRICAST_UPLOT: AUTO (fetched if it can be had), ON (an error if not), OFF, or the path of its tarball.
+# FABRICAST_UPLOT: AUTO (fetch it if possible), ON (error if it cannot be fetched), OFF, or the path of its tarball.
 # Sets uplot_files: empty without uPlot.
 set(FABRICAST_UPLOT AUTO CACHE STRING "uPlot for HTML reports: AUTO, ON, OFF, or the path of its tarball")
 set(uplot_version 1.6.32)
 set(uplot_sha256 4b8a8191e425658e3ea8c8c1314b0fc679c861ee3a1af2b20c7b16ba50b5133d)
 set(uplot_files "")
 
-# Other build trees find it there, too.
+# A cache that all build trees share.
 if(DEFINED ENV{XDG_CACHE_HOME})
   set(uplot_cache $ENV{XDG_CACHE_HOME}/fabricast)
 elseif(DEFINED ENV{HOME})
@@ -27,7 +27,7 @@ function(uplot_is_whole path found)
   endif()
 endfunction()
 
-# By npm, which knows of mirrors and proxies; else from the registry itself.
+# Fetches with npm, which respects configured mirrors and proxies, or else directly from the registry.
 function(uplot_fetch path)
   find_program(NPM npm)
   if(NPM)
@@ -42,7 +42,7 @@ function(uplot_fetch path)
     uplot_is_whole(${fetched} whole)
   endif()
   if(whole)
-    # Renamed into place: another build tree may be looking.
+    # Renamed into place, because another build tree may read the file at the same time.
     get_filename_component(folder ${path} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
     string(SHA1 own ${CMAKE_BINARY_DIR})
@@ -52,7 +52,7 @@ function(uplot_fetch path)
 endfunction()
 
 if(FABRICAST_UPLOT STREQUAL OFF)
-  message(STATUS "uPlot: none, pages show charts as SVG")
+  message(STATUS "uPlot: off, pages show charts as SVG")
 else()
   if(FABRICAST_UPLOT MATCHES "^(AUTO|ON)$")
     set(uplot_tarball ${uplot_cache}/uplot-${uplot_version}.tgz)
@@ -70,8 +70,8 @@ else()
       ${CMAKE_BINARY_DIR}/uplot/package/dist/uPlot.min.css ${CMAKE_BINARY_DIR}/uplot/package/LICENSE)
     message(STATUS "uPlot: ${uplot_version}, ${uplot_tarball}")
   elseif(FABRICAST_UPLOT STREQUAL AUTO)
-    message(STATUS "uPlot: could not be fetched, so pages show charts as SVG")
+    message(STATUS "uPlot: could not be fetched, pages show charts as SVG")
   else()
-    message(FATAL_ERROR "FABRICAST_UPLOT=${FABRICAST_UPLOT}, but uPlot ${uplot_version} is not there, or not as it was published")
+    message(FATAL_ERROR "FABRICAST_UPLOT=${FABRICAST_UPLOT}, but uPlot ${uplot_version} is missing, or its SHA-256 differs from the published one")
   endif()
 endif()

@@ -29,14 +29,14 @@ class Parser {
     c.left = product();
     c.comparison = comparison();
     c.right = product();
-    if (skip(), at_ < text_.size()) fail("nothing more");
+    if (skip(), at_ < text_.size()) fail("the end");
     resolve_best(c);
     return c;
   }
 
  private:
   [[noreturn]] void fail(std::string_view expected) const {
-    throw UserError::at(path_, fmt::format("'{}': {} is expected at character {}", text_, expected, at_ + 1),
+    throw UserError::at(path_, fmt::format("'{}': expected {} at character {}", text_, expected, at_ + 1),
                         "e.g. \"step_s <= 1.05 * best\"");
   }
   void skip() {
@@ -80,7 +80,7 @@ class Parser {
     fail("<, <=, >, >= or ==");
   }
 
-  /// `best` is of the metric beside it.
+  /// Assigns each `best` to the only metric of the condition.
   void resolve_best(Condition& c) const {
     std::optional<std::size_t> metric;
     std::size_t named = 0, asked = 0;
@@ -92,8 +92,8 @@ class Parser {
     if (named == 0) throw UserError::at(path_, fmt::format("'{}' names no metric", text_));
     if (asked == 0) return;
     if (named > 1)
-      throw UserError::at(path_, fmt::format("'{}': it is not clear whose best is meant", text_),
-                          "name one metric beside `best`");
+      throw UserError::at(path_, fmt::format("'{}': `best` is ambiguous with several metrics", text_),
+                          "name one metric in a condition with `best`");
     if (metrics()[*metric].better == Better::neither)
       throw UserError::at(path_, fmt::format("'{}': {} has no best value", text_, metrics()[*metric].name));
     for (auto* side : {&c.left, &c.right})

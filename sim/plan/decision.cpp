@@ -13,7 +13,7 @@ namespace {
 
 std::size_t known(std::string_view name) { return metric_named(name, "objective"); }
 
-/// Less is better.
+/// A value of which less is better.
 double badness(const SweepRow& row, std::size_t metric) {
   const double value = *row.values[metric];
   return metrics()[metric].better == Better::higher ? -value : value;
@@ -24,8 +24,8 @@ bool has_all(const SweepRow& row, const std::vector<std::size_t>& wanted) {
          std::all_of(wanted.begin(), wanted.end(), [&](std::size_t m) { return row.values[m].has_value(); });
 }
 
-/// A row is only beaten by one that comes before it in order of the first metric, ties by the next: so each is held
-/// against the front so far.
+/// The rows on the Pareto front. In ascending order of the metrics, a row can only be beaten by an earlier one, so each
+/// row is compared only with the front so far.
 std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<std::size_t>& wanted) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -51,7 +51,7 @@ std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<
   return on;
 }
 
-/// Time against cost, or against power where no row has a cost.
+/// The default front: time and cost, or time and power if no row has a cost.
 std::vector<std::size_t> usual_front(const std::vector<SweepRow>& rows) {
   const std::size_t cost = known("cost");
   const bool priced = std::any_of(rows.begin(), rows.end(), [&](const SweepRow& row) {
@@ -91,15 +91,16 @@ Objective objective_of(const Study& study) {
   Objective objective;
   objective.minimize = spec.maximize.empty();
   const std::string& wanted = objective.minimize ? spec.minimize : spec.maximize;
-  objective.metric = wanted.empty() ? known("time_s")
-                                    : metric_named(wanted, objective.minimize ? "objective.minimize" : "objective.maximize");
+  objective.metric = wanted.empty()
+                         ? known("time_s")
+                         : metric_named(wanted, objective.minimize ? "objective.minimize" : "objective.maximize");
   for (std::size_t i = 0; i < spec.keep.size(); ++i)
     objective.keep.push_back(parse_condition(spec.keep[i], fmt::format("objective.keep[{}]", i)));
   for (std::size_t i = 0; i < spec.pareto.size(); ++i) {
     const std::string path = fmt::format("objective.pareto[{}]", i);
     objective.front.push_back(metric_named(spec.pareto[i], path));
     if (metrics()[objective.front.back()].better == Better::neither)
-      throw UserError::at(path, fmt::format("{} has no better way", spec.pareto[i]));
+      throw UserError::at(path, fmt::format("{} has no better direction", spec.pareto[i]));
   }
   return objective;
 }
@@ -120,8 +121,9 @@ Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
   const Objective& o = d.objective;
   const auto best = best_values(rows);
   for (const SweepRow& row : rows) {
-    d.kept.push_back(row.state == RowState::done &&
-                     std::all_of(o.keep.begin(), o.keep.end(), [&](const Condition& c) { return holds(c, row, best); }));
+    d.kept.push_back(row.state == RowState::done && std::all_of(o.keep.begin(), o.keep.end(), [&](const Condition& c) {
+                       return holds(c, row, best);
+                     }));
     d.done += row.state == RowState::done, d.refused += row.state == RowState::refused;
     d.not_run += row.state == RowState::not_run;
     if (row.state == RowState::done) d.order.push_back(row.row);

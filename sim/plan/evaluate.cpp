@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr int digits = 10;
+constexpr int digits = 10;  // as in measure(): the same text on every machine
 
 SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
   SizeResult size;
@@ -26,6 +26,7 @@ SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
   return size;
 }
 
+/// Runs the forecast of the workload and reads all metrics from it, before it goes out of scope.
 void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how) {
   const World& world = measured.world;
   RunOptions run;
@@ -56,6 +57,7 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
   }
 }
 
+/// Why a row is refused: the first error with its hint.
 std::string reason(const UserError& e) {
   const Diagnostic& d = e.diagnostics().front();
   return (d.path.empty() ? "" : d.path + ": ") + d.message + (d.hint.empty() ? "" : " (" + d.hint + ")");

@@ -1,4 +1,4 @@
-// JSON and CSV of a study by contract (docs/formats.md).
+// JSON and CSV of a study. The formats are a contract: docs/formats.md, plan.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -15,14 +15,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json size_json(const SizeResult& s) {
-  return {{"bytes", s.bytes},
-          {"time_us", s.time},
-          {"time_us_p95", s.time_p95},
-          {"time_us_worst", s.time_worst},
-          {"interval", s.interval},
-          {"busbw_gbps", s.bus_bandwidth},
-          {"algorithm", s.algorithm},
-          {"protocol", s.protocol},
+  return {{"bytes", s.bytes},          {"time_us", s.time},
+          {"time_us_p95", s.time_p95}, {"time_us_worst", s.time_worst},
+          {"interval", s.interval},    {"busbw_gbps", s.bus_bandwidth},
+          {"algorithm", s.algorithm},  {"protocol", s.protocol},
           {"bottleneck", s.bottleneck}};
 }
 
@@ -30,11 +26,13 @@ Json row_json(const PlanReport& r, const SweepRow& row) {
   Json j = {{"row", row.row}, {"state", name_of(row.state)}};
   Json axes = Json::object();
   const std::vector<std::size_t> choices = choices_of(r.study, row.row);
-  for (std::size_t a = 0; a < choices.size(); ++a) axes[r.study.axes[a].name] = r.study.axes[a].values[choices[a]].label;
+  for (std::size_t a = 0; a < choices.size(); ++a)
+    axes[r.study.axes[a].name] = r.study.axes[a].values[choices[a]].label;
   j["axes"] = std::move(axes), j["set"] = words_of(r.study, row.row);
   if (row.state == RowState::refused) j["why"] = row.why;
   if (row.state != RowState::done) return j;
-  j["kept"] = static_cast<bool>(r.decision.kept[row.row]), j["pareto"] = static_cast<bool>(r.decision.on_front[row.row]);
+  j["kept"] = static_cast<bool>(r.decision.kept[row.row]),
+  j["pareto"] = static_cast<bool>(r.decision.on_front[row.row]);
   Json values = Json::object();
   for (std::size_t m = 0; m < metrics().size(); ++m)
     if (row.values[m]) values[std::string(metrics()[m].name)] = *row.values[m];
@@ -47,7 +45,7 @@ Json row_json(const PlanReport& r, const SweepRow& row) {
   return j;
 }
 
-/// A cell, in quotes where it needs some [RFC4180].
+/// A cell of CSV, in quotes if it needs them [RFC4180].
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return double_quoted(text);

@@ -1,4 +1,5 @@
-// Finds out whether a launcher has started several ranks, and talks to the others through fabricast_mpi (mpi/ranks_main.cpp).
+// Detects whether a launcher has started several ranks, and connects to the others through the helper program
+// fabricast_mpi (mpi/ranks_main.cpp), with which it communicates over two pipes.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -18,7 +19,7 @@ namespace fabricast {
 
 namespace {
 
-/// Ranks of the job by the launcher's word: Open MPI, MPICH and its kin, Slurm.
+/// The number of ranks according to the launcher: Open MPI, MPICH and its derivatives, Slurm. 1 if there is none.
 int ranks_by_environment() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* text = std::getenv(name))
@@ -26,7 +27,7 @@ int ranks_by_environment() {
   return 1;
 }
 
-/// Beside the program, or where it is installed; empty: built without MPI.
+/// The path of the helper: next to the program, or where it is installed. Empty: built without MPI.
 std::string find_helper() {
   std::error_code unknown;
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
@@ -39,9 +40,10 @@ class HelperRanks final : public Ranks {
  public:
   explicit HelperRanks(const std::string& helper) {
     std::array<int, 2> to{}, from{};
-    if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0) throw Unavailable("MPI: no more pipes");
+    if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0)
+      throw Unavailable("MPI: cannot create a pipe");
     child_ = fork();
-    if (child_ < 0) throw Unavailable("MPI: no more processes");
+    if (child_ < 0) throw Unavailable("MPI: cannot create a process");
     if (child_ == 0) {
       dup2(to[0], STDIN_FILENO), dup2(from[1], STDOUT_FILENO);
       execl(helper.c_str(), helper.c_str(), nullptr);
@@ -58,9 +60,7 @@ class HelperRanks final : public Ranks {
     waitpid(child_, nullptr, 0);
   }
 
-  void send(int peer, const std::string& text) override {
-    say(fmt::format("send {} {}\n{}", peer, text.size(), text));
-  }
+  void send(int peer, const std::string& text) override { say(fmt::format("send {} {}\n{}", peer, text.size(), text)); }
 
   std::optional<Message> receive() override {
     pollfd ready{from_, POLLIN, 0};
@@ -85,7 +85,7 @@ class HelperRanks final : public Ranks {
     if (got > 0) in_.append(buffer.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
   }
-  /// Up to the end of a line; what there is of it if the helper is gone.
+  /// The next line of the helper without its end; if the helper has exited, the rest of its output.
   std::string line() {
     while (in_.find('\n') == std::string::npos)
       if (!read_more()) break;
@@ -97,7 +97,7 @@ class HelperRanks final : public Ranks {
   void say(const std::string& text) {
     for (std::size_t done = 0; done < text.size();) {
       const ssize_t written = write(to_, text.data() + done, text.size() - done);
-      if (written < 0 && errno != EINTR) return;  // the helper is gone, and with it the rank
+      if (written < 0 && errno != EINTR) return;  // the helper has exited, so this rank is no longer connected
       if (written > 0) done += static_cast<std::size_t>(written);
     }
   }
@@ -114,12 +114,14 @@ std::unique_ptr<Ranks> launched_ranks() {
   if (expected == 1) return nullptr;
   const std::string helper = find_helper();
   if (helper.empty())
-    throw Unavailable(fmt::format("a launcher has started {} ranks, and this fabricast is built without MPI", expected));
+    throw Unavailable(
+        fmt::format("a launcher has started {} ranks, but this fabricast is built without MPI", expected));
   auto ranks = std::make_unique<HelperRanks>(helper);
   if (ranks->size != expected)
-    throw Unavailable(fmt::format("a launcher has started {} ranks, and MPI sees {}: it is of another MPI than "
-                                  "this fabricast is built with",
-                                  expected, ranks->size));
+    throw Unavailable(
+        fmt::format("a launcher has started {} ranks, but MPI sees {}: the launcher belongs to a different MPI "
+                    "than this fabricast is built with",
+                    expected, ranks->size));
   return ranks;
 }
 

@@ -1,4 +1,4 @@
-// The metrics of a configuration, a line for each.
+// The table of metrics, one entry for each. Names end in their unit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ template <class F>
 Value of_bill(const Measured& m, F f) {
   return m.bill ? Value(static_cast<double>(f(*m.bill))) : std::nullopt;
 }
-/// A sum that lacks some of its lines is none.
+/// Empty if some lines have no price, because the sum would be too low.
 template <class F>
 Value of_cost(const Measured& m, F f) {
   return m.cost && m.cost->not_priced == 0 ? Value(f(*m.cost)) : std::nullopt;
@@ -76,55 +76,55 @@ double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.b
 
 constexpr std::array table = {
     Metric{"gpus", "GPUs of the job", Better::neither, [](const Measured& m) { return Value(gpus(m)); }},
-    Metric{"time_s", "s of the largest size, or of the step: median over draws", Better::lower, seconds},
-    Metric{"time_s_p95", "s, of the draw that 5 % of draws exceed", Better::lower, seconds_p95},
-    Metric{"time_s_worst", "s, of the worst draw", Better::lower, seconds_worst},
-    Metric{"interval", "with 90 % the measured time is within this factor of time_s", Better::neither, interval},
+    Metric{"time_s", "s of the largest size or of a step, median over samples", Better::lower, seconds},
+    Metric{"time_s_p95", "s, exceeded by 5 % of samples", Better::lower, seconds_p95},
+    Metric{"time_s_worst", "s, of the slowest sample", Better::lower, seconds_worst},
+    Metric{"interval", "90 % interval: the measured time is within this factor of time_s", Better::neither, interval},
     Metric{"time_us", "us of the largest size of a collective", Better::lower,
            [](const Measured& m) { return of_collective(m, [](const auto& row) { return row.time * 1e6; }); }},
     Metric{"busbw_gbps", "GB/s, bus bandwidth of the largest size", Better::higher,
            [](const Measured& m) {
              return of_collective(m, [&](const auto& row) { return m.collective->bus_bandwidth(row) * 1e-9; });
            }},
-    Metric{"algbw_gbps", "GB/s, bytes over time of the largest size", Better::higher,
+    Metric{"algbw_gbps", "GB/s, size divided by time of the largest size", Better::higher,
            [](const Measured& m) {
              return of_collective(m, [](const auto& row) { return row.algorithm_bandwidth() * 1e-9; });
            }},
-    Metric{"step_s", "s of a step of training or inference", Better::lower,
+    Metric{"step_s", "s of a training or inference step, median over samples", Better::lower,
            [](const Measured& m) { return steps_only(m, seconds); }},
-    Metric{"step_s_p95", "s, of the draw that 5 % of draws exceed", Better::lower,
+    Metric{"step_s_p95", "s, exceeded by 5 % of samples", Better::lower,
            [](const Measured& m) { return steps_only(m, seconds_p95); }},
-    Metric{"step_s_worst", "s, of the worst draw", Better::lower,
+    Metric{"step_s_worst", "s, of the slowest sample", Better::lower,
            [](const Measured& m) { return steps_only(m, seconds_worst); }},
     Metric{"tokens_per_s", "tokens per second of all GPUs", Better::higher, tokens_per_second},
-    Metric{"tokens_per_s_per_gpu", "the same of a GPU", Better::higher,
+    Metric{"tokens_per_s_per_gpu", "tokens per second, per GPU", Better::higher,
            [](const Measured& m) {
              const Value all = tokens_per_second(m);
              return all ? Value(*all / gpus(m)) : all;
            }},
-    Metric{"mfu", "model FLOP/s over the GPUs' peak", Better::higher,
+    Metric{"mfu", "model FLOPs utilization: FLOP/s of the model over the peak of the GPUs", Better::higher,
            [](const Measured& m) {
              if (m.step && m.step->tokens == 0) return Value();
              return m.step ? Value(m.step->mfu()) : of_inference(m, [](const auto& f) { return f.mfu; });
            }},
-    Metric{"exposed", "part of the step that waits for collectives", Better::lower,
+    Metric{"exposed", "fraction of the step that waits for collectives", Better::lower,
            [](const Measured& m) {
              return m.step ? of_step(m, [](const auto& f) { return exposed(f.mean) / f.seconds; })
                            : of_inference(m, [](const auto& f) { return exposed(f.step.mean) / f.step.seconds; });
            }},
-    Metric{"bubble", "part of the step that waits for other stages", Better::lower,
+    Metric{"bubble", "fraction of the step that waits for other pipeline stages", Better::lower,
            [](const Measured& m) { return of_step(m, [](const auto& f) { return f.mean.bubble / f.seconds; }); }},
-    Metric{"memory", "part of a GPU's memory that is used, of the fullest stage", Better::lower,
+    Metric{"memory", "fraction of the memory of a GPU that is used, in the fullest stage", Better::lower,
            [](const Measured& m) {
              if (m.step && m.step->memory.stages.empty()) return Value();
              return m.step ? Value(m.step->memory.share())
                            : of_inference(m, [](const auto& f) { return f.memory.total() / f.capacity; });
            }},
-    Metric{"first_token_s", "s from a prompt to its first token", Better::lower,
+    Metric{"first_token_s", "s, time to first token (TTFT), mean", Better::lower,
            [](const Measured& m) {
              return m.inference && m.inference->shared ? Value(m.inference->shared->first_token.mean) : std::nullopt;
            }},
-    Metric{"inter_token_s", "s from a token to the next, mean", Better::lower,
+    Metric{"inter_token_s", "s, time per output token (TPOT), mean", Better::lower,
            [](const Measured& m) {
              return m.inference && m.inference->shared ? Value(m.inference->shared->inter_token.mean) : std::nullopt;
            }},
@@ -140,34 +140,34 @@ constexpr std::array table = {
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.equipment_watts(); }); }},
     Metric{"network_power_w", "W of switches, cables, transceivers and NICs", Better::lower,
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.network_watts(); }); }},
-    Metric{"network_power_per_gpu_w", "W of these, per GPU", Better::lower,
+    Metric{"network_power_per_gpu_w", "network_power_w per GPU", Better::lower,
            [](const Measured& m) {
              return of_bill(m, [](const Bill& b) { return b.network_watts() / static_cast<double>(b.gpus); });
            }},
-    Metric{"cost", "to buy, in the currency of the prices", Better::lower,
+    Metric{"cost", "purchase cost, in the currency of the prices", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.bought; }); }},
-    Metric{"network_cost", "the network's part of it", Better::lower,
+    Metric{"network_cost", "purchase cost of switches, cables, transceivers and NICs", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network; }); }},
-    Metric{"cost_per_gpu", "to buy, per GPU", Better::lower,
+    Metric{"cost_per_gpu", "purchase cost per GPU", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_gpu(); }); }},
-    Metric{"network_cost_per_gpu", "the network's part, per GPU", Better::lower,
+    Metric{"network_cost_per_gpu", "network_cost per GPU", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network_per_gpu(); }); }},
-    Metric{"cost_per_hour", "of an hour: bought over the years, upkeep, energy", Better::lower,
+    Metric{"cost_per_hour", "cost of an hour: purchase spread over the years, opex, energy", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_hour; }); }},
-    Metric{"cost_per_step", "of a step, or a call of the largest size, of the job's hosts", Better::lower,
+    Metric{"cost_per_step", "cost of a step, or of a call of the largest size, for the hosts of the job", Better::lower,
            [](const Measured& m) { return of_cost(m, [&](const Cost& c) { return c.of_time(*seconds(m)); }); }},
-    Metric{"cost_per_mtokens", "of a million tokens", Better::lower,
+    Metric{"cost_per_mtokens", "cost of a million tokens", Better::lower,
            [](const Measured& m) {
              const Value tokens = tokens_per_second(m);
              return tokens ? of_cost(m, [&](const Cost& c) { return c.of_time(1e6 / *tokens); }) : std::nullopt;
            }},
-    Metric{"goodput", "useful part of a month with failures", Better::higher,
+    Metric{"goodput", "fraction of a month with failures that is useful work", Better::higher,
            [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.goodput; }); }},
-    Metric{"stops", "failures in a month that stop the job", Better::lower,
+    Metric{"stops", "failures per month that stop the job", Better::lower,
            [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.stops; }); }},
-    Metric{"month_s_p95", "s of a step or call that 5 % of a month's exceed", Better::lower,
+    Metric{"month_s_p95", "s, exceeded by 5 % of the steps or calls of a month with failures", Better::lower,
            [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.seconds_p95; }); }},
-    Metric{"worst_failure", "times as long with the worst single failure that does not stop the job", Better::lower,
+    Metric{"worst_failure", "slowdown by the worst single failure that does not stop the job", Better::lower,
            [](const Measured& m) {
              return of_risk(m, [](const Risk& r) { return r.worst_survived() ? r.worst_survived()->worst : 1.0; });
            }},
@@ -189,7 +189,7 @@ std::optional<std::size_t> find_metric(std::string_view name) {
 
 std::size_t metric_named(std::string_view name, const std::string& path) {
   if (const auto found = find_metric(name)) return *found;
-  throw UserError::at(path, fmt::format("there is no metric '{}'", name), suggestion(name, names_of(table)));
+  throw UserError::at(path, fmt::format("unknown metric '{}'", name), suggestion(name, names_of(table)));
 }
 
 std::vector<std::optional<double>> measure(const Measured& measured) {
@@ -197,7 +197,7 @@ std::vector<std::optional<double>> measure(const Measured& measured) {
   std::vector<std::optional<double>> values;
   for (const Metric& metric : table) {
     const Value value = metric.of(measured);
-    FABRICAST_CHECK(!value || std::isfinite(*value), fmt::format("metric {} is not a number", metric.name));
+    FABRICAST_CHECK(!value || std::isfinite(*value), fmt::format("metric {} is not finite", metric.name));
     values.push_back(value ? Value(rounded(*value, digits)) : value);
   }
   return values;

@@ -26,11 +26,12 @@ SweepRow row_from_json(const std::string& text) {
     SweepRow row;
     row.row = j.at("row"), row.why = j.at("why");
     const auto state = enum_from<RowState>(j.at("state").get<std::string>());
-    FABRICAST_CHECK(state, "a row is in no state");
+    FABRICAST_CHECK(state, "unknown state of a row");
     row.state = *state;
     for (const Json& value : j.at("values"))
       row.values.push_back(value.is_null() ? std::nullopt : std::optional(value.get<double>()));
-    FABRICAST_CHECK(row.values.empty() || row.values.size() == metrics().size(), "a row has other metrics");
+    FABRICAST_CHECK(row.values.empty() || row.values.size() == metrics().size(),
+                    "a row has a different number of metrics");
     for (const Json& s : j.at("sizes"))
       row.sizes.push_back({s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6), s.at(7), s.at(8)});
     return row;

@@ -19,12 +19,13 @@ namespace {
 
 constexpr const char* format = "1";
 
-/// Keeps a file to one process while it lives. SQLite's own locks are held for moments only, so that others can read.
+/// Locks a file against other writers while the object lives. SQLite holds its own locks only during transactions, so
+/// other programs can read the file in the meantime.
 class FileLock {
  public:
   explicit FileLock(const std::string& file) : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (fd_ < 0) throw UserError(fmt::format("{}: {}", file, system_reason(errno)));
-    // Where the file system has no locks, others are trusted.
+    // If the file system does not support locks, work without one.
     if (flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     close(fd_);
     throw UserError(fmt::format("{}: another `fabricast plan` is writing to it", file),
@@ -38,7 +39,7 @@ class FileLock {
   int fd_;
 };
 
-/// A connection to one file; every failure is about that file.
+/// A connection to one file. Every failure is a UserError that names the file.
 class Database {
  public:
   explicit Database(std::string file) : file_(std::move(file)) {
@@ -65,7 +66,7 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-/// One prepared statement; places of values count from 1, columns from 0.
+/// One prepared statement. Values are bound in order with `add`; columns count from 0.
 class Statement {
  public:
   Statement(const Database& database, const std::string& sql) : database_(database) {
@@ -82,12 +83,13 @@ class Statement {
   Statement& add(std::string_view text) {
     return check(sqlite3_bind_text(handle_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
   }
-  /// \returns whether there is a line
+  /// Runs the statement up to the next line of its result. \returns false if there is none
   bool step() {
     const int code = sqlite3_step(handle_);
     if (code != SQLITE_ROW && code != SQLITE_DONE) database_.fail();
     return code == SQLITE_ROW;
   }
+  /// Prepares for running the statement with other values.
   void again() { sqlite3_reset(handle_), bound_ = 0; }
   std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
   double real(int column) const { return sqlite3_column_double(handle_, column); }
@@ -110,7 +112,7 @@ class Statement {
   int bound_ = 0;
 };
 
-/// Everything that rows depend on and that a file of rows can tell.
+/// Everything that rows depend on, except the contents of files that the scenario names.
 std::vector<std::pair<std::string, std::string>> identity(const Study& study, const std::string& settings) {
   std::string axes, set;
   for (const SweepAxis& axis : study.axes) {
@@ -129,7 +131,7 @@ class SqliteStore final : public RowStore {
  public:
   SqliteStore(const std::string& file, const Study& study, const std::string& settings, bool there)
       : lock_(file), database_(std::make_unique<Database>(file)), study_(study) {
-    // A row that a crash of the machine loses is forecast again.
+    // Waiting for the disk would be slow, and a row that a crash of the machine loses is merely forecast again.
     database_->run("PRAGMA synchronous = OFF");
     if (there)
       check_same(identity(study, settings));
@@ -184,7 +186,8 @@ class SqliteStore final : public RowStore {
 
   void finish(const Decision& decision) override {
     mark(decision);
-    // A copy is laid out by its contents alone; pages of the file itself also tell of the order of work.
+    // The layout of a vacuumed copy depends on its contents only. The pages of the file itself also depend on the order
+    // in which rows were stored.
     const std::string file = database_->file(), copy = file + ".whole";
     std::filesystem::remove(copy);
     {
@@ -234,19 +237,18 @@ class SqliteStore final : public RowStore {
   void check_same(const std::vector<std::pair<std::string, std::string>>& about) {
     Statement tables(*database_, "SELECT name FROM sqlite_master WHERE name = 'study'");
     if (!tables.step())
-      throw UserError(fmt::format("{} is a database, but not one of `fabricast plan`", database_->file()),
-                      "give another file");
+      throw UserError(fmt::format("{} is not a database of `fabricast plan`", database_->file()), "give another file");
     Statement read(*database_, "SELECT value FROM study WHERE key = ?");
     for (const auto& [key, value] : about) {
       read.again();
       read.add(std::string_view(key));
       if (!read.step() || read.text(0) != value)
-        throw UserError(fmt::format("{} has rows of another study: its {} differs", database_->file(), key),
-                        "without --resume, and with another file, all rows are forecast");
+        throw UserError(fmt::format("{} has rows of another study: different {}", database_->file(), key),
+                        "to forecast all rows, give another file and omit --resume");
     }
   }
 
-  FileLock lock_;  // before the database: closing its descriptor would end SQLite's own locks
+  FileLock lock_;  // declared before the database, so closed after it: closing its descriptor ends SQLite's own locks
   std::unique_ptr<Database> database_;
   const Study& study_;
 };
@@ -255,11 +257,11 @@ class SqliteStore final : public RowStore {
 
 std::unique_ptr<RowStore> open_store(const std::string& file, const Study& study, const std::string& settings,
                                      bool resume) {
-  // A file without a byte is what a full disk leaves of a start: nothing is lost with it.
+  // An empty file, such as a full disk leaves behind, holds nothing that could be lost.
   std::error_code none;
   const bool there = std::filesystem::file_size(file, none) > 0 && !none;
   if (there && !resume)
-    throw UserError(fmt::format("{} is there already", file), "--resume goes on with it; or give another file");
+    throw UserError(fmt::format("{} already exists", file), "use --resume to continue it, or give another file");
   check_writable(file);
   return std::make_unique<SqliteStore>(file, study, settings, there);
 }

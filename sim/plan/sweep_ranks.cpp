@@ -1,12 +1,12 @@
-// Rows over the ranks of a job.
+// Distributes rows over the ranks of a job.
 //
-//   a rank to 0    `ready`: it has nothing to do      `row JSON`: what came out
-//   0 to a rank    `do N`: a row                      `stop`: all rows are there
-//   then           `bye` to 0, `leave` from it: everybody answered, or `gone`: somebody did not
+//   a rank to 0    `ready`: it is idle                `row JSON`: the result of a row, after which it is idle
+//   0 to a rank    `do N`: forecast row N             `stop`: all rows are done
+//   at the end     `bye` to 0, then from 0 `leave` if every rank has answered, or `gone` if one has not
 //
-// Every rank has one thread that forecasts and one that talks, so that none is deaf while it works. When no new row is left,
-// idle ranks get those that others have not brought back: the slow, or the dead. The first result of a row counts; all are
-// the same.
+// Every rank has one thread that forecasts and one that communicates, so that it receives messages while it forecasts.
+// When no new row is left, idle ranks repeat the rows that other ranks, slow or dead, have not returned. The first
+// result of a row counts; all results of a row are the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr auto pause = std::chrono::milliseconds(1);
 
-/// Forecasts rows one by one, on a thread of its own.
+/// Forecasts rows one after another on a separate thread.
 class Worker {
  public:
   Worker(const Study& study, const EvaluateOptions& how) : study_(study), how_(how), thread_([this] { work(); }) {}
@@ -49,7 +49,7 @@ class Worker {
     }
     wake_.notify_one();
   }
-  /// What the last row came to; nothing while it runs.  \throws what the forecast threw
+  /// The result of the last row, once; empty while the row runs. \throws what the forecast threw
   std::optional<SweepRow> take() {
     const std::scoped_lock lock(mutex_);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -85,7 +85,7 @@ class Worker {
   std::thread thread_;
 };
 
-/// What is to be done, and who does it.
+/// The rows that are missing, and the ranks that work on them.
 class Roster {
  public:
   explicit Roster(const std::vector<SweepRow>& rows) {
@@ -94,7 +94,7 @@ class Roster {
     std::reverse(open_.begin(), open_.end());
   }
   bool all_done() const { return open_.empty() && running_.empty(); }
-  /// A row for a rank: a new one; else one that fewest ranks are at and this one is not.
+  /// A row for a rank: a new one, or else one that this rank does not have, with the fewest ranks at work on it.
   std::optional<std::size_t> next(int rank) {
     if (!open_.empty()) {
       const std::size_t row = open_.back();
@@ -117,7 +117,7 @@ class Roster {
   std::map<std::size_t, std::set<int>> running_;
 };
 
-/// Rank 0.
+/// Rank 0: distributes rows, forecasts some itself, and collects the results.
 class Head {
  public:
   Head(const Study& study, const SweepOptions& options, Ranks& ranks)
@@ -174,7 +174,7 @@ class Head {
       options_.run.progress(static_cast<double>(wanted_ - missing_) / static_cast<double>(wanted_));
     result_.rows[row.row] = std::move(row);
   }
-  /// Sends all ranks home.
+  /// Ends the work of all ranks, and waits for their answers for at most `patience`.
   void dismiss() {
     std::set<int> left;
     for (int r = 1; r < ranks_.size; ++r) ranks_.send(r, "stop"), left.insert(r);
@@ -199,14 +199,14 @@ class Head {
   std::set<int> idle_;
 };
 
-/// Another rank: works until it is sent home.
+/// Any other rank: works until rank 0 dismisses it.
 void follow(const Study& study, const SweepOptions& options, Ranks& ranks) {
   Worker worker(study, {std::max(1, options.run.threads), options.risk, options.intervals, options.site});
   ranks.send(0, "ready");
   while (true) {
     const auto message = ranks.receive();
     if (message && message->text == "stop") {
-      stop_requested = true;  // a row in hand is another's by now
+      stop_requested = true;  // abandons the row in progress, which rank 0 no longer needs
       ranks.send(0, "bye");
     } else if (message && (message->text == "leave" || message->text == "gone")) {
       return ranks.leave(message->text == "leave");

@@ -1,4 +1,4 @@
-// The answer of a study, and its rows as a table.
+// Text of a study: its rows as a table, and the answer in a sentence.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// Four digits or more, and a letter for large ones: `12.35M`.
+/// Four significant digits or all digits of a whole number, with a letter from a million on: `12.35M`.
 std::string compact(double value) {
   constexpr std::array<std::pair<double, const char*>, 3> letters = {{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}}};
   for (const auto& [least, letter] : letters)
@@ -22,11 +22,11 @@ std::string compact(double value) {
   return std::abs(value) >= 1e3 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-/// Metrics of every table, beside those that the objective names.
-constexpr std::array usual = {"gpus", "time_us", "step_s", "interval", "busbw_gbps", "tokens_per_s", "mfu",
-                              "switches", "power_w", "cost", "goodput"};
+/// Metrics of every table, in addition to those of the objective.
+constexpr std::array usual = {"gpus", "time_us",  "step_s",  "interval", "busbw_gbps", "tokens_per_s",
+                              "mfu",  "switches", "power_w", "cost",     "goodput"};
 
-/// `time_us 123.4`.
+/// A metric of a row with its value, `time_us 123.4`; empty if it has none.
 std::string stated(const SweepRow& row, std::string_view name) {
   const auto metric = find_metric(name);
   return metric && !row.values.empty() && row.values[*metric]
@@ -34,7 +34,7 @@ std::string stated(const SweepRow& row, std::string_view name) {
              : std::string();
 }
 
-/// How much more of a metric than another row, as `3.1 % more`; empty if one has none.
+/// How much more of a metric a row has than another: `3.1 % more time`. Empty if a value is missing.
 std::string against(const SweepRow& row, const SweepRow& other, std::string_view name, std::string_view what) {
   const auto metric = find_metric(name);
   if (!metric || !row.values[*metric] || !other.values[*metric] || *other.values[*metric] == 0) return {};
@@ -49,7 +49,7 @@ class Table {
     for (std::size_t c = 0; c < cells.size(); ++c) widths_[c] = std::max(widths_[c], cells[c].size());
     lines_.push_back(std::move(cells));
   }
-  /// \param left  columns that are flush left
+  /// \param left  number of columns that are aligned left
   std::string text(std::size_t left) const {
     std::string out;
     for (const auto& line : lines_) {
@@ -73,7 +73,8 @@ std::string row_table(const PlanReport& r, std::size_t top) {
   Table out;
   std::vector<std::string> head = {"#"};
   for (const SweepAxis& axis : r.study.axes) head.push_back(axis.name);
-  for (const std::size_t m : shown) head.push_back(m == find_metric("interval") ? "x/:" : std::string(metrics()[m].name));
+  for (const std::size_t m : shown)
+    head.push_back(m == find_metric("interval") ? "x/:" : std::string(metrics()[m].name));
   out.add(std::move(head));
   const std::size_t count = top > 0 ? std::min(top, r.decision.order.size()) : r.decision.order.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -105,7 +106,7 @@ std::vector<std::size_t> shown_metrics(const PlanReport& r) {
     for (const auto* side : {&c.left, &c.right})
       for (const Factor& f : *side)
         if (f.kind == Factor::Kind::metric) wanted[f.metric] = true;
-  // `time_s` says what time_us or step_s say.
+  // `time_s` repeats `time_us` or `step_s`.
   if (const auto time = find_metric("time_s")) wanted[*time] = false;
   std::vector<std::size_t> shown;
   for (std::size_t m = 0; m < wanted.size(); ++m)
@@ -151,8 +152,9 @@ std::string answer_text(const PlanReport& r) {
     return fmt::format("interrupted: {} of {} configurations were not run, so none is called the best", d.not_run,
                        r.rows.size());
   if (!d.best)
-    return d.done == 0 ? "no configuration was forecast"
-                       : fmt::format("none of {} configurations fulfils the conditions ({})", d.done, goal_text(d.objective));
+    return d.done == 0
+               ? "no configuration was forecast"
+               : fmt::format("none of {} configurations satisfies the conditions ({})", d.done, goal_text(d.objective));
   const SweepRow& best = r.rows[*d.best];
   std::string text = fmt::format("{}: {}", goal_text(d.objective), row_text(r.study, *d.best));
   if (d.ties.size() > 1)
@@ -162,13 +164,14 @@ std::string answer_text(const PlanReport& r) {
   std::vector<std::string> facts;
   for (const std::string_view name : {std::string_view("time_us"), std::string_view("step_s"), std::string_view("cost"),
                                       metrics()[d.objective.metric].name})
-    if (std::string fact = name == "time_s" ? std::string() : stated(best, name); !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
+    if (std::string fact = name == "time_s" ? std::string() : stated(best, name);
+        !fact.empty() && std::find(facts.begin(), facts.end(), fact) == facts.end())
       facts.push_back(std::move(fact));
-  if (!facts.empty()) text += fmt::format(": {}", fmt::join(facts, ", "));
+  if (!facts.empty()) text += fmt::format(" ({})", fmt::join(facts, ", "));
   const std::size_t gpus = *find_metric("gpus");
   if (d.fastest && *d.fastest != *d.best && r.rows[*d.fastest].values[gpus] == best.values[gpus]) {
     const SweepRow& fastest = r.rows[*d.fastest];
-    text += fmt::format("; against the fastest ({}): {}", row_text(r.study, *d.fastest),
+    text += fmt::format("; compared with the fastest ({}): {}", row_text(r.study, *d.fastest),
                         against(best, fastest, "time_s", "time"));
     if (const std::string cost = against(best, fastest, "cost", "cost"); !cost.empty()) text += ", " + cost;
   }
@@ -179,13 +182,15 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   const Decision& d = r.decision;
   std::vector<std::string> axes;
   for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), comment_text(r.study.name.empty() ? r.study.file : r.study.name));
-  out += fmt::format("# {} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "), d.done,
-                     d.refused);
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(),
+                                comment_text(r.study.name.empty() ? r.study.file : r.study.name));
+  out += fmt::format("# {} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "),
+                     d.done, d.refused);
   if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);
   std::vector<std::string_view> front;
   for (const std::size_t m : d.objective.front) front.push_back(metrics()[m].name);
-  out += fmt::format("\n# > the best; * on the front of {}; - does not fulfil the conditions\n", fmt::join(front, " and "));
+  out += fmt::format("\n# > the best; * on the front of {}; - does not satisfy the conditions\n",
+                     fmt::join(front, " and "));
   for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
   out += row_table(r, top);
   std::size_t stated_of = 0;
@@ -196,7 +201,7 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   if (stated_of > most_stated) out += fmt::format("# and {} more\n", stated_of - most_stated);
   out += "\n" + answer_text(r) + "\n";
   if (d.best && !r.study.axes.empty()) {
-    out += "it is";
+    out += "best row:";
     for (const std::string& word : words_of(r.study, *d.best)) out += fmt::format(" --set '{}'", word);
     out += "\n";
   }

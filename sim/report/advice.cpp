@@ -1,4 +1,4 @@
-// NCCL settings for people and for the shell.
+// Recommended NCCL settings (report/what_if.hpp) as text for people and as a shell script.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,19 +13,20 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::string_view rule = "each size counts the same; a gain is the geometric mean over them";
+constexpr std::string_view rule = "sizes have equal weight; a gain is a geometric mean over them";
 
-/// "4.1 to 49.4 % at 32KiB..1MiB, 3.0 % at 8GiB": the neighbouring sizes whose change, signed, is worth a word.
+/// "4.1 to 49.4 % at 32KiB..1MiB, 3.0 % at 8GiB": runs of neighbouring sizes whose change is at least `least_gain`.
+/// \param sign  1: sizes that gain; -1: sizes that lose
 std::string spans(const Forecast& forecast, const Advised& a, double sign) {
-  const auto part = [&](std::size_t i) { return sign * (1 - a.change.times[i] / a.before[i]); };
+  const auto gain = [&](std::size_t i) { return sign * (1 - a.change.times[i] / a.before[i]); };
   const auto size = [&](std::size_t i) { return to_text(Bytes{forecast.rows[i].bytes}); };
   std::string out;
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
-    if (part(i) < least_gain) continue;
+    if (gain(i) < least_gain) continue;
     const std::size_t first = i;
-    double low = part(i), high = low;
-    for (; i + 1 < forecast.rows.size() && part(i + 1) >= least_gain; ++i)
-      low = std::min(low, part(i + 1)), high = std::max(high, part(i + 1));
+    double low = gain(i), high = low;
+    for (; i + 1 < forecast.rows.size() && gain(i + 1) >= least_gain; ++i)
+      low = std::min(low, gain(i + 1)), high = std::max(high, gain(i + 1));
     out += out.empty() ? "" : ", ";
     const std::string range = fmt::format("{:.1f} to {:.1f} % at {}..{}", 100 * low, 100 * high, size(first), size(i));
     out += first == i ? fmt::format("{:.1f} % at {}", 100 * high, size(i)) : range;
@@ -39,7 +40,7 @@ std::string sides(const Forecast& forecast, const Advised& a) {
   return "saves " + more + (less.empty() ? "" : "; costs " + less);
 }
 
-/// "a, b": the sizes that count.
+/// "1MiB", or "21 sizes, 1KiB to 1GiB".
 std::string sizes_text(const Forecast& forecast) {
   const std::size_t n = forecast.rows.size();
   const std::string first = to_text(Bytes{forecast.rows.front().bytes});
@@ -52,7 +53,7 @@ std::string quoted(const std::string& value) {
   return out + "'";
 }
 
-/// Lists by operation came with 2.24 [NCCL-env].
+/// Whether a variable applies to all operations. Lists by operation exist from 2.24 on [NCCL-env].
 bool for_all_operations(const Communicator& comm, const std::string& variable) {
   return comm.version < NcclVersion{2, 24, 0} && (variable == "NCCL_ALGO" || variable == "NCCL_PROTO");
 }
@@ -72,8 +73,9 @@ std::string comment_text(const std::string& text) {
 }
 
 std::string advice_text(const Advice& advice) {
-  std::string out = fmt::format("\nwhat to set for {}, {}:\n", sizes_text(advice.before), name_of(advice.before.op));
-  if (advice.taken.empty()) out += fmt::format("  nothing tried here gains {:.0f} % or more\n", 100 * least_gain);
+  std::string out =
+      fmt::format("\nrecommended settings for {}, {}:\n", sizes_text(advice.before), name_of(advice.before.op));
+  if (advice.taken.empty()) out += fmt::format("  no change that was tried gains {:.0f} % or more\n", 100 * least_gain);
   const auto list = [&](const Advised& a) {
     out += fmt::format("  {:<44} {:>6.1f} %\n    {}\n   ", a.change.what, 100 * a.change.gain, sides(advice.before, a));
     for (const std::string& word : a.change.set) out += fmt::format(" --set '{}'", word);
@@ -81,9 +83,9 @@ std::string advice_text(const Advice& advice) {
   };
   for (const Advised& a : advice.taken) list(a);
   if (!advice.taken.empty())
-    out += fmt::format("  {:<44} {:>6.1f} %\n  ({}; each is on top of those above)\n", "all of these",
+    out += fmt::format("  {:<44} {:>6.1f} %\n  ({}; each gain is on top of the lines above)\n", "all of these",
                        100 * advice.gain, rule);
-  if (!advice.mixed.empty()) out += "what helps at some sizes, but not over all:\n";
+  if (!advice.mixed.empty()) out += "settings that help at some sizes, but not over all:\n";
   for (const Advised& a : advice.mixed) list(a);
   return out;
 }
@@ -97,17 +99,19 @@ std::string env_script(const World& world, const Advice& advice) {
                      to_text(comm.version));
   out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
   if (!world.scenario.nccl.env.empty()) {
-    out += "# On top of what the scenario sets:";
+    out += "# In addition to the variables that the scenario sets:";
     for (const auto& [name, value] : world.scenario.nccl.env) out += " " + comment_text(name);
     out += "\n";
   }
-  if (advice.taken.empty()) out += fmt::format("# Nothing tried gains {:.0f} % or more.\n", 100 * least_gain);
+  if (advice.taken.empty())
+    out += fmt::format("# No setting that was tried gains {:.0f} % or more.\n", 100 * least_gain);
   for (const Advised& a : advice.taken) {
     out += fmt::format("\n# {}: {:.1f} %{}\n# {}\n", a.change.what, 100 * a.change.gain,
                        &a == &advice.taken.front() ? "" : " on top of the above", sides(advice.before, a));
     for (const Variable& v : a.variables) {
       if (v.value && for_all_operations(comm, v.name))
-        out += fmt::format("# (of all operations: NCCL {} knows no lists by operation)\n", to_text(comm.version));
+        out +=
+            fmt::format("# (for all operations: NCCL {} does not support lists by operation)\n", to_text(comm.version));
       out += command(v) + "\n";
     }
   }

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A figure of a step, by its path in the JSON.
+/// A figure of a step or of inference, by its path in the JSON.
 struct StepFigure {
   const char* path;
   std::string_view what, unit;
@@ -27,21 +27,21 @@ constexpr std::array step_figures = {
     StepFigure{"step_s", "step", "s", false},
     StepFigure{"tokens_per_s", "tokens", "tokens/s", true},
     StepFigure{"prefill_s", "prefill", "s", false},
-    StepFigure{"shared.ttft_s", "first token", "s", false},
-    StepFigure{"shared.itl_s", "next token", "s", false},
+    StepFigure{"shared.ttft_s", "TTFT", "s", false},
+    StepFigure{"shared.itl_s", "TPOT", "s", false},
     StepFigure{"shared.request_s", "request", "s", false},
-    StepFigure{"shared.tokens_per_s", "tokens of requests", "tokens/s", true},
-    StepFigure{"disaggregated.ttft_s", "first token, disaggregated", "s", false},
-    StepFigure{"disaggregated.itl_s", "next token, disaggregated", "s", false},
+    StepFigure{"shared.tokens_per_s", "throughput", "tokens/s", true},
+    StepFigure{"disaggregated.ttft_s", "TTFT, disaggregated", "s", false},
+    StepFigure{"disaggregated.itl_s", "TPOT, disaggregated", "s", false},
     StepFigure{"disaggregated.request_s", "request, disaggregated", "s", false},
-    StepFigure{"disaggregated.tokens_per_s", "tokens, disaggregated", "tokens/s", true},
+    StepFigure{"disaggregated.tokens_per_s", "throughput, disaggregated", "tokens/s", true},
 };
 
 struct Figure {
   std::string what, unit;
   double value = 0;
   bool more_is_better = false;
-  std::map<std::string, std::string> choices;  ///< what stands behind it: algorithm, bottleneck
+  std::map<std::string, std::string> choices;  ///< how it comes about: algorithm, channels, bottleneck
 };
 
 [[noreturn]] void refuse(const std::string& file, const std::string& message) {
@@ -49,11 +49,11 @@ struct Figure {
                               {file, 0, 0, 1},
                               {},
                               message,
-                              "`fabricast run SCENARIO.yaml --json FILE` writes what is compared"}});
+                              "`fabricast run SCENARIO.yaml --json FILE` writes forecasts to compare"}});
 }
 
 double positive(const Json& j, const std::string& file, const std::string& what) {
-  if (!j.is_number() || !(j.get<double>() > 0)) refuse(file, fmt::format("{} is no positive number", what));
+  if (!j.is_number() || !(j.get<double>() > 0)) refuse(file, fmt::format("{} is not a positive number", what));
   return j.get<double>();
 }
 
@@ -65,11 +65,11 @@ std::string text_at(const Json& row, const char* key) {
 
 std::vector<Figure> row_figures(const Json& rows, const std::string& file) {
   std::vector<Figure> figures;
-  if (!rows.is_array()) refuse(file, "rows is no list");
+  if (!rows.is_array()) refuse(file, "`rows` is not a list");
   for (const Json& row : rows) {
     const auto bytes = row.is_object() ? row.find("bytes") : row.end();
     if (bytes == row.end() || !bytes->is_number_integer() || !row.contains("time_us"))
-      refuse(file, "a row has no bytes or no time_us");
+      refuse(file, "a row has no `bytes` or no `time_us`");
     const std::string what = to_text(Bytes{bytes->get<std::int64_t>()});
     figures.push_back({what, "us", positive(row["time_us"], file, "time_us of " + what), false, {}});
     figures.back().choices = {{"choice", text_at(row, "algorithm") + "/" + text_at(row, "protocol")},
@@ -79,7 +79,7 @@ std::vector<Figure> row_figures(const Json& rows, const std::string& file) {
   return figures;
 }
 
-/// The value at keys joined by dots, or null.
+/// The value at a path of keys joined by dots, or null.
 const Json* at_path(const Json& j, const std::string& path) {
   const Json* value = &j;
   for (const std::string& key : split(path, '.')) {
@@ -98,13 +98,13 @@ struct ReadForecast {
 ReadForecast read_forecast(const std::string& text, const std::string& file) {
   ReadForecast read{parse_json_text(text, file), {}};
   const Json& j = read.json;
-  if (!j.is_object() || !j.contains("fabricast")) refuse(file, "is no forecast");
+  if (!j.is_object() || !j.contains("fabricast")) refuse(file, "not a forecast");
   if (j.contains("rows")) read.figures = row_figures(j["rows"], file);
   for (const StepFigure& f : step_figures)
     if (const Json* value = at_path(j, f.path))
       read.figures.push_back(
           {std::string(f.what), std::string(f.unit), positive(*value, file, f.path), f.more_is_better, {}});
-  if (read.figures.empty()) refuse(file, "holds no rows and no step");
+  if (read.figures.empty()) refuse(file, "the forecast has neither rows nor a step");
   return read;
 }
 
@@ -116,7 +116,7 @@ std::string short_text(const Json* j) {
   return text;
 }
 
-/// Keys of two scenarios that differ, as "path: before -> after".
+/// Appends the keys that differ between two scenarios, as "path: before -> after".
 void differences(const Json& before, const Json& after, const std::string& path, std::vector<std::string>& out) {
   if (before == after) return;
   if (!before.is_object() || !after.is_object()) {
@@ -174,8 +174,8 @@ ForecastComparison compare_forecasts(const std::string& before, const std::strin
   for (const Figure& f : newer.figures)
     if (!find(older.figures, f)) c.added.push_back(f.what);
   if (c.figures.empty())
-    refuse(after_name, fmt::format("has no figure in common with {}: {} there, {} here", before_name, c.gone.front(),
-                                   c.added.front()));
+    refuse(after_name, fmt::format("no figure in common with {}: that file has {}, this one {}", before_name,
+                                   c.gone.front(), c.added.front()));
   const auto text = [](const Json& j, const char* key) { return j.contains(key) ? j[key] : Json(); };
   if (const Json was = text(older.json, "fabricast"), is = text(newer.json, "fabricast"); was != is)
     c.changed.push_back(fmt::format("fabricast: {} -> {}", short_text(&was), short_text(&is)));
@@ -189,7 +189,7 @@ ForecastComparison compare_forecasts(const std::string& before, const std::strin
 std::string comparison_text(const ForecastComparison& c, double tolerance) {
   std::string out;
   for (const std::string& change : c.changed) out += fmt::format("# changed: {}\n", change);
-  if (c.changed.empty()) out += "# the same version and the same scenario\n";
+  if (c.changed.empty()) out += "# same version and same scenario\n";
   std::size_t width = 8;
   for (const ComparedFigure& f : c.figures) width = std::max(width, f.what.size());
   out += fmt::format("#\n# {:>{}} {:>12} {:>12}  {:<8} {:>9}\n", "figure", width, "before", "after", "unit", "change");

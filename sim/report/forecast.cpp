@@ -4,31 +4,33 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
-#include "fabricast/report/samples.hpp"
 #include "fabricast/report/harness.hpp"
+#include "fabricast/report/samples.hpp"
 #include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
 
 namespace {
 
+/// One row in one sample.
 struct Cell {
   double time = 0;
   CollectiveResult result;
 };
 
-/// Runs the rows' plans over all draws, and fills in what comes out.
+/// Simulates the plans of all rows with all samples, and fills in the results.
 void simulate(const World& world, const RunOptions& options, Forecast& forecast) {
   if (forecast.rows.empty()) return;
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
-  // A task is one draw with all sizes: they share its loads. With one draw, sizes are shared out instead.
+  // A task is one sample with all sizes, because sizes share the counts of loads of a sample. With a single sample, the
+  // sizes are divided among tasks instead.
   const auto samples = static_cast<std::size_t>(world.samples.count), sizes = forecast.rows.size();
   std::vector<Cell> cells(samples * sizes);
-  // The chunk engine forks, which goes with one thread only.
+  // The chunk engine forks, which is safe in a single-threaded process only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
   const std::size_t parts = samples > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
-  // What tasks leave of the threads goes to their engines.
+  // Threads that tasks do not need are given to their engines.
   NetworkSetup setup = world.setup;
   setup.threads = std::max<std::size_t>(1, threads / (samples * parts));
   TaskProgress progress(options.progress, cells.size());
@@ -77,7 +79,7 @@ ForecastRow row_of(Plan plan) {
   return row;
 }
 
-/// The algorithms and protocols that NCCL weighed beside the one that runs, and that have a schedule.
+/// The algorithms and protocols that NCCL considered besides the one that runs, and that have a schedule.
 std::vector<Candidate> others_of(const Communicator& comm, const ForecastRow& row, CollectiveOp op) {
   std::vector<Candidate> others;
   for (const Candidate& c : row.plan.candidates)
@@ -86,7 +88,8 @@ std::vector<Candidate> others_of(const Communicator& comm, const ForecastRow& ro
   return others;
 }
 
-/// Of each size the fastest row; of equal ones NCCL's. \param all the others of each row in order
+/// The fastest row of each size, and NCCL's choice among equal ones.
+/// \param all  the alternatives (others_of) of each row of `own`, in order
 Forecast keep_fastest(const Communicator& comm, Forecast all, Forecast own) {
   std::size_t next = 0;
   for (ForecastRow& row : own.rows) {
@@ -130,7 +133,7 @@ Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions
 
 namespace {
 
-/// For each row the other algorithms and protocols that NCCL weighed.
+/// Simulates the alternatives (others_of) of each row.
 Forecast run_others(const World& world, const Forecast& forecast, const RunOptions& options) {
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows)
@@ -157,7 +160,8 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
 
 Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options) {
   Forecast weighed = run_others(world, forecast, options);
-  weighed.rows.insert(weighed.rows.end(), forecast.rows.begin(), forecast.rows.end());  // which have been simulated
+  // The rows of the forecast have been simulated already.
+  weighed.rows.insert(weighed.rows.end(), forecast.rows.begin(), forecast.rows.end());
   return weighed;
 }
 

@@ -8,7 +8,7 @@ namespace fabricast {
 
 namespace {
 
-/// Whether the larger buffer of a rank has a part for each rank.
+/// Whether the larger buffer of a rank has a share for each rank.
 bool has_parts(CollectiveOp op) {
   switch (op) {
     case CollectiveOp::all_gather:
@@ -20,7 +20,8 @@ bool has_parts(CollectiveOp op) {
   }
 }
 
-constexpr std::int64_t aligned = 16, element = 4;  // to what parts are rounded down [nccl-tests-parts]; a float
+constexpr std::int64_t aligned = 16;  // B, to which shares are rounded down [nccl-tests-parts]
+constexpr std::int64_t element = 4;   // B of a float
 
 }  // namespace
 
@@ -30,7 +31,7 @@ bool harness_calls(const HarnessSpec& harness, CollectiveOp op, std::int64_t ran
 
 std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked) {
   if (harness.tool != Tool::nccl_tests || !has_parts(op)) return asked;
-  // Whole elements for each rank are what older versions printed, or are meant.
+  // Sizes with whole elements for each rank come from older versions, which did not round, or are intended.
   if (asked % (ranks * element) == 0 || asked / ranks < aligned) return asked;
   return asked / ranks / aligned * aligned * ranks;
 }
@@ -40,8 +41,8 @@ double harness_time(const HarnessSpec& harness, const Communicator& comm, const 
   if (harness.tool == Tool::isolated) return call;
   const Architecture& gpu = comm.node.architecture;
   double time = call;
-  // Broadcasts and reduces issued back to back overlap: a rank goes on to the next call as soon as its own part is
-  // done, so the pace is that of the busiest station, and the way through the chain is paid once per run.
+  // Broadcasts and reduces that are issued back to back overlap, because a rank continues with the next call as soon as
+  // its own share is done. The busiest station sets the pace, and the latency of the chain is paid once per run.
   if (is_chain(plan.op) && harness.tool != Tool::host_timed)
     time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work.value +
                               std::max(0.0, (r.makespan - r.work).value) / harness.iterations);

@@ -17,11 +17,12 @@ namespace fabricast {
 
 namespace {
 
-/// Of the step, as the model counts them.
+/// FLOPs of the model per GPU and step, for MFU.
 double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
   const std::int64_t tokens = prompts_only ? step.input : step.mean_context();
   const ModelFlops flops = model_flops(step.model, tokens);
-  // Attention of the last token is over all others; of a prompt's over half of them, in the mean.
+  // A decoded token attends to the whole context. The tokens of a prompt attend to half of it on average. The prompt
+  // needs logits for its last token only.
   const double prompt = flops.linear + flops.attention / 2 + flops.vocabulary / static_cast<double>(tokens);
   const double of_sequence =
       prompts_only ? prompt : (flops.linear + flops.attention + flops.vocabulary) / static_cast<double>(tokens);
@@ -35,7 +36,7 @@ MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
   return peak_memory(step.model, memory_question(step, batch, world.scenario.node.spec.gpus));
 }
 
-/// Powers of two as far as memory goes, and the scenario's own batch.
+/// Decode steps with batches of all powers of two that fit in memory, and with the scenario's own batch.
 std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, const ServingSample& sample) {
   std::vector<int> batches;
   constexpr int most = 1 << 14;
@@ -56,7 +57,7 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
   return rows;
 }
 
-/// When the last token of a decode step is there; hand-overs beside it may go on.
+/// When the last token of a decode step is ready, s. Concurrent KV-cache transfers may take longer.
 double decoded(const RanProgram& ran) {
   double end = 0;
   for (std::size_t i = 0; i < ran.program.activities.size(); ++i)
@@ -64,7 +65,7 @@ double decoded(const RanProgram& ran) {
   return end;
 }
 
-/// Prompts that a pass holds.
+/// Number of prompts in a pass.
 std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std::int64_t>(1, step.chunk / step.input); }
 
 DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, double decode,
@@ -79,24 +80,25 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 
   const std::vector<InferencePass> passes = decode_passes(step);
   const double alone = sample.run(step, passes, 1, step.graph).timeline.seconds;
-  const RanProgram beside = sample.run(step, passes, 1, step.graph, &kv_transfer);
-  for (std::size_t i = 0; i < beside.program.activities.size(); ++i)
-    if (beside.program.activities[i].part == Part::kv_transfer)
-      f.transfer = std::max(f.transfer, beside.timeline.end[i] - beside.timeline.start[i]);
-  for (const CollectiveUse& use : beside.collectives)
+  const RanProgram overlapped = sample.run(step, passes, 1, step.graph, &kv_transfer);
+  for (std::size_t i = 0; i < overlapped.program.activities.size(); ++i)
+    if (overlapped.program.activities[i].part == Part::kv_transfer)
+      f.transfer = std::max(f.transfer, overlapped.timeline.end[i] - overlapped.timeline.start[i]);
+  for (const CollectiveUse& use : overlapped.collectives)
     if (use.kind.part == Part::kv_transfer) f.collective = use;
-  // Part of its time that a decode step has a hand-over beside it: each sequence is replaced after `output` steps.
+  // Each sequence is replaced after `output` steps, so a step overlaps with batch / output transfers on average. It is
+  // slower by `slower` of the overlapped time.
   const double output = static_cast<double>(step.output), batch = step.batch;
-  const double slower = std::max(0.0, decoded(beside) - alone) / std::min(f.transfer, alone);
+  const double slower = std::max(0.0, decoded(overlapped) - alone) / std::min(f.transfer, alone);
   f.decode = decode + slower * std::min(decode, batch / output * f.transfer);
 
-  // All but the last layer's cache goes while the prompt computes, if that takes long enough.
+  // The cache of all layers but the last can be sent while the prompt computes, if the computation takes long enough.
   const double layers = step.model.layers;
   const double early = f.transfer * (layers - 1) / layers,
                hidden = std::min(early, f.prompt.seconds * (layers - 1) / layers);
   f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : 0);
 
-  // A sender sends one request at a time, which may take longer than the prompt.
+  // A sender handles one request at a time, so transfers limit the rate if they take longer than prompts.
   const double replicas = std::min(prompts.layout.data, step.layout.data);
   const double interval = sample.prompt_interval(prompts, prompts_of_a_pass(prompts));
   f.prefill_rate = std::min(prompts.layout.data / interval, replicas / f.transfer);
@@ -116,7 +118,7 @@ Bytes message_of(const InferenceSpec& spec, const InferenceStep& step) {
   return Bytes{2 * step.batch * step.model.hidden};
 }
 
-/// The same replicas on all GPUs, as many as they fill.
+/// The step on all GPUs of the job, with as many of the same replicas as fit.
 InferenceStep on_all_gpus(const World& world, InferenceStep step) {
   const std::int64_t gpus = std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus;
   step.first_rank = 0;
@@ -133,7 +135,7 @@ InferenceStep on_all_gpus(const World& world, InferenceStep step) {
 InferenceStep inference_of(const World& world) {
   const Scenario& s = world.scenario;
   InferenceStep step = inference_step(s.workload.inference, s.node.spec, s.nvlink_domain.nodes, s.hardware);
-  // Of requests that come, those that do not fit wait.
+  // Under load, requests that do not fit in memory wait.
   if (s.workload.inference.phase == InferencePhase::both)
     step.batch = std::min(step.batch, largest_batch(step, s.node.spec));
   return step;
@@ -185,6 +187,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     f.tokens_per_second = f.shared->tokens_per_second;
     if (apart) {
       if (spec.disaggregated.transfer == TransferPath::host) {
+        // A transfer through host memory is a transfer without GPUDirect RDMA.
         Scenario staged = world.scenario;
         staged.node.spec.gdr = Gdr::off;
         const auto without = build_world(std::move(staged), world.searches);

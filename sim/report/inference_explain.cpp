@@ -1,4 +1,4 @@
-// What binds an inference step and what would help it, as text and JSON.
+// What limits an inference step and what would help, as text and JSON.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// What the passes are that bind.
+/// A name for binding_passes.
 std::string_view passes_name(const World& world, const InferenceForecast& f) {
   if (world.scenario.workload.inference.phase == InferencePhase::prefill) return "prompts";
   return &binding_passes(world, f) == &f.step ? "decode step" : "one prompt";
@@ -24,11 +24,11 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
   if (f.disaggregated) {
     const DisaggregatedForecast& d = *f.disaggregated;
     const ServingLimit limit = limit_of(world, d);
-    const std::string_view who = limit == ServingLimit::prompts    ? "prompts limit"
-                                 : limit == ServingLimit::kv_transfer ? "the hand-over limits"
-                                                                   : "decoding limits";
-    std::string out = fmt::format("  requests: {}; {:.4g} /s of prompts with their hand-over, {:.4g} /s of decoding\n",
-                                  who, d.prefill_rate, d.decode_rate);
+    const std::string_view what = limit == ServingLimit::prompts       ? "prompts"
+                                  : limit == ServingLimit::kv_transfer ? "KV-cache transfers"
+                                                                       : "decoding";
+    std::string out = fmt::format("  requests: limited by {}; prompts and transfers {:.4g} /s, decoding {:.4g} /s\n",
+                                  what, d.prefill_rate, d.decode_rate);
     if (limit == ServingLimit::kv_transfer)
       out += fmt::format("    by {}, bound by {}\n", name_of(world.scenario.workload.inference.disaggregated.transfer),
                          d.collective.alone.bottleneck);
@@ -43,13 +43,13 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
   const TimedPasses& passes = binding_passes(world, f);
   const InferenceBinding b = binding_of(passes);
   const auto percent = [&](double seconds) { return 100 * seconds / passes.seconds; };
-  std::string out = "#\n# what binds\n" + requests_text(world, f);
-  out += fmt::format("  {}: {} takes most, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
+  std::string out = "#\n# what limits it\n" + requests_text(world, f);
+  out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
                      percent(b.seconds));
-  if (b.collective < 0) return out + "  no exchange is exposed\n";
+  if (b.collective < 0) return out + "  no communication is exposed\n";
   const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
-  out += fmt::format("  {} parallelism is exposed most: {:.4g} ms, {:.1f} %\n", name_of(use.kind.part), b.exposed * 1e3,
-                     percent(b.exposed));
+  out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(use.kind.part),
+                     b.exposed * 1e3, percent(b.exposed));
   return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
                            use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
                            bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
@@ -58,7 +58,7 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
 std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
   std::string out = fmt::format("  {:<46} {:>10.4g} {:>9.4g} {:>8.1f} {:>8.1f}", w.what, w.step * 1e3, w.tokens,
                                 100 * (1 - w.step / step_seconds(f)), 100 * w.more_tokens);
-  // Where it hardly moves the memory is not worth a column of numbers.
+  // Memory is shown only where it changes by more than 0.5 %, or does not fit.
   if (!w.fits || std::abs(w.memory / f.memory.total() - 1) > 0.005) out += fmt::format(" {:>6.1f}", w.memory / gib);
   out += "\n   ";
   for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
@@ -82,9 +82,9 @@ std::string explain_inference_text(const World& world, const InferenceExplanatio
     (!w.fits ? large : w.gain < least_inference_gain ? trades : fits) += what_if_line(f, w);
   const std::string out = inference_text(world, f) + binding_text(world, f);
   if (fits.empty() && trades.empty() && large.empty())
-    return out + fmt::format("\nnothing tried here gains {:.1f} % or more\n", 100 * least_inference_gain);
-  return out + section(tokens ? "what would give more tokens" : "what would make the step shorter", fits) +
-         section("more tokens in a longer step", trades) +
+    return out + fmt::format("\nno change that was tried gains {:.1f} % or more\n", 100 * least_inference_gain);
+  return out + section(tokens ? "what would increase throughput" : "what would shorten the step", fits) +
+         section("higher throughput, but a longer step", trades) +
          section(fmt::format("what would help, but does not fit in {:.1f} GiB", f.capacity / gib), large);
 }
 

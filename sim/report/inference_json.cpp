@@ -1,4 +1,4 @@
-// JSON and CSV of inference by contract (docs/formats.md).
+// JSON and CSV of inference. docs/formats.md documents the fields, which scripts of users rely on.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ namespace fabricast {
 
 namespace {
 
-/// As inference_lines: an exchange's part is exposed, with the fixed cost of its calls.
+/// Grouped as in inference_lines: communication is exposed, and includes the fixed cost of its calls.
 Json inference_breakdown_json(const ActorTimes& times) {
   Json j = Json::object(), exposed = Json::object();
   for (const InferenceLine& line : inference_lines(times))

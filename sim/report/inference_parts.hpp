@@ -1,4 +1,4 @@
-// The parts of an inference step's time, for its writers.
+// The components of an inference step's time, for its writers.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace fabricast {
 
+/// A component of the step.
 struct InferenceLine {
   std::string what;
   double seconds = 0;
-  bool exposed = false;  ///< of exchanges, with the fixed cost of their calls
+  bool exposed = false;  ///< communication, including the fixed cost of its calls
 };
-/// They add up to the step.
+/// The components that are not 0, in a fixed order. They add up to the step.
 std::vector<InferenceLine> inference_lines(const ActorTimes& times);
 
 }  // namespace fabricast

@@ -1,5 +1,5 @@
-// All that `explain` tries on an inference step: a line of the table at the end is a kind of change. Those of network
-// and nodes are network_trials.
+// All changes that `explain` tries on an inference step. Each line of the table at the end is a kind of change; changes
+// of network and nodes are in network_trials.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,6 +13,7 @@ namespace fabricast {
 
 namespace {
 
+/// What changes are derived from.
 struct InferenceGround {
   const World& world;
   const InferenceForecast& forecast;
@@ -33,13 +34,14 @@ std::string key(std::string_view name, const T& value) {
 
 constexpr std::string_view decoding = "parallel", prompting = "disaggregated.prefill.parallel";
 
-/// Words that split so many GPUs in that way; what is left is replicas. Empty: it does not divide, or changes nothing.
+/// The `--set` words that split `gpus` GPUs by the degrees of `then`, with as many replicas as result. Empty if the
+/// degrees do not divide the GPUs, or if nothing changes.
 std::vector<std::string> split_words(std::string_view path, const ServingParallel& now, ServingParallel then,
                                      std::int64_t gpus) {
   const std::int64_t replica = std::int64_t{then.tensor} * then.pipeline;
   if (gpus < replica || gpus % replica != 0) return {};
   then.data = static_cast<int>(gpus / replica);
-  // Experts lie on ranks of a stage.
+  // The ranks of a stage share its experts.
   then.expert = static_cast<int>(std::gcd(std::int64_t{then.expert}, std::int64_t{then.tensor} * then.data));
   std::vector<std::string> set;
   const auto say = [&](std::string_view name, int degree, int before) {
@@ -50,10 +52,10 @@ std::vector<std::string> split_words(std::string_view path, const ServingParalle
   return set;
 }
 
-/// A degree twice or half as large; replicas take or give the rest. Each is told by itself.
+/// Degrees twice or half as large, compensated by the number of replicas. Each change is reported by itself.
 void add_degrees(std::string_view path, const ServingParallel& now, std::int64_t gpus, std::string_view whose,
                  std::vector<Alternatives>& all) {
-  if (now.expert_tensor > 0) return;  // it goes with the other degrees, and is told to be so
+  if (now.expert_tensor > 0) return;  // a stated expert_tensor fits the stated degrees only
   for (int ServingParallel::*degree : {&ServingParallel::tensor, &ServingParallel::pipeline, &ServingParallel::expert})
     for (const bool more : {true, false}) {
       if (!more && now.*degree % 2 != 0) continue;
@@ -72,12 +74,12 @@ void add_degrees(std::string_view path, const ServingParallel& now, std::int64_t
 std::vector<Alternatives> splits(G g) {
   std::vector<Alternatives> all;
   const int prompts = g.spec.disaggregated.prefill.gpus;
-  add_degrees(decoding, g.spec.parallel, g.gpus() - prompts, g.apart() ? " decode" : "", all);
-  if (g.apart()) add_degrees(prompting, g.spec.disaggregated.prefill.parallel, prompts, " for prompts", all);
+  add_degrees(decoding, g.spec.parallel, g.gpus() - prompts, g.apart() ? ", decode" : "", all);
+  if (g.apart()) add_degrees(prompting, g.spec.disaggregated.prefill.parallel, prompts, ", prefill", all);
   return all;
 }
 
-/// The numbers of GPUs for prompts next to that with which both rates are equal.
+/// The two whole numbers of prefill replicas around the one that would make both rates equal.
 Alternatives prompt_gpus(G g) {
   Alternatives list;
   if (!g.forecast.disaggregated) return list;
@@ -94,23 +96,23 @@ Alternatives prompt_gpus(G g) {
       if (words.empty()) set.clear();
       if (!set.empty()) set.insert(set.end(), words.begin(), words.end());
     }
-    if (!set.empty()) list.push_back({fmt::format("prompts on {} GPUs", gpus), std::move(set)});
+    if (!set.empty()) list.push_back({fmt::format("{} prefill GPUs", gpus), std::move(set)});
   }
   return list;
 }
 
-/// Chunks of prompts that ride along with decoding, or others.
+/// Chunked prefill with other chunk sizes, or prompts in passes of their own.
 Alternatives chunks(G g) {
   Alternatives list;
   if (g.spec.phase != InferencePhase::both || g.apart()) return list;
   for (const std::int64_t chunk : {256, 512, 1024, 2048, 4096, 8192})
     if (chunk != g.spec.chunk && chunk <= std::max(g.spec.input, std::int64_t{256}))
-      list.push_back({fmt::format("prompts in chunks of {} beside decoding", chunk), {key("chunk", chunk)}});
-  if (g.spec.chunk > 0) list.push_back({"prompts in passes of their own", {key("chunk", 0)}});
+      list.push_back({fmt::format("prompts in chunks of {} with decoding", chunk), {key("chunk", chunk)}});
+  if (g.spec.chunk > 0) list.push_back({"prompts in separate passes", {key("chunk", 0)}});
   return list;
 }
 
-/// Another algorithm, or another protocol, for the exchange that is waited for most.
+/// Alternatives (`others`) for the collective with the longest exposed time, if that time matters.
 Alternatives for_longest(G g, Alternatives (*others)(const World&, const CollectiveUse&)) {
   const TimedPasses& passes = binding_passes(g.world, g.forecast);
   const InferenceBinding b = binding_of(passes);
@@ -118,20 +120,20 @@ Alternatives for_longest(G g, Alternatives (*others)(const World&, const Collect
   return others(g.world, passes.collectives[static_cast<std::size_t>(b.collective)]);
 }
 
-/// The hand-over by GPUDirect RDMA.
+/// KV-cache transfer by GPUDirect RDMA instead of through host memory.
 Alternatives direct_kv_transfer(G g) {
   if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
   std::vector<std::string> set{key("disaggregated.transfer", "rdma")};
   if (g.world.scenario.node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
-  return {{"hand-over by rdma", std::move(set)}};
+  return {{"KV-cache transfer by rdma", std::move(set)}};
 }
 
 Alternatives nvlink_kv_transfer(G g) {
   const Scenario& s = g.world.scenario;
-  constexpr int largest_domain = 72;
+  constexpr int largest_domain = 72;  // GPUs
   return one(g.apart() && g.spec.disaggregated.transfer != TransferPath::nvlink &&
                  s.node.spec.intranode == Intranode::nvswitch && g.gpus() <= largest_domain,
-             "hand-over by nvlink, one domain of all nodes",
+             "KV-cache transfer by nvlink, in one domain",
              {key("disaggregated.transfer", "nvlink"), fmt::format("nvlink_domain.nodes={}", s.cluster.nodes)});
 }
 
@@ -155,19 +157,19 @@ constexpr Kind kinds[] = {
                  std::move(set));
     },
     [](G g) {
-      return one(g.spec.cache_precision != CacheChoice::fp8, "keys and values in fp8", {key("cache_precision", "fp8")});
+      return one(g.spec.cache_precision != CacheChoice::fp8, "KV cache in fp8", {key("cache_precision", "fp8")});
     },
     [](G g) {
-      return one(true, fmt::format("batch {} of a replica", 2 * g.spec.batch), {key("batch", 2 * g.spec.batch)});
+      return one(true, fmt::format("batch {} per replica", 2 * g.spec.batch), {key("batch", 2 * g.spec.batch)});
     },
     chunks,
-    [](G g) { return one(g.spec.imbalance > 1, "experts asked for evenly", {key("imbalance", 1)}); },
+    [](G g) { return one(g.spec.imbalance > 1, "balanced experts", {key("imbalance", 1)}); },
     [](G g) { return for_longest(g, other_algorithms); },
     [](G g) { return for_longest(g, other_protocols); },
     direct_kv_transfer,
     nvlink_kv_transfer,
     [](G g) {
-      return one(g.apart() && !g.spec.disaggregated.stream, "caches sent while prompts compute",
+      return one(g.apart() && !g.spec.disaggregated.stream, "KV cache sent while prompts compute",
                  {key("disaggregated.stream", true)});
     },
     prompt_gpus,

@@ -1,4 +1,4 @@
-// Text for people: steps, requests, batches, and hand-overs.
+// Text for people: steps, requests, batches and KV-cache transfers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,30 +33,30 @@ std::string waits_line(std::string_view what, std::string_view unit, double scal
                      scale * w.mean, scale * w.p50, scale * w.p90, scale * w.p99, factor);
 }
 
-/// What requests see, and what the GPUs give.
+/// Throughput, and waiting times of requests.
 std::string serving_text(std::string_view what, const Serving& s, const ServingFactors& factors, double gpus) {
   std::string out = fmt::format("#\n# {}: {} requests\n", what, s.requests);
   out += fmt::format("  throughput      {:>12.4g}   tokens/s, {:.4g} per GPU; {:.4g} requests/s   x/: {:.2f}\n",
                      s.tokens_per_second, s.tokens_per_second / gpus, s.requests_per_second, factors.step);
-  out += fmt::format("  at once         {:>12.4g}   sequences that a replica decodes, mean\n", s.sequences);
+  out += fmt::format("  concurrency     {:>12.4g}   sequences that a replica decodes, mean\n", s.sequences);
   out += fmt::format("  {:<29} {:>10} {:>10} {:>10} {:>10}\n", "", "mean", "p50", "p90", "p99");
-  out += waits_line("first token", "ms", 1e3, s.first_token, factors.wait);
-  out += waits_line("between tokens", "ms", 1e3, s.inter_token, factors.step);
+  out += waits_line("time to first token", "ms", 1e3, s.first_token, factors.wait);
+  out += waits_line("time per output token", "ms", 1e3, s.inter_token, factors.step);
   out += waits_line("whole request", "s", 1, s.request, factors.step);
   return out + fmt::format("  longest gap     {:>12}   between two tokens of a request\n", ms(s.inter_token_worst));
 }
 
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
-  std::string out = fmt::format("#\n# hand-over of a request's cache: {:.4g} GB by {}, {}/{}, bound by {}\n",
+  std::string out = fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}/{}, bound by {}\n",
                                 d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
                                 d.collective.alone.protocol, d.collective.alone.bottleneck);
   out += fmt::format("  transfer        {:>12}   {:.4g} GB/s; {:.1f} % hidden behind the prompt, {} exposed\n",
                      ms(d.transfer), d.bytes / d.transfer * 1e-9, 100 * (1 - d.exposed / d.transfer), ms(d.exposed));
-  out += fmt::format("  decode step     {:>12}   {} without hand-overs\n", ms(d.decode), ms(d.decode_alone));
-  out += fmt::format("  rates           {:>12.4g}   requests/s of prompts, {:.4g} of decoding: {} limits\n",
-                     d.prefill_rate, d.decode_rate, d.prefill_rate < d.decode_rate ? "prefill" : "decode");
-  out += fmt::format("  balanced        {:>12.4g}   tokens/s, if {:.1f} of the GPUs had the prompts\n",
-                     d.balanced_tokens, d.balanced_gpus);
+  out += fmt::format("  decode step     {:>12}   {} without transfers\n", ms(d.decode), ms(d.decode_alone));
+  out += fmt::format("  rates           {:>12.4g}   requests/s of prefill, {:.4g} of decoding: limited by {}\n",
+                     d.prefill_rate, d.decode_rate, d.prefill_rate < d.decode_rate ? "prefill" : "decoding");
+  out += fmt::format("  balanced        {:>12.4g}   tokens/s, with {:.1f} prefill GPUs\n", d.balanced_tokens,
+                     d.balanced_gpus);
   return out;
 }
 
@@ -67,7 +67,7 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
   const auto exposed = [&](Part p) { return t.exposed[static_cast<std::size_t>(p)]; };
   std::vector<InferenceLine> lines;
   const auto add = [&](std::string_view what, double seconds, bool is_exposed = false) {
-    // Less is what differences of times leave.
+    // Below that, differences of times leave rounding errors.
     if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
   };
   for (const Part p : {Part::gemms, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
@@ -83,7 +83,7 @@ namespace {
 std::string numbers_of(const InferenceStep& step) {
   const auto words = [](const GemmPrecision& p) {
     return p.compute == p.weights ? std::string(name_of(p.compute))
-                                  : fmt::format("{} of weights in {}", name_of(p.compute), name_of(p.weights));
+                                  : fmt::format("{} with weights in {}", name_of(p.compute), name_of(p.weights));
   };
   if (step.model.experts == 0 || step.experts == step.linear) return words(step.linear);
   return fmt::format("{}, experts {}", words(step.linear), words(step.experts));
@@ -93,9 +93,10 @@ std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& 
   const int ranks = step.layout.tensor;
   std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   x/: {:.2f}   of {} among {} GPUs\n",
                                 f.step.seconds * 1e6, f.factors.step, to_text(f.message), ranks);
-  if (!runs_own(step.own_all_reduce, ranks, f.message)) return out + collective_table(f.step.program, f.step.collectives);
+  if (!runs_own(step.own_all_reduce, ranks, f.message))
+    return out + collective_table(f.step.program, f.step.collectives);
   const bool once = one_shot(step.own_all_reduce, ranks, f.message) <= two_shot(step.own_all_reduce, ranks, f.message);
-  return out + fmt::format("kernel          {:>12}   of the engine's own, {}\n", once ? "one-shot" : "two-shot",
+  return out + fmt::format("kernel          {:>12}   the engine's own, {}\n", once ? "one-shot" : "two-shot",
                            step.graph ? "in a CUDA graph" : "launched by the host");
 }
 
@@ -110,21 +111,20 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
       fmt::format("# fabricast {}   {}\n", version_text(), s.name) + not_validated_text(world) + beside_line(world);
   out += fmt::format("# inference, {}: {}, {:.4g} parameters, {}\n", name_of(spec.phase), step.model.name,
                      static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
-  out += fmt::format("# {}; batch {} of a replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),
+  out += fmt::format("# {}; batch {} per replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),
                      step.batch, step.input, step.output, numbers_of(step), name_of(step.cache), step.stack.name,
                      name_of(spec.launch), step.overlap ? ", halves in turns" : "");
   if (spec.disaggregated.prefill.gpus > 0) {
     const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
-    out += fmt::format("# prompts on {} GPUs of their own: {}\n", spec.disaggregated.prefill.gpus,
-                       degrees(prompts.layout));
+    out += fmt::format("# {} prefill GPUs: {}\n", spec.disaggregated.prefill.gpus, degrees(prompts.layout));
   }
   if (spec.phase == InferencePhase::all_reduce) return out + all_reduce_text(step, f);
   const bool prompts_only = spec.phase == InferencePhase::prefill;
-  out += "# 90 % interval: the measured value lies between the forecast divided and multiplied by x/:\n";
+  out += "# 90 % interval of a measured value: from the forecast divided by x/: to the forecast times x/:\n";
   out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
   out += fmt::format("   x/: {:.2f}   MFU {:.1f} %", f.factors.step, 100 * f.mfu);
   if (f.samples > 1)
-    out += fmt::format("   median of {} draws; p5 {}, p95 {}, worst {}", f.samples, ms(f.step_p5), ms(f.step_p95),
+    out += fmt::format("   median of {} samples; p5 {}, p95 {}, worst {}", f.samples, ms(f.step_p5), ms(f.step_p95),
                        ms(f.step_worst));
   out += fmt::format("\ntokens          {:>12.4g} /s   {:.4g} /s per GPU{}\n", f.tokens_per_second,
                      f.tokens_per_second / gpus, prompts_only ? ", of prompts" : "");
@@ -132,23 +132,23 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   std::string memory = to_text(f.memory);
   memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
   out += fmt::format("memory          {}\n", memory);
-  if (f.near_the_limit)
-    out += "#   near the limit: the engine has to be told to use more of it than it does by itself\n";
+  if (f.near_the_limit) out += "#   near the limit: the engine must be configured to use more memory than by default\n";
   if (f.disaggregated)
-    out += serving_text("requests, prompts on GPUs of their own", f.disaggregated->serving, f.factors, gpus);
+    out += serving_text("requests, disaggregated prefill", f.disaggregated->serving, f.factors, gpus);
   if (f.shared)
-    out += serving_text(f.disaggregated ? "requests, if all GPUs did both" : "requests", *f.shared, f.factors, gpus);
+    out += serving_text(f.disaggregated ? "requests, with prefill and decode on all GPUs" : "requests", *f.shared,
+                        f.factors, gpus);
   if (f.disaggregated) out += disaggregated_text(spec, *f.disaggregated);
-  out += "#\n# where the time of a GPU goes, mean over all\n";
+  out += "#\n# where the time of a GPU goes, mean over all GPUs\n";
   for (const InferenceLine& line : inference_lines(f.step.mean)) {
     const std::string what = line.exposed                  ? fmt::format("exposed: {} parallelism", line.what)
-                             : line.what == "interference" ? "slower beside collectives"
+                             : line.what == "interference" ? "slower during communication"
                              : line.what == "bubble"       ? "bubble: waiting for other stages"
                                                            : line.what;
     out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(line.seconds), 100 * line.seconds / f.step.seconds);
   }
   if (!f.batches.empty()) {
-    out += "#\n# decoding by batch of a replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";
+    out += "#\n# decoding by batch per replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";
     const double decoding = static_cast<double>(step.layout.ranks());
     for (const BatchRow& row : f.batches)
       out += fmt::format("{:>9} {:>12.4g} {:>11.4g} {:>9.4g} {:>12.1f}{}\n", row.batch, row.step * 1e3,

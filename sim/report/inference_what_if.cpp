@@ -36,7 +36,8 @@ InferenceBinding binding_of(const TimedPasses& passes) {
     const auto p = static_cast<std::size_t>(part);
     const double seconds = passes.mean.busy[p] + passes.mean.exposed[p];
     const CollectiveUse* use = longest_collective(passes.collectives, part);
-    if (seconds > b.exposed && use) b.exposed = seconds, b.collective = static_cast<int>(use - passes.collectives.data());
+    if (seconds > b.exposed && use)
+      b.exposed = seconds, b.collective = static_cast<int>(use - passes.collectives.data());
   }
   return b;
 }

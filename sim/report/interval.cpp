@@ -9,7 +9,8 @@ namespace fabricast {
 
 namespace {
 
-/// The measured row that tells most of a forecast: by collective, then by algorithm and protocol, nodes and size.
+/// The measured row that informs a forecast most: of the same collective if there is one, then of the same algorithm
+/// and protocol, then by distance in nodes and size.
 KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp op, std::int64_t nodes) {
   const auto octaves = [](double a, double b) { return std::abs(std::log2(a / b)); };
   KnownNear best;
@@ -26,7 +27,7 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
   return best;
 }
 
-void move(ForecastRow& row, double by) {
+void scale_times(ForecastRow& row, double by) {
   row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
   for (double& time : row.sample_times) time *= by;
   for (VersionTime& version : row.by_version) version.time *= by;
@@ -41,8 +42,8 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
   std::vector<double> logs;
   const auto searches = make_search_store();
   for (std::size_t s = 0; s < series.size(); ++s) {
-    const auto part = [&](double done) { return (static_cast<double>(s) + done) / static_cast<double>(series.size()); };
-    const RunOptions own = part_of(options, part(0), part(1));
+    const auto count = static_cast<double>(series.size());
+    const RunOptions own = part_of(options, static_cast<double>(s) / count, static_cast<double>(s + 1) / count);
     const auto world = build_world(series[s].scenario, searches);
     Forecast forecast = run_forecast(*world, own);
     add_unstated(*world, forecast, own);
@@ -65,7 +66,7 @@ bool tells_of(const MeasuredSite& site, const Scenario& scenario) {
 }
 
 void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options) {
-  constexpr double own_part = 0.3;
+  constexpr double own_part = 0.3;  // of the progress, for unstated inputs
   add_unstated(world, forecast, part_of(options, 0, own_part));
   const std::vector<Residual> known = site.residuals.of(residual_rows(world, forecast, part_of(options, own_part, 1)));
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
@@ -75,7 +76,7 @@ void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& s
     if (site.rows.empty()) continue;
     row.near = nearest(site, row, forecast.op, world.scenario.cluster.nodes);
     row.level = std::exp(known[i].median);
-    move(row, row.level);
+    scale_times(row, row.level);
   }
 }
 

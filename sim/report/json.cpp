@@ -1,4 +1,4 @@
-// JSON and CSV by contract (docs/formats.md). The adapter to nlohmann-json on the side of the reports.
+// JSON and CSV of collectives. docs/formats.md documents the fields, which scripts of users rely on.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -61,7 +61,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   return j;
 }
 
-/// Each input with what its other values make of the rows' times.
+/// Each unstated input, with the ratios of the rows' times for its other values.
 Json unstated_json(const Forecast& forecast) {
   Json inputs = Json::array();
   for (const UnstatedEffect& effect : forecast.unstated) {

@@ -1,4 +1,4 @@
-// What the JSON of every answer shares.
+// Shared by all writers of JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace fabricast {
 
 using Json = nlohmann::ordered_json;
 
-/// Ten digits: what a forecast can mean.
+/// A number rounded to ten digits, which is more than any forecast is accurate to.
 inline double digits(double value) { return rounded(value, 10); }
 
 }  // namespace fabricast

@@ -8,7 +8,7 @@ namespace fabricast {
 
 namespace {
 
-/// Tokens of a replica in a round, split over the passes that fill its pipeline.
+/// The passes of a round with `tokens` tokens per replica: one per pipeline stage, to keep all stages busy.
 std::vector<InferencePass> split(std::int64_t tokens, bool decodes, const InferenceStep& step) {
   const std::int64_t passes = std::min<std::int64_t>(step.layout.pipeline, tokens);
   std::vector<InferencePass> all;

@@ -1,11 +1,12 @@
-// Seconds of any pass of a serving engine, from few that are run whole.
+// The time of any pass of a serving engine, interpolated from a few simulated passes.
 //
-// What a pass takes is known at numbers of tokens on a grid (powers of two), each run once on a sample of the network, with
-// CUDA graphs for passes that decode alone. Between them it is linear. Attention is not of the grid: it is that of the
-// pass itself, as it grows with contexts, and stands in place of the attention of the run.
+// A load has many passes, each with other tokens and contexts. Passes are simulated in full on a grid of token counts
+// (powers of two), once each, on one sample of the network. Passes that only decode run as CUDA graphs.
+// Between grid points the time is linear in the tokens. Attention is excluded from the grid, because it depends on the
+// contexts: the attention of the simulated pass is replaced by that of the pass in question.
 //
-// Where replicas share experts, a pass takes what its busiest replica takes, but for the experts, which work on the
-// tokens of all.
+// Replicas that share experts begin their passes together. The time is that of the busiest replica, except for experts,
+// which process the tokens of all these replicas: they are timed at the mean number of tokens per replica.
 #pragma once
 
 #include <map>
@@ -15,30 +16,30 @@
 
 namespace fabricast {
 
-/// Fills its grid as it is asked: not for several threads.
+/// Fills its grid on demand, so it is not thread-safe.
 class PassClock {
  public:
-  /// \param sample  outlives this, as `step` does
+  /// \pre `sample` and `step` outlive this object
   PassClock(const ServingSample& sample, const InferenceStep& step) : sample_(sample), step_(step) {}
 
-  /// s of passes of replicas that begin together; 0 if all are empty.
+  /// Seconds of passes that begin together, one per replica; 0 if all are empty.
   double operator()(std::span<const InferencePass> passes);
 
  private:
-  /// s at a number of tokens.
+  /// Seconds at a number of tokens.
   struct Point {
-    double rest = 0;     ///< all but attention and experts
-    double experts = 0;  ///< their computation
+    double rest = 0;     ///< everything except attention and computation of experts
+    double experts = 0;  ///< computation of experts
   };
   const Point& on_grid(std::int64_t tokens, bool graph);
   Point at(double tokens, bool graph);
   double attention(const InferencePass& pass) const;
-  /// Of the host for sequences beyond the one prompt of a run on the grid.
+  /// Additional seconds of the host for sequences beyond the single prompt of a grid point.
   double more_host(const InferencePass& pass, bool graph) const;
 
   const ServingSample& sample_;
   const InferenceStep& step_;
-  std::map<std::pair<std::int64_t, bool>, Point> grid_;  ///< by tokens, and whether it is a graph
+  std::map<std::pair<std::int64_t, bool>, Point> grid_;  ///< by tokens, and whether it runs as a CUDA graph
 };
 
 }  // namespace fabricast

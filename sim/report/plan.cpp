@@ -20,7 +20,7 @@ PlanRow row_of(const SplitCandidate& candidate, const StepForecast& f) {
   return row;
 }
 
-/// The best estimates, and the scenario's own split among them.
+/// The `limit` best by estimate. The scenario's own split replaces the last one if it is not among them.
 std::vector<SplitCandidate> bounded(std::vector<SplitCandidate> all, const Split& own, std::size_t limit) {
   if (all.size() <= limit) return all;
   const auto given = std::find_if(all.begin(), all.end(), [&](const SplitCandidate& c) { return c.split == own; });
@@ -39,8 +39,8 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
   result.considered = search.considered, result.not_divided = search.not_divided;
   result.not_fitting = search.not_fitting, result.gpus = base.layout.ranks();
   if (search.candidates.empty())
-    throw UserError::at("workload.model", "no split of it fits in memory",
-                        "more GPUs (cluster.nodes), or a smaller batch or model");
+    throw UserError::at("workload.model", "no split of the model fits in memory",
+                        "use more GPUs (cluster.nodes), or a smaller batch or model");
   const std::vector<SplitCandidate> all = bounded(std::move(search.candidates), own, limit);
   result.left_out = result.considered - result.not_divided - result.not_fitting - all.size();
 
@@ -52,7 +52,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
     alone.threads = 1;
     const std::vector<std::string> set = words_of(all[i].split, base);
     try {
-      // The words are read as `run` reads them; nodes and network are those of the scenario.
+      // The words are parsed as `run` would parse them. Nodes and network are those of the scenario.
       const Scenario made = changed(world.scenario, effective, set);
       const TrainingStep step =
           training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
@@ -60,7 +60,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
       rows[i] = row_of(all[i], run_step(world, step, alone, 1));
       rows[i]->set = set, rows[i]->given = all[i].split == own;
     } catch (const UserError&) {
-      // Its groups lie unevenly over the nodes.
+      // Its groups are distributed unevenly over the nodes. Such a row counts as refused.
     }
     progress.one_done();
   });

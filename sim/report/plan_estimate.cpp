@@ -1,5 +1,5 @@
-// A quick estimate of a step, to choose which splits are worth a forecast. All collectives run at what links carry at
-// best; what overlaps is hidden as far as computation reaches.
+// A quick estimate of a step, which selects the splits that are worth a forecast. Collectives run at the full rate of
+// the links, and overlapped communication is hidden as far as computation lasts.
 #include <algorithm>
 
 #include "fabricast/report/plan.hpp"
@@ -9,11 +9,11 @@ namespace fabricast {
 
 namespace {
 
-/// B/s of payload of a GPU.
+/// Payload rates of a GPU, B/s.
 struct Rates {
-  double inside = 0, outside = 0;
-  int domain = 1;  ///< GPUs that share the inside
-  /// Of groups whose ranks are so far apart: `span` ranks from the first to the last.
+  double inside = 0, outside = 0;  ///< over NVLink or PCIe inside a domain; over the NICs
+  int domain = 1;                  ///< GPUs of a domain
+  /// The rate of a group that spans `span` consecutive ranks.
   double of(std::int64_t span) const { return span <= domain ? inside : outside; }
 };
 
@@ -51,7 +51,9 @@ double estimate_step(const World& world, const TrainingStep& step) {
   if (sparse < 1) layer += (1 - sparse) * layer_seconds(false);
   if (sparse > 0) layer += sparse * layer_seconds(true);
 
-  // Collectives of a layer, forward and backward.
+  // Collectives of a layer, forward and backward, with 2 B per value. Tensor parallelism has four all-reduces, expert
+  // parallelism four all-to-alls. Context parallelism sends keys and values once forward, and backward together with
+  // their gradients.
   const double width = 2.0 * static_cast<double>(model.hidden), tokens = step.tokens();
   double collectives = 0;
   if (l.tensor > 1) {
@@ -60,11 +62,11 @@ double estimate_step(const World& world, const TrainingStep& step) {
   }
   if (l.expert > 1)
     collectives += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
-                 width * (l.expert - 1) / l.expert /
-                 rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
+                   width * (l.expert - 1) / l.expert /
+                   rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
   if (l.context > 1)
     collectives += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /
-                 rates.of(std::int64_t{l.tensor} * l.context) * step.stack.context_exposed.value;
+                   rates.of(std::int64_t{l.tensor} * l.context) * step.stack.context_exposed.value;
 
   const VocabularyTimes v = time_vocabulary(step);
   const double m = step.micro_batches();

@@ -12,18 +12,19 @@ namespace fabricast {
 namespace {
 
 constexpr int most_stages = 64, most_micro_batch = 16;
-/// Sequences are cut into no smaller parts.
+/// Context parallelism leaves at least this many tokens per rank.
 constexpr std::int64_t least_tokens = 4096;
 
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-/// From the fastest to the one that needs least memory. Fused attention never keeps what `selective` computes again.
+/// From the fastest to the one that needs least memory. With fused attention, `selective` is pointless: the scores that
+/// it computes again are never kept.
 std::vector<Recompute> recomputations(const TrainingStep& base) {
-  std::vector<Recompute> routes{Recompute::none};
-  if (!base.stack.fused_attention) routes.push_back(Recompute::selective);
-  if (base.stack.framework == Framework::fsdp || base.recompute.kind == Recompute::ops) routes.push_back(Recompute::ops);
-  routes.push_back(Recompute::full);
-  return routes;
+  std::vector<Recompute> kinds{Recompute::none};
+  if (!base.stack.fused_attention) kinds.push_back(Recompute::selective);
+  if (base.stack.framework == Framework::fsdp || base.recompute.kind == Recompute::ops) kinds.push_back(Recompute::ops);
+  kinds.push_back(Recompute::full);
+  return kinds;
 }
 
 template <class T>
@@ -105,7 +106,7 @@ class Enumeration {
     if (s.data * s.context == 1) return {0};
     std::vector<int> list = zero_stages(base_.stack.framework);
     add_own(list, own_.zero);
-    // Beside a pipeline, gradients are whole until the last micro-batch: 2 saves nothing there.
+    // With a pipeline, gradients stay unsharded until the last micro-batch, so stage 2 saves nothing.
     if (s.pipeline > 1) std::erase_if(list, [&](int z) { return z == 2 && z != own_.zero; });
     return list;
   }
@@ -134,10 +135,11 @@ class Enumeration {
     }
   }
 
+  /// Adds the split with the weakest recomputation with which it fits in memory.
   void fit(Split s) {
-    std::vector<Recompute> routes = recomputations(base_);
-    if (s == without_recompute(own_)) routes = {own_.recompute};
-    for (const Recompute r : routes) {
+    std::vector<Recompute> kinds = recomputations(base_);
+    if (s == without_recompute(own_)) kinds = {own_.recompute};
+    for (const Recompute r : kinds) {
       s.recompute = r;
       const TrainingStep step = with_split(base_, s);
       const double bytes = peak_memory(step.model, memory_question(step, domain_)).total();
@@ -149,7 +151,7 @@ class Enumeration {
   }
 
   static Split without_recompute(Split s) { return s.recompute = Recompute::none, s; }
-  /// The scenario's own split is forecast even if it does not fit, where the scenario says so.
+  /// With `memory: ignore`, the scenario's own split is forecast even if it does not fit.
   bool is_forced(const Split& s) const {
     return s == own_ && world_.scenario.workload.training.memory == MemoryCheck::ignore;
   }
@@ -184,7 +186,7 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
   if (s == split_of(base)) return base;
   TrainingStep step = base;
   ParallelLayout& l = step.layout;
-  // Splitting by tokens comes with tensor parallelism, unless the scenario has the one without the other.
+  // Sequence parallelism goes with tensor parallelism, unless the scenario has tensor parallelism without it.
   step.sequence_parallel = s.tensor > 1 && (base.layout.tensor == 1 || base.sequence_parallel);
   if (l.expert_tensor > 1) l.expert_tensor = s.tensor;
   l.tensor = s.tensor, l.context = s.context, l.pipeline = s.pipeline, l.data = s.data, l.expert = s.expert;
@@ -197,7 +199,7 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
   else if (chunked)
     step.schedule = PipelineSchedule::one_f_one_b;
   step.zero = s.zero, step.micro_batch = s.micro_batch;
-  // Modules are of the scenario's own kind.
+  // The list of modules belongs to the scenario's own kind of recomputation, so another kind discards it.
   if (s.recompute != base.recompute.kind) step.recompute = s.recompute;
   return step;
 }

@@ -1,4 +1,4 @@
-// Tables of a search: text, JSON, CSV.
+// The result of a search for splits as text, JSON and CSV.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,12 +34,12 @@ std::string row_text(const PlanRow& row) {
 std::string plan_text(const World& world, const PlanResult& result, std::size_t top) {
   const TrainingStep base = step_of(world);
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario.name);
-  out += fmt::format("# splits of {} over {} GPUs, {} sequences a step; `*` is the scenario's own\n", base.model.name,
-                     result.gpus, base.global_batch);
+  out += fmt::format("# splits of {} over {} GPUs, {} sequences per step; `*` marks the scenario's own\n",
+                     base.model.name, result.gpus, base.global_batch);
   out += fmt::format("# {} considered: {} do not divide, {} do not fit in {:.1f} GiB, {} left out by a quick estimate",
                      result.considered, result.not_divided, result.not_fitting,
                      static_cast<double>(base.kernels.memory.value) / gib, result.left_out);
-  if (result.refused > 0) out += fmt::format(", {} lie unevenly over nodes", result.refused);
+  if (result.refused > 0) out += fmt::format(", {} with groups distributed unevenly over nodes", result.refused);
   out += fmt::format("; {} forecast\n#\n", result.rows.size());
   out +=
       "# tensor context pipeline chunks  data expert zero micro  recompute    GiB  step (s)   tokens/s MFU % "
@@ -54,7 +54,7 @@ std::string plan_text(const World& world, const PlanResult& result, std::size_t 
   const auto own = std::find_if(result.rows.begin(), result.rows.end(), [](const PlanRow& row) { return row.given; });
   out += "\nthe fastest one";
   if (own != result.rows.end())
-    out += fmt::format(" takes {:.1f} % less than the scenario's own", 100 * (1 - best.seconds / own->seconds));
+    out += fmt::format(" takes {:.1f} % less time than the scenario's own", 100 * (1 - best.seconds / own->seconds));
   out += ":";
   for (const std::string& word : best.set) out += fmt::format(" --set '{}'", word);
   return out + "\n";

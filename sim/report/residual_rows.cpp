@@ -13,10 +13,11 @@ namespace fabricast {
 
 namespace {
 
-/// By how much parameters are lowered, as ln: beyond rounding, and before another bound takes over.
+/// The decrease of ln(parameter) for a difference quotient: large compared with rounding, small enough that the
+/// bottleneck rarely changes.
 constexpr double step = 0.1;
 
-/// Times of the rows' plans on other hardware, in the first sample of the network.
+/// Times of the rows' plans with other hardware parameters, on the first sample of the network.
 std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
   Scenario scenario = world.scenario;
   scenario.hardware = std::move(hardware);
@@ -36,8 +37,8 @@ bool has_nvlink(const NodeSpec& node, const GpuKind& gpu) {
   return node.intranode != Intranode::pcie && !gpu.nvlink.empty();
 }
 
-/// Whether some row takes a protocol, an algorithm or an operation that a group of parameters is of. Others change nothing,
-/// and a forecast of a large cluster takes long.
+/// Whether a row uses the protocol, algorithm or operation that a group of parameters belongs to. Other groups are
+/// skipped, because a forecast of a large cluster takes long.
 bool can_matter(const ParameterGroup& group, const Forecast& forecast) {
   const auto any = [&](auto is) { return std::any_of(forecast.rows.begin(), forecast.rows.end(), is); };
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
@@ -56,7 +57,7 @@ ResidualKind residual_kind(const World& world) {
   const Scenario& s = world.scenario;
   const NodeSpec& node = s.node.spec;
   const GpuKind& gpu = gpu_of(s);
-  constexpr int hopper = 90;
+  constexpr int hopper = 90;  // compute capability 9.0
   if (!has_nvlink(node, gpu)) return ResidualKind::pcie;
   if (node.intranode == Intranode::nvlink_mesh) return ResidualKind::mesh;
   if (s.cluster.nodes == 1) return ResidualKind::one_node;
@@ -75,7 +76,8 @@ std::size_t series_of(const World& world) {
 }
 
 std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options) {
-  // The last task is the hardware as it is, where the forecast is a median over several samples of the network.
+  // The last task has unchanged parameters. It is needed if the forecast is a median over several samples, because
+  // derivatives are those of the first sample.
   constexpr std::size_t groups = parameter_groups.size();
   const bool several = forecast.samples > 1;
   std::vector<std::vector<double>> times(groups + 1);

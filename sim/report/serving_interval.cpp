@@ -8,7 +8,7 @@ namespace fabricast {
 
 namespace {
 
-/// Of the logarithms of samples; 0: there is one alone.
+/// Standard deviation of the logarithms of the samples; 0 for a single sample.
 double deviation_of(const std::vector<double>& samples) {
   const double n = static_cast<double>(samples.size());
   double sum = 0, squares = 0;

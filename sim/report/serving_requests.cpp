@@ -10,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// Replicas whose passes begin together, as they share experts.
+/// Number of replicas that share experts, so that their passes begin together.
 int together(const InferenceStep& step) {
   if (step.model.experts == 0) return 1;
   return std::max(1, step.layout.expert * step.layout.expert_tensor / step.layout.tensor);
@@ -35,12 +35,14 @@ ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int re
   return pool;
 }
 
+/// \param more  additional time of the frontend per request, s
 Frontend frontend_of(const ServingStack& stack, double more) {
   const double both = stack.request_fixed.us().value + more;
   return {both / 2, both / 2, stack.request_serial.us().value};
 }
 
-/// Every `every`-th request of a trace, from its first one on.
+/// Requests of a trace for the simulated share of all replicas: every n-th request from the first one on.
+/// \param most  maximum number of requests; 0: no limit
 ServingLoad load_of(const std::vector<ServingRequest>& trace, std::int64_t most, double share) {
   ServingLoad load;
   const auto every = static_cast<std::size_t>(std::max(1.0, std::round(1 / share)));
@@ -51,13 +53,13 @@ ServingLoad load_of(const std::vector<ServingRequest>& trace, std::int64_t most,
   return load;
 }
 
-/// Requests at the beginning that do not count.
+/// Number of requests at the start that are excluded from waiting times.
 std::int64_t warmup_of(const LoadSpec& spec, std::int64_t clients) {
   if (spec.warmup >= 0) return spec.warmup;
   return spec.arrivals == Arrivals::closed ? clients : 0;
 }
 
-/// \param share  of all replicas, that the load is for
+/// The load for a fraction of all replicas. \param share  that fraction
 ServingLoad load_of(const InferenceSpec& inference, const InferenceStep& step, double share) {
   const LoadSpec& spec = inference.load;
   const auto part = [share](double all) { return std::max<std::int64_t>(1, std::llround(share * all)); };
@@ -91,8 +93,8 @@ WaitTimes waits_of(std::vector<double> times) {
   return w;
 }
 
-/// \param share  of all replicas, that was simulated
-/// \param warmup  requests at the beginning that do not count but for rates
+/// \param warmup  requests at the start that count for rates, but not for waiting times
+/// \param share   fraction of all replicas that was simulated
 Serving summary_of(const Served& served, std::int64_t warmup, double share) {
   std::vector<double> first, between, whole;
   double tokens = 0;

@@ -1,4 +1,5 @@
-// All that `explain`, `explain --advise` and `export env` try: a line of the table at the end is a kind of change.
+// All changes that `explain`, `explain --advise` and `export env` try. Each line of the table at the end is a kind of
+// change.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr int most_channels = 64;  // of NCCL
+constexpr int most_channels = 64;  // NCCL's limit
 
 const Communicator& comm(const Situation& s) { return s.world.planner.comm; }
 const NcclSettings& nccl(const Situation& s) { return s.world.planner.settings; }
@@ -40,8 +41,8 @@ Alternatives unforced(const Situation& s) {
   return one(forced(s), "NCCL's own choice of algorithm", {fmt::format("nccl.env={{{}}}", fmt::join(rest, ", "))});
 }
 
-/// `list` for the operation alone, where NCCL knows such lists; before, the other operations fall back to rings
-/// [NCCL-env].
+/// `list` for this operation only, if NCCL supports lists by operation. In older versions the list applies to all
+/// operations, and those that do not support it fall back to rings [NCCL-env].
 std::string for_operation(const Situation& s, const std::string& list) {
   if (comm(s).version < NcclVersion{2, 24, 0}) return list;
   std::string function(name_of(s.forecast.op));
@@ -49,7 +50,8 @@ std::string for_operation(const Situation& s, const std::string& list) {
   return function + ":" + list;
 }
 
-/// The algorithm and protocol that takes least over all sizes. \returns null if NCCL weighed nothing else
+/// The algorithm and protocol with the lowest geometric mean of the times of all sizes.
+/// \returns null if none was considered for all sizes
 const ForecastRow* fastest(const Situation& s) {
   const ForecastRow* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -64,14 +66,14 @@ const ForecastRow* fastest(const Situation& s) {
   return best;
 }
 
-/// The fastest of what NCCL weighed; and over several sizes, all without an algorithm or a protocol.
+/// The fastest of what NCCL considered. Over several sizes, also every exclusion of one algorithm or one protocol.
 Alternatives other_algorithms(const Situation& s) {
   Alternatives list;
   if (first(s).plan.candidates.empty()) return list;
   const bool several = s.forecast.rows.size() > 1;
   const ForecastRow* best = fastest(s);
   if (best && (several || best->algorithm != first(s).algorithm || best->protocol != first(s).protocol))
-    list.push_back({forced(s) ? "the fastest that may run" : "another algorithm or protocol than NCCL's",
+    list.push_back({forced(s) ? "the fastest algorithm and protocol" : "another algorithm or protocol than NCCL's",
                     {env_word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
                      env_word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
   if (!several) return list;
@@ -87,7 +89,8 @@ Alternatives other_algorithms(const Situation& s) {
     }
   for (std::size_t p = 0; p < protocols.size(); ++p) {
     const auto protocol = static_cast<Protocol>(p);
-    // A list of protocols switches LL128 on or off for good: never on where NCCL does not trust it [NCCL-tuning-1.6].
+    // A list of protocols overrides NCCL's check for LL128. It must not enable LL128 where NCCL does not trust it
+    // [NCCL-tuning-1.6].
     if (!protocols[p] || !(protocol == Protocol::ll128 || protocols[1])) continue;
     list.push_back({fmt::format("any protocol but {}", name_of(protocol)),
                     {env_word("NCCL_PROTO", for_operation(s, fmt::format("^{}", name_of(protocol))))}});
@@ -117,7 +120,7 @@ Alternatives more_channels(const Situation& s) {
     if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {env_word(variable, n)}});
   int used = 0;
   for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.plan.channels);
-  if (2 * used <= most_channels) list.push_back({"twice the channels", {env_word(variable, 2 * used)}});
+  if (2 * used <= most_channels) list.push_back({"twice as many channels", {env_word(variable, 2 * used)}});
   return list;
 }
 
@@ -133,7 +136,7 @@ Alternatives cross_nic(const Situation& s) {
   Alternatives list;
   for (const int value : {0, 1, 2})
     if (networked(s) && node(s).nics.count > 1 && value != nccl(s).cross_nic)
-      list.push_back({value == 0   ? "rings that keep to their NIC"
+      list.push_back({value == 0   ? "rings that stay on their NIC"
                       : value == 1 ? "rings that may change NICs"
                                    : "rings that change NICs where needed",
                       {env_word("NCCL_CROSS_NIC", value)}});
@@ -142,8 +145,8 @@ Alternatives cross_nic(const Situation& s) {
 
 bool has_nvls(const Situation& s) { return s.world.planner.graphs.nvls.channels > 0; }
 
-/// In-network reduction, where there is a model of it.
-bool has_collnet(const Situation& s) {
+/// Whether in-network reduction is off, and simulated for this operation.
+bool can_use_collnet(const Situation& s) {
   return verbs(s) && !nccl(s).collnet_enable && node(s).nics.link == LinkKind::infiniband &&
          (is_simulated(comm(s), s.forecast.op, Algorithm::collnetdirect, Protocol::simple) ||
           is_simulated(comm(s), s.forecast.op, Algorithm::collnetchain, Protocol::simple));
@@ -154,7 +157,7 @@ bool affected_by(const Situation& s) {
                      [](const auto& r) { return !r.result.affected_by.empty(); });
 }
 
-/// By the OFI plugin's tuner.
+/// Whether the OFI plugin's tuner chose for some size.
 bool by_ofi_tuner(const Situation& s) {
   return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
                      [](const auto& r) { return r.plan.chooser == Chooser::ofi_tuner; });
@@ -201,15 +204,15 @@ constexpr Kind kinds[] = {
       return one(networked(s) && !comm(s).gdr && node(s).gdr == Gdr::automatic, "GPUDirect RDMA at any distance",
                  {"nccl.env.NCCL_NET_GDR_LEVEL=SYS"});
     },
-    [](S s) { return one(has_collnet(s), "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"}); },
+    [](S s) { return one(can_use_collnet(s), "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"}); },
     [](S s) { return one(has_nvls(s), "no reduction in the NVSwitch", {"nccl.env.NCCL_NVLS_ENABLE=0"}); },
     [](S s) { return one(nccl(s).nvls_enable == 0, "reduction in the NVSwitch", {"nccl.env.NCCL_NVLS_ENABLE=2"}); },
     [](S s) {
       return one(is_simulated(comm(s), s.forecast.op, Algorithm::pat, Protocol::simple) && nccl(s).pat_enable == 0,
-                 "PAT as NCCL sees fit", {"nccl.env.NCCL_PAT_ENABLE=2"});
+                 "PAT where NCCL chooses it", {"nccl.env.NCCL_PAT_ENABLE=2"});
     },
     [](S s) {
-      return one(variable_is(s, "NCCL_PXN_DISABLE", "1"), "other GPUs' NICs through NVLink (PXN)",
+      return one(variable_is(s, "NCCL_PXN_DISABLE", "1"), "NICs of other GPUs over NVLink (PXN)",
                  {"nccl.env.NCCL_PXN_DISABLE=0"});
     },
 };

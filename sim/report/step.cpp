@@ -59,7 +59,7 @@ TrainingStep step_of(const World& world) {
 }
 
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
-  // A channel holds an SM; the parameter is of collectives with so many.
+  // A channel occupies an SM. The parameter was measured with collectives of 16 channels.
   constexpr double measured_sms = 16;
   TimelineOptions options;
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
@@ -72,17 +72,19 @@ TimelineOptions timeline_options(double interference, const Program& program, Tr
 
 namespace {
 
-/// Runs all draws of a program, and keeps what happens in the median one.
-/// \param options_of (draw, traffic) -> options of its timeline
+/// Runs a program on all samples, and keeps the timeline of the median one.
+/// \param samples_of_step  number of samples; beyond those of the network, its samples are used again
+/// \param options_of       (sample, traffic) -> options of the timeline
 template <class OptionsOf>
-void simulate(const World& world, int samples_of_step, OptionsOf options_of, const RunOptions& options, StepForecast& f) {
+void simulate(const World& world, int samples_of_step, OptionsOf options_of, const RunOptions& options,
+              StepForecast& f) {
   f.samples = samples_of_step;
   const auto samples = static_cast<std::size_t>(f.samples);
   const auto seeds = std::min(samples, static_cast<std::size_t>(world.samples.count));
   const std::size_t threads = thread_count(options.threads);
-  const auto traffic_of = [&](std::size_t sample, std::size_t beside) {
+  const auto traffic_of = [&](std::size_t sample, std::size_t concurrent) {
     return make_flow_traffic(world, f.program, world.samples.first_seed + sample % seeds,
-                             std::max<std::size_t>(1, threads / beside));
+                             std::max<std::size_t>(1, threads / concurrent));
   };
   const auto run = [&](std::size_t sample, Traffic& traffic) {
     return run_program(f.program, traffic, options_of(sample, traffic));
@@ -90,7 +92,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   std::vector<double> seconds(samples);
   std::unique_ptr<Traffic> traffic;
   TaskProgress progress(options.progress, samples + 1);
-  // Steps on the same draw of the network share what its exchanges take.
+  // Steps on the same sample of the network share the times of its collectives.
   in_parallel(seeds, threads, [&](std::size_t seed) {
     std::unique_ptr<Traffic> own = traffic_of(seed, seeds);
     for (std::size_t sample = seed; sample < samples; sample += seeds) {
@@ -108,7 +110,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   f.seconds_worst = seconds[ranked.at(1)];
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   f.sample_seconds = seconds;
-  // Of several the median draw once more, to keep what happens in it.
+  // Timelines of all samples would take too much memory, so the median one is run again.
   if (!traffic) traffic = traffic_of(median, 1);
   if (samples > 1) f.timeline = run(median, *traffic);
   f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
@@ -152,10 +154,10 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
   });
   f.gpus = ranks_of(f.program);
   if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; f.gpus != gpus)
-    throw UserError::at("cluster.nodes", fmt::format("the trace has {} ranks, and the job {} GPUs", f.gpus, gpus),
+    throw UserError::at("cluster.nodes", fmt::format("the trace has {} ranks, but the job has {} GPUs", f.gpus, gpus),
                         f.gpus % s.node.spec.gpus == 0 ? fmt::format("nodes: {}", f.gpus / s.node.spec.gpus)
-                                                       : std::string("change node.gpus, too"));
-  // Recorded computation holds what it lost to collectives.
+                                                       : std::string("also change node.gpus"));
+  // Recorded times of computation already contain the interference of collectives.
   simulate(
       world, std::max(world.samples.count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;

@@ -1,4 +1,4 @@
-// What binds a step and what would help it, as text and JSON.
+// What limits a step and what would help, as text and JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,19 +17,19 @@ namespace {
 std::string binding_text(const StepForecast& f) {
   const StepBinding b = binding_of(f);
   const auto percent = [&](double seconds) { return 100 * seconds / f.seconds; };
-  std::string out = "#\n# what binds\n";
+  std::string out = "#\n# what limits the step\n";
   if (f.stages.size() > 1) {
-    out += fmt::format("  {}: it waits for other stages {:.1f} % of the step, they {:.1f} % (mean)",
+    out += fmt::format("  {} waits for other stages {:.1f} % of the step; the others wait {:.1f} % (mean)",
                        f.program.actors[b.stage].name, percent(b.waits), percent(b.others));
     if (b.more >= least_step_gain * f.seconds)
-      out += fmt::format("\n    it has {:.4g} s more of {} than the others, {:.1f} %", b.more, name_of(b.part),
+      out += fmt::format("\n    it spends {:.4g} s more on {} than the others, {:.1f} %", b.more, name_of(b.part),
                          percent(b.more));
     out += "\n";
   }
-  if (b.collective < 0) return out + "  computation: no exchange is exposed\n";
+  if (b.collective < 0) return out + "  computation: no communication is exposed\n";
   const CollectiveUse& use = f.collectives[static_cast<std::size_t>(b.collective)];
-  out += fmt::format("  {} parallelism is exposed most: {:.4g} s, {:.1f} %\n", name_of(use.kind.part), b.exposed,
-                     percent(b.exposed));
+  out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} s, {:.1f} %\n", name_of(use.kind.part),
+                     b.exposed, percent(b.exposed));
   return out + fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
                            use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
                            bus_rate(f.program, use) * 1e-9, use.alone.bottleneck);
@@ -38,7 +38,7 @@ std::string binding_text(const StepForecast& f) {
 std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
   std::string out =
       fmt::format("  {:<44} {:>10.4g} {:>10.4g} {:>6.1f}", w.what, w.seconds, f.seconds - w.seconds, 100 * w.gain);
-  // Where it hardly moves the memory is not worth a column of numbers.
+  // Memory is shown only where it changes by more than 0.5 %, or does not fit.
   if (!w.fits || std::abs(w.memory / f.memory.peak().total() - 1) > 0.005)
     out += fmt::format("  {:>8.1f}", w.memory / gib);
   out += "\n   ";
@@ -55,9 +55,9 @@ std::string explain_step_text(const World& world, const StepExplanation& explana
   for (const StepWhatIf& w : explanation.what_ifs)
     (!w.fits ? large : w.gain < least_step_gain ? cures : fits) += what_if_line(f, w);
   if (fits.empty() && cures.empty() && large.empty())
-    return out + fmt::format("\nnothing tried here gains {:.1f} % or more\n", 100 * least_step_gain);
+    return out + fmt::format("\nno change that was tried gains {:.1f} % or more\n", 100 * least_step_gain);
   if (!fits.empty())
-    out += "\nwhat would help                                  step (s)   gain (s) gain %  GiB if other\n" + fits;
+    out += "\nwhat would help                                  step (s)   gain (s) gain %  GiB if changed\n" + fits;
   if (!cures.empty())
     out += fmt::format("\nwhat would make it fit in {:.1f} GiB              step (s)   gain (s) gain %       GiB\n",
                        f.memory.capacity / gib) +

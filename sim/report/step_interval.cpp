@@ -12,7 +12,8 @@ namespace fabricast {
 
 namespace {
 
-/// Networks that are drawn; each serves several draws of GPU and software, as most steps feel it less.
+/// Number of posterior samples of the network. Each serves several samples of GPU and software, because most steps
+/// depend less on the network.
 constexpr std::size_t networks = 4;
 
 double seconds_of(const TrainingStep& step, Traffic& traffic) {
@@ -24,7 +25,8 @@ double seconds_of(const TrainingStep& step, Traffic& traffic) {
 
 TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
   TrainingSpec spec = scenario.workload.training;
-  // What the software spends per step was filled in when the scenario was read.
+  // The fixed time per step was filled in from the stack when the scenario was read, so it must follow the new
+  // hardware.
   if (spec.fixed.value == scenario.hardware.stack(spec.stack).step_fixed.value)
     spec.fixed.value = hardware.stack(spec.stack).step_fixed.value;
   return training_step(spec, scenario.node.spec, hardware, nvlink_ranks(scenario));
@@ -45,7 +47,8 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
   const Scenario& base = world.scenario;
   std::vector<double> seconds(step_samples);
   const VariationSpec& variation = base.workload.training.variation;
-  // A forecast of one draw, without slow hosts, is what the draws are held against.
+  // The sampled steps are compared with a step on the first sample of the network without slow hosts. The forecast may
+  // be that step already.
   const bool known = forecast.samples == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
   std::vector<std::unique_ptr<World>> sampled(networks);
   const std::size_t threads = thread_count(options.threads);
@@ -61,7 +64,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
   const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples.first_seed, threads);
   double nominal = forecast.seconds;
   in_parallel(traffics.size(), threads, [&](std::size_t n) {
-    if (n == networks) {  // the hardware as it is
+    if (n == networks) {  // with unchanged parameters
       nominal = seconds_of(step_of(world), *traffics[n]);
       return;
     }

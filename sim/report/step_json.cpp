@@ -1,4 +1,4 @@
-// JSON and CSV of a step by contract (docs/formats.md).
+// JSON and CSV of a step. docs/formats.md documents the fields, which scripts of users rely on.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Whether a step fits in memory.
+// Whether a step fits in the memory of its GPUs.
 #include <algorithm>
 
 #include "fabricast/report/step.hpp"
@@ -37,7 +37,7 @@ std::vector<Diagnostic> memory_faults(const World& world) {
   auto fault =
       memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory, 1 + memory_uncertainty);
   if (!fault) return {};
-  fault->hint += "; or forecast it as it is with memory: ignore";
+  fault->hint += "; or set memory: ignore to forecast the step anyway";
   return {std::move(*fault)};
 }
 

@@ -1,4 +1,4 @@
-// What forecasts of training and of inference steps share.
+// Shared by forecasts of training and inference steps, and by their writers. Times in seconds.
 #pragma once
 
 #include <string>
@@ -10,33 +10,34 @@
 
 namespace fabricast {
 
-/// How many GPUs of what kind, on what network.
+/// Number and kind of GPUs, and the network: "64 GPUs = 8 nodes x 8 h100, 8 x 400Gbps ...".
 std::string gpus_text(const World& world, std::int64_t gpus);
-/// Over all ranks that the actors stand for.
+/// The mean over all ranks that the actors stand for.
 ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors);
-/// The exchanges that ran.
+/// The kinds of collectives that were called in a timeline.
 std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic);
 
-/// A share of the step.
+/// A component of the step.
 struct StepLine {
   std::string what;
   double seconds = 0;
 };
-/// What the time of an actor, or of all in the mean, went to; without the bubble.
+/// The components of the time of an actor, or of the mean over all, without the bubble. Zeros are left out.
 std::vector<StepLine> breakdown_lines(const ActorTimes& times);
-/// What the busiest stage waits is the schedule's; what others wait beyond it, they wait for the busiest.
+/// The components of the bubble: the waiting time of the busiest stage is due to the schedule, additional waiting time
+/// of other stages is due to the busiest one.
 std::vector<StepLine> bubble_lines(const StepForecast& forecast);
 
-/// Exchanges of stages that differ in nothing else are one line.
+/// A line of the table of collectives. Collectives that differ in their stage only share a line.
 struct CollectiveLine {
   double calls = 0, seconds = 0;
-  double slowest = 0;                ///< most that one takes longer beside others
-  double bus_bandwidth = 0;          ///< B/s, alone
-  const CollectiveUse* use = nullptr;  ///< the slowest one; points into what the lines are made of
+  double slowest = 0;                  ///< largest slowdown by concurrent collectives
+  double bus_bandwidth = 0;            ///< B/s, alone
+  const CollectiveUse* use = nullptr;  ///< the slowest one; points into the argument of collective_lines
 };
 std::vector<CollectiveLine> collective_lines(const Program& program, const std::vector<CollectiveUse>& collectives);
 
-/// A row for each; those of stages that differ in nothing else are one.
+/// The table of collective_lines; empty if there are none.
 std::string collective_table(const Program& program, const std::vector<CollectiveUse>& collectives);
 nlohmann::ordered_json collectives_json(const Program& program, const std::vector<CollectiveUse>& collectives);
 

@@ -1,5 +1,5 @@
-// All that `explain` tries on a training step: a line of the table at the end is a kind of change. Those of network and
-// nodes are network_trials.
+// All changes that `explain` tries on a training step. Each line of the table at the end is a kind of change; changes
+// of network and nodes are in network_trials.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +15,7 @@ namespace fabricast {
 
 namespace {
 
+/// What changes are derived from.
 struct StepGround {
   const World& world;
   const StepForecast& forecast;
@@ -32,15 +33,16 @@ std::string key(std::string_view name, const T& value) {
   return fmt::format("workload.{}={}", name, value);
 }
 
-/// What lists layers of other chunks than there are then.
+/// Discards the list of layers per chunk, because the number of chunks changes.
 void forget_layers(G g, std::vector<std::string>& set) {
   if (!g.spec.parallel.layers.empty()) set.push_back(key("parallel.layers", "[]"));
 }
 
-/// Degrees that the layout follows from; what the GPUs leave is replicas.
+/// Degrees that determine the layout; the remaining factor of the GPUs is the number of replicas.
 struct Degrees {
   int tensor, context, pipeline;
 };
+/// The `--set` words that change the layout to these degrees.
 std::vector<std::string> split_words(G g, const Degrees& d) {
   const ParallelSpec& p = g.spec.parallel;
   std::vector<std::string> set;
@@ -53,7 +55,7 @@ std::vector<std::string> split_words(G g, const Degrees& d) {
   const std::int64_t data = g.forecast.gpus / d.tensor / d.context / d.pipeline;
   say("parallel.data", data, g.layout().data);
   if (p.zero > 0 && data * d.context != std::int64_t{g.layout().data} * g.layout().context)
-    set.push_back(key("parallel.shard", 0));  // over all replicas that there are then
+    set.push_back(key("parallel.shard", 0));  // over all of the new replicas
   if (p.sequence && d.tensor == 1) set.push_back(key("parallel.sequence", false));
   if (!p.sequence && p.tensor == 1 && d.tensor > 1) set.push_back(key("parallel.sequence", true));
   if (p.expert_tensor > 1) set.push_back(key("parallel.expert_tensor", d.tensor));
@@ -66,7 +68,7 @@ std::vector<std::string> split_words(G g, const Degrees& d) {
   return set;
 }
 
-/// A degree twice or half as large, at the cost of another.
+/// Degrees twice or half as large, compensated by another degree or by the number of replicas.
 Alternatives splits(G g) {
   const ParallelSpec& p = g.spec.parallel;
   const Degrees now{p.tensor, p.context, p.pipeline};
@@ -79,7 +81,7 @@ Alternatives splits(G g) {
         const auto scaled = [](int degree, int by) { return by > 0 ? 2 * degree : by == 0 ? degree : degree / 2; };
         const auto whole = [](int degree, int by) { return by >= 0 || degree % 2 == 0; };
         if (!whole(p.tensor, t) || !whole(p.context, c) || !whole(p.pipeline, s)) continue;
-        // Sequences are split where there are sequences to split already.
+        // Context parallelism is increased only if the scenario already uses it.
         if (c > 0 && p.context == 1) continue;
         const Degrees d{scaled(now.tensor, t), scaled(now.context, c), scaled(now.pipeline, s)};
         if (d.tensor > most_tensor) continue;
@@ -97,18 +99,19 @@ Alternatives buckets(G g) {
   Alternatives list;
   if (g.layout().data * g.layout().context == 1 || g.spec.overlap.data != Choose::yes) return list;
   const std::int64_t now = g.spec.overlap.bucket.value;
-  list.push_back({"buckets of gradients 4 times as large", {key("overlap.bucket", fmt::format("{}B", 4 * now))}});
+  list.push_back({"gradient buckets 4 times as large", {key("overlap.bucket", fmt::format("{}B", 4 * now))}});
   if (now >= 4)
-    list.push_back({"buckets of gradients a quarter as large", {key("overlap.bucket", fmt::format("{}B", now / 4))}});
+    list.push_back({"gradient buckets a quarter as large", {key("overlap.bucket", fmt::format("{}B", now / 4))}});
   return list;
 }
 
+/// Other kinds of recomputation: those that recompute less, or those that recompute more.
 Alternatives recomputing(G g, bool less) {
   Alternatives list;
   for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::ops, Recompute::full})
     if (r != g.spec.recompute && (r < g.spec.recompute) == less) {
       list.push_back({fmt::format("recompute {}", name_of(r)), {key("recompute", name_of(r))}});
-      // Modules are of the scenario's own kind.
+      // The list of modules belongs to the scenario's own kind of recomputation.
       if (!g.spec.recompute_modules.empty()) list.back().set.push_back(key("recompute_modules", "[]"));
     }
   return list;
@@ -128,8 +131,9 @@ Alternatives chunks(G g) {
   if (stages == 1) return list;
   for (const int v : {1, 2, 3, 4, 6, 8}) {
     if (v == g.step.interleave || stages * v > g.step.model.layers) continue;
-    list.push_back({v == 1 ? std::string("one chunk of layers a stage") : fmt::format("{} chunks of layers a stage", v),
-                    {key("parallel.interleave", v), key("parallel.schedule", "auto")}});
+    list.push_back(
+        {v == 1 ? std::string("one chunk of layers per stage") : fmt::format("{} chunks of layers per stage", v),
+         {key("parallel.interleave", v), key("parallel.schedule", "auto")}});
     forget_layers(g, list.back().set);
   }
   return list;
@@ -142,12 +146,13 @@ Alternatives zero_bubble(G g) {
   return {std::move(trial)};
 }
 
-/// Fewer layers where the vocabulary is.
+/// Fewer layers on the stages that hold embedding or logits, so that FLOPs are as even as possible over the stages.
 Alternatives layers(G g) {
   if (g.layout().pipeline == 1) return {};
   const std::vector<int> even =
       balanced_layers(g.step.model, g.layout().pipeline, g.step.interleave, g.step.mtp_layers);
-  return {{"fewer layers beside the vocabulary", {key("parallel.layers", fmt::format("[{}]", fmt::join(even, ", ")))}}};
+  return {{"fewer layers in stages with the vocabulary",
+           {key("parallel.layers", fmt::format("[{}]", fmt::join(even, ", ")))}}};
 }
 
 Alternatives zero(G g) {
@@ -155,7 +160,7 @@ Alternatives zero(G g) {
   if (g.layout().data * g.layout().context == 1) return list;
   for (const int z : zero_stages(g.step.stack.framework))
     if (z != g.spec.parallel.zero)
-      list.push_back({z == 0 ? std::string("replicas hold all (ZeRO 0)") : fmt::format("ZeRO {}", z),
+      list.push_back({z == 0 ? std::string("no sharding (ZeRO 0)") : fmt::format("ZeRO {}", z),
                       {key("parallel.zero", z), key("parallel.shard", 0)}});
   return list;
 }
@@ -169,7 +174,7 @@ Alternatives experts(G g) {
   return list;
 }
 
-/// Other algorithms for the collective that a part of parallelism waits for longest.
+/// Other algorithms for the longest collective of each kind of parallelism that computation waits for.
 Alternatives algorithms(G g) {
   Alternatives list;
   for (std::size_t p = 0; p < parts; ++p) {
@@ -185,19 +190,18 @@ using Kind = Alternatives (*)(const StepGround&);
 
 constexpr Kind kinds[] = {
     [](G g) {
-      return one(g.spec.overlap.data != Choose::yes, "data parallelism beside computation",
-                 {key("overlap.data", true)});
+      return one(g.spec.overlap.data != Choose::yes, "overlap data parallelism", {key("overlap.data", true)});
     },
     [](G g) {
       return one(g.layout().tensor > 1 && g.spec.overlap.tensor != Choose::yes,
-                 "tensor parallelism beside its products", {key("overlap.tensor", true)});
+                 "overlap tensor parallelism with its GEMMs", {key("overlap.tensor", true)});
     },
     [](G g) {
-      return one(g.layout().pipeline > 1 && g.spec.overlap.pipeline != Choose::yes,
-                 "stages hand over beside computation", {key("overlap.pipeline", true)});
+      return one(g.layout().pipeline > 1 && g.spec.overlap.pipeline != Choose::yes, "overlap pipeline parallelism",
+                 {key("overlap.pipeline", true)});
     },
     [](G g) {
-      return one(g.layout().expert > 1 && g.spec.overlap.expert != Choose::yes, "expert parallelism beside computation",
+      return one(g.layout().expert > 1 && g.spec.overlap.expert != Choose::yes, "overlap expert parallelism",
                  {key("overlap.expert", true)});
     },
     buckets,
@@ -228,7 +232,7 @@ std::vector<Alternatives> step_trials(const World& world, const StepForecast& fo
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
   for (Alternatives& list : network_trials(world)) all.push_back(std::move(list));
-  for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is told by itself
+  for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is reported by itself
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Text for people: the step, what it went to, and its exchanges.
+// Text for people: the step, its breakdown, memory and collectives.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,25 +31,26 @@ std::string degrees(const TrainingStep& step) {
   return out.empty() ? "one GPU" : out;
 }
 
-/// A few stages from first to last, and the one that needs most.
+/// The memory of at most six stages, evenly spaced, and of the one that needs most.
 std::string memory_lines(const StepMemory& memory) {
   constexpr std::size_t most = 6;
   const std::size_t n = memory.stages.size();
   std::vector<bool> shown(n, n <= most);
   for (std::size_t i = 0; i < most; ++i) shown[i * (n - 1) / (most - 1)] = true;
   shown[static_cast<std::size_t>(memory.peak().stage)] = true;
-  std::string out = fmt::format("#\n# memory of a GPU, of {:.1f} GiB\n", memory.capacity / gib);
+  std::string out = fmt::format("#\n# memory per GPU, of {:.1f} GiB\n", memory.capacity / gib);
   for (std::size_t s = 0; s < n; ++s)
     if (shown[s])
       out += fmt::format("  {:>5.1f} %  {}\n", 100 * memory.stages[s].total() / memory.capacity,
                          to_text(memory.stages[s]));
   if (memory.fit() != MemoryFit::fits) out += fmt::format("  {}\n", name_of(memory.fit()));
   if (memory.fit() == MemoryFit::near_the_limit)
-    out += fmt::format("  the estimate is uncertain by {:.0f} %: it may run out of memory\n", 100 * memory_uncertainty);
+    out += fmt::format("  the estimate is uncertain by {:.0f} %: the step may run out of memory\n",
+                       100 * memory_uncertainty);
   return out;
 }
 
-/// What runs, on what.
+/// Context lines: the workload, the GPUs and the layout.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario;
   std::string out =
@@ -90,7 +91,7 @@ std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
   for (std::size_t p = 0; p < parts; ++p)
     if (times.exposed[p] > 0)
       lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
-  if (times.interference > 0) lines.push_back({"slower beside collectives", times.interference});
+  if (times.interference > 0) lines.push_back({"slower during communication", times.interference});
   return lines;
 }
 
@@ -123,7 +124,7 @@ std::vector<CollectiveLine> collective_lines(const Program& program, const std::
 std::string collective_table(const Program& program, const std::vector<CollectiveUse>& collectives) {
   if (collectives.empty()) return {};
   std::string out =
-      "#\n# exchanges: of a rank in a stage with the slowest; `shared` is what they take longer beside others\n";
+      "#\n# collectives of a rank, on the stage where they are slowest; `shared`: slowdown by concurrent ones\n";
   out += "#    part             op        bytes   calls   alone us  busbw GB/s  shared  algo/proto        bound by\n";
   for (const CollectiveLine& line : collective_lines(program, collectives)) {
     const CollectiveUse& use = *line.use;
@@ -140,11 +141,11 @@ std::string step_text(const World& world, const StepForecast& f) {
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
   if (f.factor > 0) out += fmt::format("   x/: {:.2f}", f.factor);
   if (f.samples > 1)
-    out += fmt::format("   median of {} draws; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.seconds_p5,
+    out += fmt::format("   median of {} samples; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.seconds_p5,
                        f.seconds_p95, f.seconds_worst);
   out += '\n';
   if (f.factor > 0)
-    out += "#   x/: with 90 % the measured step lies between the forecast divided and multiplied by it\n";
+    out += "#   90 % interval of a measured step: from the forecast divided by x/: to the forecast times x/:\n";
   if (f.tokens > 0) {
     const Precision precision = world.scenario.workload.training.precision;
     out += fmt::format("tokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
@@ -153,7 +154,7 @@ std::string step_text(const World& world, const StepForecast& f) {
         "model FLOP/s    {:>10.4g} TFLOP/s per GPU   MFU {:.1f} % of {:.4g} ({}); {:.1f} % with causal attention\n",
         f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
   }
-  out += "#\n# where the time of a GPU goes, mean over all\n";
+  out += "#\n# where the time of a GPU goes, mean over all GPUs\n";
   std::vector<StepLine> lines = breakdown_lines(f.mean);
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)

@@ -1,5 +1,5 @@
-// A step's timeline in the trace-event format that ui.perfetto.dev and chrome://tracing open: a process per actor, a
-// thread per stream, arrows from send to receive, and counters of what exchanges carry.
+// A step's timeline in the trace-event format, which ui.perfetto.dev and chrome://tracing open: a process per actor, a
+// thread per stream, arrows from send to receive, and counters of the bandwidth of collectives.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Intervals of the counters over the whole step.
+/// Number of equal intervals of the step over which counters are averaged.
 constexpr std::size_t counter_bins = 1000;
 
 class TraceWriter {
@@ -42,7 +42,7 @@ class TraceWriter {
     StepTrace trace;
     if (left_out_ > 0)
       trace.left_out = fmt::format("micro-batches {} to {}: {} slices", first_left_out_, last_left_out_, left_out_);
-    // One event per line: whole lines can be looked at and compared.
+    // One event per line, so that files can be searched and compared by line.
     trace.json = "{\"displayTimeUnit\": \"ms\", \"otherData\": " +
                  Json({{"fabricast", "a step of a training or inference job"}, {"left_out", trace.left_out}}).dump() +
                  ",\n\"traceEvents\": [\n" + events_ + "\n]}\n";
@@ -55,7 +55,7 @@ class TraceWriter {
     return m < first_left_out_ || m > last_left_out_;
   }
 
-  /// Whole micro-batches in the middle are left out until the slices are few enough; the first and the last one stay.
+  /// Leaves out whole micro-batches in the middle until at most `most` slices remain. The first and the last one stay.
   void choose(std::size_t most) {
     int last = -1;
     for (const Activity& a : program_.activities) last = std::max(last, a.micro_batch);
@@ -78,16 +78,17 @@ class TraceWriter {
     if (low <= high) first_left_out_ = low, last_left_out_ = high;
   }
 
-  /// When each actor computes, in order of time.
+  /// Collects the intervals in which each actor computes, in ascending order.
   void find_computing() {
     computing_.resize(program_.actors.size());
     for (std::uint32_t i = 0; i < program_.activities.size(); ++i)
-      if (const Place place = program_.places_of(i).front(); !program_.activities[i].is_collective() && place.stream == 0)
+      if (const Place place = program_.places_of(i).front();
+          !program_.activities[i].is_collective() && place.stream == 0)
         computing_[place.actor].push_back({f_.timeline.start[i], f_.timeline.end[i]});
     for (auto& list : computing_) std::sort(list.begin(), list.end());
   }
 
-  /// s of an interval in which an actor does not compute.
+  /// Seconds of an interval in which an actor does not compute.
   double exposed(std::uint32_t actor, double from, double to) const {
     const auto& list = computing_[actor];
     auto it = std::upper_bound(list.begin(), list.end(), std::pair(from, from));
@@ -114,7 +115,7 @@ class TraceWriter {
     event({{"ph", "M"},
            {"pid", program_.actors.size()},
            {"name", "process_name"},
-           {"args", {{"name", "exchanges, GB/s of all GPUs"}}}});
+           {"args", {{"name", "collectives, GB/s of all GPUs"}}}});
   }
 
   static double us(double seconds) { return seconds * 1e6; }
@@ -146,9 +147,8 @@ class TraceWriter {
     }
     if (!a.is_collective() || !program_.collectives[a.collective].one_way || places.size() != 2) return;
     const auto arrow = [&](const char* phase, const Place& place, double at) {
-      Json e = {{"ph", phase},           {"id", i},      {"pid", place.actor},
-                {"tid", place.stream},   {"ts", us(at)}, {"name", "hand over"},
-                {"cat", name_of(a.part)}};
+      Json e = {{"ph", phase},  {"id", i},        {"pid", place.actor},    {"tid", place.stream},
+                {"ts", us(at)}, {"name", "send"}, {"cat", name_of(a.part)}};
       if (*phase == 'f') e["bp"] = "e";
       event(e);
     };
@@ -171,8 +171,8 @@ class TraceWriter {
     if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.makespan.value);
   }
 
-  /// GB/s on the wire, all ranks together, of each part of parallelism: means over equal intervals of the whole step,
-  /// micro-batches that are left out included.
+  /// Counters in GB/s that all ranks together send, for each kind of parallelism: means over equal intervals of the
+  /// whole step. Micro-batches that are left out count as well.
   void counters() {
     const double bin = f_.timeline.seconds / static_cast<double>(counter_bins);
     if (bin <= 0) return;
@@ -208,7 +208,7 @@ class TraceWriter {
 
   const StepForecast& f_;
   const Program& program_;
-  std::vector<const CollectiveUse*> use_of_;                         ///< by exchange kind
+  std::vector<const CollectiveUse*> use_of_;                       ///< by kind of collective; null: not called
   std::vector<std::vector<std::pair<double, double>>> computing_;  ///< by actor
   int first_left_out_ = 0, last_left_out_ = -1;
   std::size_t left_out_ = 0;

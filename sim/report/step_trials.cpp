@@ -13,10 +13,10 @@ constexpr auto one = one_if<Trial>;
 
 Alternatives routing(const World& world) {
   if (!world.setup.policy || world.setup.policy->name != "ecmp") return {};
-  return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packets sprayed", {"routing={kind: spray}"}}};
+  return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packet spraying", {"routing={kind: spray}"}}};
 }
 
-/// For the operation alone, where NCCL knows such lists.
+/// A value for this operation only, if NCCL supports lists by operation [NCCL-env].
 std::string for_operation(const World& world, CollectiveOp op, std::string_view name) {
   if (world.planner.comm.version < NcclVersion{2, 24, 0}) return std::string(name);
   std::string function(name_of(op));
@@ -24,6 +24,7 @@ std::string for_operation(const World& world, CollectiveOp op, std::string_view 
   return fmt::format("{}:{}", function, name);
 }
 
+/// Whether the choice for a collective is not forced by a variable already.
 bool free_to_choose(const World& world, const CollectiveUse& use, const std::string& variable) {
   return !is_point_to_point(use.kind.op) && !world.scenario.nccl.env.contains(variable);
 }
@@ -60,7 +61,7 @@ Alternatives other_protocols(const World& world, const CollectiveUse& use) {
   if (!free_to_choose(world, use, "NCCL_PROTO")) return list;
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
     const std::string_view name = name_of(protocol);
-    // One that NCCL does not trust here is never to be switched on.
+    // A protocol that NCCL does not trust on this hardware must not be enabled.
     bool usable = false;
     for (std::size_t a = 0; a < algorithm_count; ++a)
       usable = usable ||

@@ -1,4 +1,4 @@
-// What the answers for training and for inference steps share: trials of the network, and running trials.
+// Shared by `explain` of training and inference steps: changes of the network, and running all changes.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,24 @@
 
 namespace fabricast {
 
-/// The exchange of a part of parallelism that runs longest; null: there is none.
+/// The collective of a kind of parallelism with the longest total time; null if there is none.
 const CollectiveUse* longest_collective(const std::vector<CollectiveUse>& collectives, Part part);
-/// B/s of bus bandwidth of one call alone.
+/// Bus bandwidth of one call alone, B/s.
 double bus_rate(const Program& program, const CollectiveUse& use);
 
-/// Other algorithms, other protocols for a collective; empty if it is none, or the scenario forces one.
+/// Other algorithms for a collective. Empty if the scenario forces one, or for sends and receives, which have none.
 Alternatives other_algorithms(const World& world, const CollectiveUse& use);
+/// Other protocols for a collective; empty in the same cases.
 Alternatives other_protocols(const World& world, const CollectiveUse& use);
 
-/// Changes of network and nodes that apply, a list per kind.
+/// Changes of network and nodes that apply, one list per kind.
 std::vector<Alternatives> network_trials(const World& world);
 
-/// Runs each trial, on all threads. Of alternatives the best that fits is told, and one that does not fit if it is
-/// better still. The order does not depend on the number of threads.
-/// \param run    makes a W, which has `gain` and `fits`, of the changed world and the trial
-/// \param worth  whether a W is to be told
-/// \returns the best first
+/// Runs all changes in parallel. Of alternatives it keeps the best that fits, and one that does not fit if it gains
+/// more. The result does not depend on the number of threads.
+/// \param run    makes a W, which has `gain` and `fits`, from the changed world and the trial
+/// \param worth  whether a W is worth reporting
+/// \returns the outcomes in descending order of the gain
 template <class W, class Run, class Worth>
 std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& all, const RunOptions& options, Run run,
                           Worth worth) {
@@ -47,7 +48,7 @@ std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& a
       const auto other = build_world(std::move(made), world.searches);
       return run(*other, trial);
     } catch (const UserError&) {
-      return std::nullopt;  // this scenario has no such key, or can not be changed in that way
+      return std::nullopt;  // the scenario has no such key, or the change is not valid for it
     }
   };
   TaskProgress progress(options.progress, tasks.size());

@@ -15,7 +15,7 @@ std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForec
         trial.what,           trial.set, f.seconds, 1 - f.seconds / forecast.seconds, f.memory.peak().total(),
         f.memory.share() <= 1};
   };
-  // If the step itself does not fit, what makes it fit is told at any price.
+  // If the step itself does not fit, changes that make it fit are reported whatever they cost.
   const bool large = forecast.memory.share() > 1;
   return run_trials<StepWhatIf>(world, step_trials(world, forecast), options, run,
                                 [&](const StepWhatIf& w) { return w.gain >= least_step_gain || (large && w.fits); });

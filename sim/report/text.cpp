@@ -1,4 +1,5 @@
-// Text for people. Lines that start with # are context, as in nccl-tests; below them a row of names and a row of units.
+// Text for people. As in nccl-tests, lines that start with # are context, and the table has a row of names and a row of
+// units.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace fabricast {
 
 namespace {
 
-/// A number in six characters: it gives up decimals, not digits.
+/// A number in a fixed width. Large numbers lose decimals.
 std::string fixed(double value, int width = 8) {
   if (!std::isfinite(value)) return fmt::format("{:>{}}", "inf", width);
   const int decimals = value >= 1000 ? (value >= 10000 ? 0 : 1) : 2;
@@ -41,13 +42,13 @@ std::string beside_line(const World& world) {
   std::vector<std::string> names;
   for (const JobSpec& job : s.jobs) names.push_back(fmt::format("{} ({} nodes)", job.name, job.nodes));
   for (const BackgroundSpec& flows : s.background) names.push_back(flows.name);
-  return fmt::format("# {}: {}\n", world.beside.empty() ? "left out, as if the job were alone" : "beside",
+  return fmt::format("# {}: {}\n", world.beside.empty() ? "left out, as if the job were alone" : "concurrent with",
                      fmt::join(names, ", "));
 }
 
 namespace {
 
-/// Variables that count though the user does not set them; empty if there are none.
+/// Variables of NCCL that the provider sets, not the user; empty if there are none.
 std::string provider_text(const World& world) {
   if (world.provider.variables.empty()) return {};
   std::string out = fmt::format("set by {}:", world.provider.from);
@@ -55,7 +56,7 @@ std::string provider_text(const World& world) {
   return out + "\n";
 }
 
-/// The measured row nearest to a forecast one: what of it differs.
+/// The measured row nearest to a forecast row, described by its size and by what else differs.
 std::string near_text(const Forecast& forecast, const World& world, const KnownNear& near) {
   std::string text = to_text(Bytes{near.bytes});
   if (near.op != forecast.op) text = fmt::format("{} {}", name_of(near.op), text);
@@ -64,19 +65,19 @@ std::string near_text(const Forecast& forecast, const World& world, const KnownN
   return text;
 }
 
-/// What measured rows have made of the time of the size that is explained.
+/// How measured rows have shifted the time of the explained size.
 std::string measured_text(const World& world, const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.front();
   if (!row.near) return {};
   return fmt::format(
-      "\nthat is as measured here: {:.2f} us ({:.2f} to {:.2f} us, 90 % interval), {:.2f} times what is simulated; "
-      "nearest "
-      "measured: {}\n",
+      "\nadjusted to measurements here: {:.2f} us ({:.2f} to {:.2f} us, 90 % interval), {:.2f} times the simulated "
+      "time; "
+      "nearest measured: {}\n",
       row.time * 1e6, row.time / row.factor * 1e6, row.time * row.factor * 1e6, row.level,
       near_text(forecast, world, *row.near));
 }
 
-/// What other values of what is not stated would change, and what to state first.
+/// How other values of unstated inputs would change the time, and which input to state first.
 std::string unstated_text(const Forecast& forecast) {
   const UnstatedEffect* most = largest_effect(forecast);
   if (!most) return {};
@@ -106,22 +107,23 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
   if (const std::string set = provider_text(world); !set.empty()) out += "# " + set;
   out += beside_line(world);
-  if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol of each size\n";
+  if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol for each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
-  if (intervals) out += "# with 90 % the measured time is within a factor x/: of the forecast\n";
+  if (intervals) out += "# 90 % interval: the measured time is within a factor x/: of the forecast\n";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
-    out += fmt::format("# not stated, so assumed: {} (x/: allows for others)\n", assumed);
+    out += fmt::format("# not stated, so assumed: {} (x/: includes other values)\n", assumed);
   const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };
   const bool measured = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_near);
-  if (measured) out += "# times go on from what was measured here: known is how much of what was open that tells\n";
+  if (measured)
+    out += "# times are adjusted to what was measured here; known: share of the variance that this removes\n";
   const bool samples = forecast.samples > 1;
   if (samples)
-    out += fmt::format("# {} draws of the hash from seed {}: time is the median\n", forecast.samples,
+    out += fmt::format("# {} samples of the hash from seed {}: time is the median\n", forecast.samples,
                        world.samples.first_seed);
   const bool versions = !forecast.versions.empty();
   if (versions)
-    out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over those from {} on\n",
+    out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over versions from {} on\n",
                        s.nccl.version, to_text(comm.version), fmt::join(texts(forecast.versions), ", "));
   const auto by_tuner = [](const ForecastRow& row) { return row.plan.chooser == Chooser::ofi_tuner; };
   if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
@@ -158,7 +160,8 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
     else if (by_tuner(row))
       out += fmt::format("  ({})", chooser_text(row.plan.chooser));
     if (row.near) out += fmt::format("  (nearest measured: {})", near_text(forecast, world, *row.near));
-    if (!row.result.affected_by.empty()) out += fmt::format("  (felt: {})", fmt::join(row.result.affected_by, ", "));
+    if (!row.result.affected_by.empty())
+      out += fmt::format("  (affected by: {})", fmt::join(row.result.affected_by, ", "));
     out += "\n";
   }
   return out;
@@ -166,7 +169,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
 
 namespace {
 
-/// What NCCL's choice costs against the fastest.
+/// NCCL's choice compared with the fastest that it considered.
 std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
   const auto selected = compare_selections(row, weighed);
   if (!selected) return {};
@@ -177,7 +180,7 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
   std::string out = "\nselection                                        forecast (us)\n";
   out += line("nccl", selected->nccl) + line("best", selected->best);
   if (selected->cost() == 0) return out + "  NCCL picks the fastest\n";
-  return out + fmt::format("  NCCL's choice costs {:.2f} us, {:.1f} % more than the fastest\n", selected->cost() * 1e6,
+  return out + fmt::format("  NCCL's choice is {:.2f} us, {:.1f} % slower than the fastest\n", selected->cost() * 1e6,
                            100 * selected->cost() / selected->best.time);
 }
 
@@ -189,18 +192,18 @@ std::string algorithm_text(const ForecastRow& row) {
                      row.plan.slices_per_chunk);
 }
 
-/// What the tuner overrode.
+/// What the tuner chose, and what NCCL's own estimates would choose.
 std::string tuner_text(const Plan& plan) {
   const Candidate& chosen = plan.candidates.front();
   const Candidate& least =
       *std::min_element(plan.candidates.begin(), plan.candidates.end(),
                         [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
   const auto name = [](const Candidate& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); };
-  return fmt::format("  (chosen by the OFI plugin's tuner: {}; NCCL's estimate is least for {})\n", name(chosen),
+  return fmt::format("  (chosen by the OFI plugin's tuner: {}; NCCL's estimate is lowest for {})\n", name(chosen),
                      name(least));
 }
 
-/// The kernel that runs on symmetric memory, and those it was weighed against.
+/// The kernel that runs on symmetric memory, and the others that NCCL considered.
 std::string kernels_text(const Plan& plan) {
   const SymmetricRun& run = plan.kernels.front();
   std::string out = fmt::format("{} on {} blocks of {} threads\n", name_of(run.kernel), run.blocks, plan.threads);
@@ -211,7 +214,7 @@ std::string kernels_text(const Plan& plan) {
   return out;
 }
 
-/// What came of the buffers that the scenario has.
+/// The effect of registered buffers or symmetric memory, if the scenario has them.
 std::string buffers_text(const World& world, const ForecastRow& row) {
   const Planner& planner = world.planner;
   std::string out;
@@ -220,12 +223,12 @@ std::string buffers_text(const World& world, const ForecastRow& row) {
                               : std::string();
   if (!why.empty()) out += fmt::format("  (no kernel on symmetric memory: {})\n", why);
   if (planner.buffers != Buffers::plain && row.plan.kernels.empty())
-    out += row.plan.registered ? "  NCCL works on the registered buffers\n"
-                               : "  registered buffers make no difference to it here\n";
+    out +=
+        row.plan.registered ? "  NCCL uses the registered buffers\n" : "  registered buffers make no difference here\n";
   return out;
 }
 
-/// How the switches reduce it, or why they do not although NCCL was asked to.
+/// How the switches reduce, or why they do not although CollNet is enabled.
 std::string switches_text(const Planner& planner, const Plan& plan) {
   const Communicator& comm = planner.comm;
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
@@ -236,8 +239,8 @@ std::string switches_text(const Planner& planner, const Plan& plan) {
   const Stream stream = algorithm.stream(comm, plan, 0);
   const Bytes message{stream.loops > 0 ? stream.slice : stream.tail_slice};
   if (sharp.streams(static_cast<double>(message.value)))
-    return fmt::format("  switches reduce it on streaming trees, up to {} a message\n", to_text(message));
-  return fmt::format("  switches reduce it on low-latency trees, up to {} a message, {} pieces of {} at once\n",
+    return fmt::format("  switches reduce on streaming trees, up to {} per message\n", to_text(message));
+  return fmt::format("  switches reduce on low-latency trees, up to {} per message, {} pieces of {} at once\n",
                      to_text(message), SharpService::pieces_at_once, to_text(Bytes{SharpService::piece}));
 }
 
@@ -261,7 +264,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   out += buffers_text(world, row);
   out += switches_text(world.planner, row.plan);
   if (row.plan.stands_in)
-    out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; the next choice stands in)\n",
+    out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; its next choice replaces it)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
 
   out += "\nwhere the time goes                     us      %\n";
@@ -271,18 +274,18 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   };
   part("launch", r.launch);
   part("latency of hops and slices", r.latency);
-  part(r.affected_by.empty() ? "filling the pipe" : "filling, waiting for faults", r.fill);
+  part(r.affected_by.empty() ? "filling the pipeline" : "filling, waiting for faults", r.fill);
   part("transfer", r.transfer);
-  out += fmt::format("  {:<30} {}\n", "one call by itself", fixed(whole * 1e6, 9));
+  out += fmt::format("  {:<30} {}\n", "one isolated call", fixed(whole * 1e6, 9));
   if (std::abs(row.time - whole) > 1e-9 * whole)
-    out += fmt::format("  {:<30} {}\n", fmt::format("as {} times it", name_of(world.scenario.workload.harness.tool)),
+    out += fmt::format("  {:<30} {}\n", fmt::format("as timed by {}", name_of(world.scenario.workload.harness.tool)),
                        fixed(row.time * 1e6, 9));
 
   const Bottleneck& b = r.bottleneck;
   out += fmt::format("\nbound by {}", b.name);
   if (b.capacity.value > 0) {
     out += fmt::format(": {} GB/s", gbps(b.capacity.value));
-    if (b.alike > 1) out += fmt::format(", like {} others", b.alike - 1);
+    if (b.alike > 1) out += fmt::format(", like {} other link{}", b.alike - 1, b.alike == 2 ? "" : "s");
     out += "\n  shared by";
     double total = 0;
     for (const Bottleneck::Sharer& sharer : b.sharers) total += sharer.connections;
@@ -294,9 +297,9 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format(": {} GB/s of payload per channel", gbps(b.rate.value));
   }
   out += "\n";
-  if (!r.affected_by.empty()) out += fmt::format("faults felt: {}\n", fmt::join(r.affected_by, ", "));
+  if (!r.affected_by.empty()) out += fmt::format("affected by faults: {}\n", fmt::join(r.affected_by, ", "));
   if (forecast.samples > 1)
-    out += fmt::format("over {} draws: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.samples, row.time_p5 * 1e6,
+    out += fmt::format("over {} samples: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.samples, row.time_p5 * 1e6,
                        row.time_p95 * 1e6, row.time_worst * 1e6);
 
   out += unstated_text(forecast);
@@ -306,7 +309,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 
   if (!row.plan.candidates.empty())
     out += fmt::format("\n{:<33}estimate (us)   forecast (us)\n",
-                       is_in_cost_model(row.plan.algorithm) ? "what NCCL weighed" : "without symmetric windows");
+                       is_in_cost_model(row.plan.algorithm) ? "what NCCL considered" : "without symmetric windows");
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
     const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";
@@ -318,7 +321,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   out += regressions_text(regressions_of(world.planner, row.plan));
   const std::string advised = advice ? advice_text(*advice) : std::string();
   if (what_ifs.empty())
-    return out + fmt::format("\nnothing tried here gains {:.0f} % or more\n", 100 * least_gain) + advised;
+    return out + fmt::format("\nno change that was tried gains {:.0f} % or more\n", 100 * least_gain) + advised;
   out += "\nwhat would help                                forecast (us)  gain %\n";
   for (const WhatIf& w : what_ifs) {
     out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.times.front() * 1e6, 100 * w.gain);
@@ -331,10 +334,11 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 std::string inspect_fabric_text(const World& world) {
   const Communicator& comm = world.planner.comm;
   const Node& node = comm.node;
-  // Where a switch's port is slower, the job has NICs of its rate.
+  // Where switch ports are slower than the NICs, the planner has NICs at the rate of the ports.
   const BytesPerSecond own = world.scenario.node.spec.nics.rate, runs = node.spec.nics.rate;
   const std::string slowed =
-      runs < own ? fmt::format(" (a cable of {} runs at {}: the switch's end)", to_text(own), to_text(runs)) : "";
+      runs < own ? fmt::format(" (a cable of {} runs at {}, the rate of the switch port)", to_text(own), to_text(runs))
+                 : "";
   std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}{}, {} sockets, {} PCIe switches\n", comm.gpus(),
                                 node.gpu.name, name_of(node.spec.intranode), node.nics, to_text(node.nic_line_rate),
                                 slowed, node.spec.sockets, node.spec.pcie_switches);
@@ -350,7 +354,7 @@ std::string inspect_fabric_text(const World& world) {
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
   }
   if (const Clos* clos = f.clos(); clos && clos->planes > 1)
-    out += fmt::format("  {} such planes; links carry what all of them carry\n", clos->planes);
+    out += fmt::format("  {} such planes; links have the rate of all of them together\n", clos->planes);
   for (const LinkClass& c : f.classes())
     out += fmt::format("  links of {} GB/s payload, {}\n", gbps(c.rate.value), to_text(c.latency));
   out += "  e.g.";
@@ -402,9 +406,10 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
   const Communicator& comm = world.planner.comm;
   const Plan plan = plan_workload(world, bytes);
   if (channel < 0 || channel >= plan.channels)
-    throw UserError(fmt::format("there is no channel {}", channel), fmt::format("the plan uses {}", plan.channels));
+    throw UserError(fmt::format("there is no channel {}", channel),
+                    fmt::format("the plan uses {} channels", plan.channels));
   if (rank < 0 || rank >= comm.ranks())
-    throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {}", comm.ranks()));
+    throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {} ranks", comm.ranks()));
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   if (!algorithm.program)
     throw UserError::at("workload.buffers", fmt::format("{} have no schedule", algorithm.summary),

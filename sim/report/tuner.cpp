@@ -14,13 +14,13 @@ namespace {
 constexpr std::array tuned = {CollectiveOp::broadcast, CollectiveOp::reduce, CollectiveOp::all_gather,
                               CollectiveOp::reduce_scatter, CollectiveOp::all_reduce};
 
-/// Powers of two: below, only latency counts; above, only bandwidth.
+/// Powers of two in this range are simulated. Below it, only latency matters; above it, only bandwidth.
 constexpr std::int64_t least_size = 256, most_size = std::int64_t{1} << 34;
 
-/// Rings and trees take any number of channels. The others have the number that their graph has heads for.
+/// Rings and trees run with any number of channels. For the others, the search graph determines the number.
 bool is_plain(Algorithm algorithm) { return algorithm == Algorithm::ring || algorithm == Algorithm::tree; }
 
-/// Channels are varied of what comes so near to the best of NCCL's own numbers.
+/// Channels are varied for choices whose time, with NCCL's number of channels, is within this factor of the best.
 constexpr double worth_varying = 1.2;
 
 TunerChoice choice_of(const ForecastRow& row) { return {row.algorithm, row.protocol, row.channels, row.time}; }
@@ -29,14 +29,14 @@ bool same(const TunerChoice& a, const TunerChoice& b) {
   return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
 }
 
-/// All that was simulated of one size, NCCL's choice first.
+/// What was simulated of one size.
 struct Tried {
   std::int64_t bytes = 0;
   TunerChoice nccl;
   std::vector<TunerChoice> choices;
 };
 
-/// Every algorithm and protocol with NCCL's number of channels.
+/// Simulates every algorithm and protocol with NCCL's number of channels.
 std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const RunOptions& options) {
   std::vector<Tried> tried;
   std::vector<Plan> plans;
@@ -60,7 +60,7 @@ std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const Run
   return tried;
 }
 
-/// The good ones again with all channels, half of them, a quarter, and so on.
+/// Adds the good choices with all channels, half of them, a quarter, and so on.
 void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried, const RunOptions& options) {
   std::vector<Plan> plans;
   std::vector<std::size_t> owner;
@@ -69,7 +69,7 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
     for (const TunerChoice& c : tried[i].choices) best = std::min(best, c.time);
     for (const TunerChoice& c : tried[i].choices) {
       if (!is_plain(c.algorithm) || c.time > worth_varying * best) continue;
-      int last = 0;  // a call may not use as many as it may
+      int last = 0;  // a call may use fewer channels than the limit, so limits can give equal plans
       for (int most = world.planner.comm.channels; most >= 1; most /= 2) {
         Plan plan = plan_collective(world.planner, op, tried[i].bytes, c.algorithm, c.protocol, most);
         if (plan.channels == last || plan.channels == c.channels) continue;
@@ -82,7 +82,8 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
   for (std::size_t i = 0; i < owner.size(); ++i) tried[owner[i]].choices.push_back(choice_of(forecast.rows[i]));
 }
 
-/// NCCL's choice if it is nearly the fastest, else that of the size before if that is, else the fastest.
+/// NCCL's choice if it is within `least_gain` of the fastest, otherwise that of the previous size if it is, otherwise
+/// the fastest.
 template <class Allowed>
 TunerChoice choose(const Tried& tried, const TunerChoice& before, Allowed allowed) {
   const TunerChoice* best = nullptr;
@@ -119,7 +120,7 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
   table.op = op, table.nodes = world.planner.comm.nodes(), table.ranks = world.planner.comm.ranks();
   TunerChoice choice{Algorithm::ring, Protocol::simple, 0, 0}, plain = choice;
   for (const Tried& t : tried) {
-    // Nobody knows how an algorithm compares that has no schedule: it stays.
+    // A choice without a schedule cannot be compared, so it stays.
     choice = t.nccl.time > 0 ? choose(t, choice, [](const TunerChoice&) { return true; }) : t.nccl;
     plain = choose(t, plain, [](const TunerChoice& c) { return is_plain(c.algorithm); });
     table.points.push_back({t.bytes, t.nccl, choice, plain});
@@ -143,7 +144,7 @@ std::vector<TunerTable> tables_of(const World& world, const RunOptions& options)
   return tables;
 }
 
-/// The first NCCL node of the job by itself, without faults.
+/// A job on one NCCL node, without faults.
 std::unique_ptr<World> one_node_of(const World& world) {
   Scenario s = world.scenario;
   s.cluster.nodes = s.cluster.size = static_cast<int>(world.planner.comm.hosts_per_node);

@@ -1,6 +1,7 @@
 // The file of NCCL's example tuner plugin [NCCL-tuner-9.2]. The plugin takes the first line that matches the call and
-// whose algorithm and protocol NCCL allows there. A call without such a line runs on one channel, as does one whose
-// line leaves the number of channels open. So every line has a number, and the last ones serve whatever is left.
+// whose algorithm and protocol NCCL allows for it. A call without such a line runs on one channel, and so does one
+// whose line leaves the number of channels open. Therefore every line has a number of channels, and the last lines
+// match all remaining calls.
 #include <fmt/format.h>
 
 #include <limits>
@@ -13,7 +14,8 @@ namespace fabricast {
 
 namespace {
 
-/// The plugin's words, in the order of `Algorithm`; words that it does not know it takes for others.
+/// The plugin's names in the order of `Algorithm`. It takes unknown names for other algorithms, so the names must
+/// match.
 constexpr std::array<std::string_view, algorithm_count> algorithm_words = {
     "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
 
@@ -29,7 +31,7 @@ std::string line(CollectiveOp op, std::int64_t first, std::int64_t last, const T
                      algorithm_words[static_cast<std::size_t>(c.algorithm)], name_of(c.protocol), c.channels, shape);
 }
 
-/// What a range gains over NCCL where it gains most.
+/// A comment with the size of a range that gains most over NCCL's choice.
 std::string comment(const TunerTable& table, const TunerRange& range) {
   const TunerPoint* most = nullptr;
   double most_gain = 0;
@@ -66,7 +68,7 @@ std::string tuner_csv(const World& world, const TunerTables& tables) {
   const std::string any = "-1,-1";
   std::string out = fmt::format("# Table for NCCL's example tuner plugin, by fabricast {}: {}\n", version_text(),
                                 comment_text(world.scenario.name));
-  out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first line that fits counts.\n";
+  out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first matching line applies.\n";
   out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
                      comm.gpus(), comm.node.gpu.name);
@@ -74,11 +76,11 @@ std::string tuner_csv(const World& world, const TunerTables& tables) {
   if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());
   for (const TunerTable& table : tables.one_node) {
     out += ranges_with_gains(table);
-    if (!table.only_plain()) out += "# other types and operators\n" + plain_ranges(table, shape_of(table));
+    if (!table.only_plain()) out += "# other data types and operators\n" + plain_ranges(table, shape_of(table));
   }
-  out += "# other communicators, types and operators: rings and trees as for all ranks\n";
+  out += "# other communicators, data types and operators: rings and trees as for all ranks\n";
   for (const TunerTable& table : tables.job) out += plain_ranges(table, any);
-  out += "# all that is left\n";
+  out += "# all other calls\n";
   for (const TunerTable& table : tables.job)
     out += line(table.op, 0, std::numeric_limits<std::int64_t>::max(), table.otherwise, any);
   return out;

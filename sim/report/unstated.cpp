@@ -13,10 +13,10 @@ namespace fabricast {
 
 namespace {
 
-/// Medians over some draws of the network hold luck with hashes off.
+/// The median over a few samples of the network reduces the influence of random hash collisions.
 constexpr int most_samples = 5;
 
-/// Times of all sizes; empty where NCCL would stop.
+/// Times of all sizes; empty if NCCL would stop with an error.
 std::vector<double> times_of(const World& world, Scenario scenario) {
   std::vector<double> times;
   try {
@@ -44,7 +44,7 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
     for (std::size_t k = 0; k < effect.input.others.size(); ++k) tasks.push_back({i, k});
   }
   if (tasks.empty()) return;
-  // The last task is the scenario as it is, where its rows are medians over more draws.
+  // The last task is the scenario itself. It is needed if the rows are medians over more samples than the trials have.
   const bool more_samples = forecast.samples > most_samples;
   std::vector<std::vector<double>> times(tasks.size() + 1);
   in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {

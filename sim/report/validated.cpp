@@ -13,31 +13,31 @@ bool is_guess(const Parameter& p) { return origin_of(p) == ParameterOrigin::gues
 
 void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
   if (is_guess(kernels.model.gemms(precision)))
-    out.push_back(fmt::format("what {} reaches in {} is a guess: no kernel or step was measured on its kind", gpu,
+    out.push_back(fmt::format("the GEMM rate of {} in {} is a guess: no kernel or step was measured on such GPUs", gpu,
                               name_of(precision)));
   else if (is_guess(kernels.model.flash))
-    out.push_back(fmt::format("what attention reaches on {} is a guess: none was measured on its kind", gpu));
+    out.push_back(fmt::format("the rate of attention on {} is a guess: it was not measured on such GPUs", gpu));
 }
 
-/// Fits saw experts with NeMo and Megatron alone; others have their parameters.
+/// Only steps of NeMo and Megatron with experts were fitted. Other frameworks use their parameters.
 bool has_measured_experts(Framework framework) {
   return framework == Framework::nemo || framework == Framework::megatron;
 }
 
 void say_step(const TrainingStep& step, std::vector<std::string>& out) {
   const Stack& stack = step.stack;
-  if (is_guess(stack.spread)) out.push_back(fmt::format("no measured step ran {}", stack.name));
+  if (is_guess(stack.spread)) out.push_back(fmt::format("no step was measured with {}", stack.name));
   if (step.model.experts > 0 && !has_measured_experts(stack.framework))
-    out.push_back(fmt::format("no measured step ran experts with {}", name_of(stack.framework)));
+    out.push_back(fmt::format("no MoE step was measured with {}", name_of(stack.framework)));
 }
 
-/// Serving was measured on GPUs of these generations, by engines whose parameters are no mere guesses.
+/// A guessed rate of GEMMs means that no serving results were fitted for this engine.
 void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vector<std::string>& out) {
   const ServingStack& stack = step.stack;
-  if (is_guess(stack.gemm)) out.push_back(fmt::format("no measured serving ran {}", stack.name));
+  if (is_guess(stack.gemm)) out.push_back(fmt::format("no serving was measured with {}", stack.name));
   if (spec.disaggregated.prefill.gpus > 0 && step.model.experts == 0)
-    out.push_back("no dense model was measured with prompts on GPUs of their own");
-  if (spec.speculation.tokens > 0) out.push_back("no serving with speculation was measured");
+    out.push_back("no dense model was measured with disaggregated prefill");
+  if (spec.speculation.tokens > 0) out.push_back("no serving was measured with speculative decoding");
 }
 
 }  // namespace

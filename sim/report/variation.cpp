@@ -33,11 +33,7 @@ std::vector<SlowPart> slow_parts(const World& world) {
 
 Variation::Variation(const TrainingStep& step, const VariationSpec& spec, std::vector<SlowPart> slow, int gpus_per_host,
                      const Program& program)
-    : step_(step),
-      spec_(spec),
-      slow_(std::move(slow)),
-      gpus_per_host_(gpus_per_host),
-      work_(program.actors.size(), 0) {
+    : step_(step), spec_(spec), slow_(std::move(slow)), gpus_per_host_(gpus_per_host), work_(program.actors.size(), 0) {
   if (spec.slow_hosts.value == 0 && spec.jitter.value == 0 && slow_.empty()) return;
   for (std::size_t i = 0; i < program.activities.size(); ++i)
     if (const Place place = program.places_of(i).front(); !program.activities[i].is_collective() && place.stream == 0)
@@ -45,7 +41,7 @@ Variation::Variation(const TrainingStep& step, const VariationSpec& spec, std::v
   join_replicas();
 }
 
-/// Replicas that share groups of experts are one set.
+/// Joins replicas that share groups of experts into sets, because they run at one pace.
 void Variation::join_replicas() {
   const ParallelLayout& layout = step_.layout;
   set_of_.resize(static_cast<std::size_t>(layout.data));

@@ -1,11 +1,14 @@
-// How long the computation of a step takes in one draw: hosts that are slower, and jitter.
+// Samples of the computation time of a training step: slow hosts, and jitter of each GPU.
 //
-// A GPU's factor is that of its host times 1 + jitter z, z normal. GPUs that exchange in every layer go at the pace of the
-// slowest: those of a stage in one replica, and with experts over replicas those of all these replicas. Replicas meet at
-// the end of the step: all wait for the slowest, which is the one that the timeline runs. By the work T of its stages
-// and the m chunks of micro-batches that each works through, a replica takes
+// The factor of a GPU is that of its host times 1 + jitter z, where z is a standard normal sample. GPUs that
+// communicate in every layer run at the pace of the slowest: the GPUs of a stage in one replica, and the same stage of
+// all replicas that share experts. Replicas meet at the end of the step, so all wait for the slowest one. The timeline
+// runs that replica only. With work T per stage, and m chunks of micro-batches that each stage processes, a replica
+// takes
 //
 //   max T + (sum T - max T) / m
+//
+// Times are in seconds. Immutable after construction; threads may share it.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +26,24 @@ struct SlowPart {
   int gpu = -1;          ///< of the host; -1: all
   double factor = 1;     ///< by which its computation takes longer
 };
-/// Those that the scenario's faults name. Hosts that the job does not have are left out.
+/// The slow parts that the scenario's faults name, without hosts that the job does not use.
 std::vector<SlowPart> slow_parts(const World& world);
 
+/// The samples of one step.
 class Variation {
  public:
-  /// \param program  of the step: an actor for each stage
+  /// \param slow     parts that are slower in every sample
+  /// \param program  of the step, with one actor per stage
+  /// \pre `step` and `spec` outlive this object
   Variation(const TrainingStep& step, const VariationSpec& spec, std::vector<SlowPart> slow, int gpus_per_host,
             const Program& program);
-  /// By stage of the slowest replica: so many times longer its computation takes. Empty: nothing varies.
+  /// Factors on the computation of the slowest replica, by stage. Empty if nothing varies. The same sample number gives
+  /// the same factors.
   std::vector<double> slower(std::size_t sample) const;
 
  private:
   void join_replicas();
+  /// The estimate of the file comment.
   double seconds_of(const std::vector<double>& slower) const;
 
   const TrainingStep& step_;
@@ -43,7 +51,7 @@ class Variation {
   std::vector<SlowPart> slow_;
   int gpus_per_host_;
   std::vector<double> work_;         ///< s by stage
-  std::vector<std::size_t> set_of_;  ///< by replica: which go at one pace
+  std::vector<std::size_t> set_of_;  ///< by replica: number of its set, whose replicas run at one pace
 };
 
 }  // namespace fabricast

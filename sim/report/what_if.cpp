@@ -8,13 +8,13 @@ namespace fabricast {
 
 namespace {
 
-/// A trial that was run, and the scenario that it makes.
+/// The outcome of a trial, and the scenario that it makes.
 struct Outcome {
   WhatIf what_if;
   Scenario scenario;
 };
 
-/// Part of the time that is saved, over all sizes alike.
+/// 1 minus the geometric mean of time after / time before, with equal weights for all sizes.
 double mean_gain(const std::vector<double>& before, const std::vector<double>& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.size(); ++i) sum += std::log(after[i] / before[i]);
@@ -27,16 +27,16 @@ std::vector<double> times_of(const Forecast& forecast) {
   return times;
 }
 
-/// A scenario and its text, which trials change.
+/// What trials start from.
 struct Ground {
   const Scenario& scenario;
-  std::string effective;
-  std::vector<double> before;  ///< s of each size
+  std::string effective;       ///< to_yaml of the scenario
+  std::vector<double> before;  ///< s, by size
   std::shared_ptr<SearchStore> searches;
 };
 
-/// \param wanted says of a changed scenario whether to run it
-/// \returns nothing if the trial leaves the scenario as it is, or can not be made, or is not wanted
+/// \param wanted  whether to run a changed scenario
+/// \returns nothing if the trial does not change the scenario, is not valid for it, or is not wanted
 template <class Wanted>
 std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const RunOptions& options, Wanted wanted) {
   try {
@@ -49,19 +49,19 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world->scenario)};
   } catch (const UserError&) {
-    return std::nullopt;  // this scenario has no such key, or can not be changed in that way
+    return std::nullopt;  // the scenario has no such key, or the change is not valid for it
   }
 }
 
-/// Whether some size gains enough to speak of.
+/// Whether some size gains more than `least_gain`.
 bool helps_somewhere(const std::vector<double>& before, const WhatIf& w) {
   for (std::size_t i = 0; i < before.size(); ++i)
     if (w.times[i] < before[i] * (1 - least_gain)) return true;
   return false;
 }
 
-/// Runs each of `all`, and shares out the progress. \param use gets the index of the alternatives, and the trial's
-/// outcome
+/// Runs all trials in order.
+/// \param use  called with the index of the alternatives, the trial and its outcome
 template <class Wanted, class Use>
 void run_trials(const Ground& ground, const std::vector<Alternatives>& all, const RunOptions& options, Wanted wanted,
                 Use use) {
@@ -96,12 +96,12 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
 
 void require_flow_engine(const World& world) {
   if (world.scenario.network.engine != EngineKind::flow)
-    throw UserError::at("network.engine", "advice takes the flow engine", "--set network.engine=flow");
+    throw UserError::at("network.engine", "advice requires the flow engine", "--set network.engine=flow");
 }
 
 namespace {
 
-/// What a change does to NCCL's variables.
+/// The variables of NCCL that differ between two scenarios.
 std::vector<Variable> changed_variables(const Scenario& before, const Scenario& after) {
   std::vector<Variable> list;
   for (const auto& [name, value] : after.nccl.env)
@@ -112,7 +112,7 @@ std::vector<Variable> changed_variables(const Scenario& before, const Scenario& 
   return list;
 }
 
-/// The search of `advise`: a scenario that takes on one setting after the other.
+/// The greedy search of `advise`: the scenario takes on one setting after the other.
 class Search {
  public:
   Search(const World& world, const RunOptions& options) : options_(options) {
@@ -129,7 +129,7 @@ class Search {
       std::optional<Outcome> best = round(*world, part_of(options_, done, done + (1 - done) / 2));
       if (!best) break;
       take(world->scenario, *best);
-      // Its forecast is known but for what the trials look at: the rows.
+      // The times of its rows are known, but trials_for also needs their plans.
       auto next = build_world(std::move(best->scenario), world->searches);
       forecast_ = run_forecast(*next);
       changed = std::move(next);
@@ -141,7 +141,8 @@ class Search {
   }
 
  private:
-  /// Tries all that is left. \returns what gains most, if that is enough; `mixed` holds the others that help somewhere.
+  /// Tries all remaining settings. Those that help at some size, but not over all, become `mixed`.
+  /// \returns the setting that gains most, if it gains `least_gain` or more
   std::optional<Outcome> round(const World& world, const RunOptions& options) {
     std::vector<Alternatives> all = trials_for({world, forecast_, weighed_});
     for (Alternatives& list : all) std::erase_if(list, [&](const Trial& t) { return !is_nccl_setting(t) || done(t); });
@@ -168,7 +169,7 @@ class Search {
     return best;
   }
 
-  /// What helped at no size is not tried again.
+  /// Whether a trial helped at no size in an earlier round; it is not tried again.
   bool done(const Trial& trial) const {
     return std::find(useless_.begin(), useless_.end(), trial.what) != useless_.end();
   }

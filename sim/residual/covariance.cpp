@@ -26,7 +26,7 @@ std::array<double, 5> knot_shares(double octave) {
   return shares;
 }
 
-/// Likeness by numbers of nodes: one node has no network, so it tells less of several.
+/// n_ij of residual.hpp. One node has no network, so its rows say less about those of several nodes.
 double nodes_alike(const ResidualModel& model, const PlacedRow& a, const PlacedRow& b) {
   const double near = std::exp(-std::abs(a.node_octave - b.node_octave) / model.node_octaves);
   return (a.row->nodes > 1) == (b.row->nodes > 1) ? near : near / 2;

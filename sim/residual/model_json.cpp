@@ -1,4 +1,4 @@
-// The numbers of residual.hpp as JSON, each under its name.
+// The parameters of residual.hpp as JSON.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Five digits: more would be noise of the learning.
+/// Five significant digits; further digits are noise of the optimizer.
 double digits(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 template <class E>
@@ -57,10 +57,10 @@ ResidualModel residual_model_of(const std::string& text, const std::string& file
   try {
     return read_model(Json::parse(text));
   } catch (const Json::exception& e) {
-    throw UserError(fmt::format("{}: not a model of residuals: {}", file, e.what()),
+    throw UserError(fmt::format("{}: not a residual model: {}", file, e.what()),
                     "`fabricast calibrate residuals --output FILE` writes one");
   } catch (const std::invalid_argument& e) {
-    throw UserError(fmt::format("{}: not a model of residuals: {}", file, e.what()));
+    throw UserError(fmt::format("{}: not a residual model: {}", file, e.what()));
   }
 }
 

@@ -7,7 +7,7 @@ namespace fabricast {
 
 namespace {
 
-/// Beyond a factor of e either way little is meant by a straight line.
+/// The distribution is linear in the parameters, which means little beyond a factor of e.
 constexpr double most = 1;
 
 double deviation_of(const Parameter& p) {

@@ -12,7 +12,7 @@ namespace fabricast {
 
 namespace {
 
-/// By the covariance whose root it is.
+/// The squared Mahalanobis distance y^T S^-1 y, from the Cholesky factor of S.
 double squared_distance(const Eigen::LLT<Eigen::MatrixXd>& root, std::span<const double> logs) {
   const Eigen::Map<const Eigen::VectorXd> y(logs.data(), static_cast<Eigen::Index>(logs.size()));
   return root.matrixL().solve(y).squaredNorm();
@@ -42,9 +42,9 @@ struct SiteResiduals::Solved {
   std::vector<double> logs;
   std::vector<PlacedRow> placed;  ///< point into `measured`
   Eigen::LLT<Eigen::MatrixXd> root;
-  Eigen::VectorXd pull;
+  Eigen::VectorXd pull;  ///< S^-1 y
   double freedom = 0;
-  double widened = 1;  ///< what was measured tells how far off all of the site is
+  double widened = 1;  ///< (nu + y^T S^-1 y) / (nu + n): above 1 if the site is further off than expected [Shah2014]
 };
 
 SiteResiduals::SiteResiduals(const ResidualModel& model, std::vector<ResidualRow> measured,
@@ -76,7 +76,7 @@ Residual SiteResiduals::of(const ResidualRow& asked) const {
   Eigen::VectorXd with(static_cast<Eigen::Index>(s.placed.size()));
   for (std::size_t i = 0; i < s.placed.size(); ++i)
     with[static_cast<Eigen::Index>(i)] = shared_variance(s.model, row, s.placed[i]);
-  // Rounding may take a little more than there is; a row that repeats another one still scatters for itself.
+  // The scatter of the row itself remains even if it repeats a measured row; rounding could leave less.
   const double left = std::max(before - s.root.matrixL().solve(with).squaredNorm(), own);
   return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
 }

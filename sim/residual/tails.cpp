@@ -12,7 +12,7 @@ double share_slower(const Residual& residual, const std::vector<double>& samples
 }
 
 double time_exceeded_by(const Residual& residual, const std::vector<double>& samples, double share) {
-  // By symmetry of Student's t: 1 - share has no digits left for what is rare.
+  // The symmetry of Student's t avoids the quantile of 1 - share, which has no digits left for small shares.
   const double out = std::exp(residual.median - residual.quantile(share));
   const auto [fastest, slowest] = std::minmax_element(samples.begin(), samples.end());
   if (*fastest == *slowest) return *slowest * out;

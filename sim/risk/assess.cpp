@@ -29,7 +29,7 @@ std::string cause_of(const RiskClass& row) {
   return std::string(name_of(row.component)) + " " + std::string(name_of(row.mishap));
 }
 
-/// Hours by name, most first; what is under a second is left out.
+/// Mean hours by name, the largest first. Losses below a second per month are left out.
 std::vector<LostTime> listed(const std::map<std::string, double>& seconds, double samples) {
   std::vector<LostTime> list;
   for (const auto& [cause, sum] : seconds)
@@ -44,19 +44,19 @@ void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook,
     for (std::size_t s = 0; s < m.sources.size(); ++s) {
       const MonthOutcome::Source& lost = m.sources[s];
       causes[cause_of(outlook.rows[outlook.row_of_source[s]])] += lost.total();
-      kinds["slower steps"] += lost.slow, kinds["work done again"] += lost.redone;
+      kinds["slower steps"] += lost.slow, kinds["repeated work"] += lost.redone;
       kinds["restarts"] += lost.restart, kinds["waiting for hosts"] += lost.waiting;
     }
     for (auto* list : {&causes, &kinds}) {
-      (*list)["checkpoints"] += m.saving, (*list)["flaps ridden out"] += m.stalls;
-      (*list)["draws of the network"] += m.network_samples;
+      (*list)["checkpoints"] += m.saving, (*list)["survived flaps"] += m.stalls;
+      (*list)["run-to-run variation"] += m.network_samples;
     }
   }
   const auto samples = static_cast<double>(months.size());
   f.lost = listed(causes, samples), f.lost_by_kind = listed(kinds, samples);
 }
 
-/// Quantiles over all steps of all months.
+/// Quantiles of the step time over all steps of all months.
 void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
   std::map<double, double> count;
   double all = 0;
@@ -92,7 +92,8 @@ MonthForecast sampled_forecast(const Outlook& outlook, const RiskOptions& option
   return forecast_month(outlook, sample_months(outlook.model, options));
 }
 
-/// Adds to the rows what their stops wait for hosts, which depends on all that failed before.
+/// Adds to the rows the time that their stops wait for hosts. It depends on all earlier failures, so only months know
+/// it.
 void add_waits(const std::vector<MonthOutcome>& months, Outlook& outlook) {
   for (const MonthOutcome& m : months)
     for (std::size_t s = 0; s < m.sources.size(); ++s)
@@ -100,7 +101,7 @@ void add_waits(const std::vector<MonthOutcome>& months, Outlook& outlook) {
           m.sources[s].waiting / 3600 / static_cast<double>(months.size()) * nominal_month / outlook.model.length;
 }
 
-/// A change to try: what it is, its `--set` words, and what it does to the section.
+/// A change to try: its description, its `--set` words, and the changed section.
 struct RiskTrial {
   std::string what;
   std::vector<std::string> set;
@@ -117,33 +118,34 @@ std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
     change(trials.back().spec);
   };
   const std::string more = std::to_string(2 * outlook.spares + 1);
-  add(world.fabric && now.planes == 1, "two ports a NIC, at two leaves (dual-ToR)", {"reliability.planes=2"},
+  add(world.fabric && now.planes == 1, "two ports per NIC, at two leaves (dual-ToR)", {"reliability.planes=2"},
       [](ReliabilitySpec& s) { s.planes = 2; });
-  add(true, "twice as many spare hosts, and one", {"reliability.spares=" + more},
+  add(true, "twice as many spare hosts, plus one", {"reliability.spares=" + more},
       [&](ReliabilitySpec& s) { s.spares = 2 * outlook.spares + 1; });
-  add(outlook.model.saves && now.checkpoint.every.value > 0, "the best interval of checkpoints",
+  add(outlook.model.saves && now.checkpoint.every.value > 0, "the optimal checkpoint interval",
       {"reliability.checkpoint.every=0s"}, [](ReliabilitySpec& s) { s.checkpoint.every = {0}; });
-  add(outlook.model.saves && !now.checkpoint.asynchronous, "checkpoints beside the step",
+  add(outlook.model.saves && !now.checkpoint.asynchronous, "asynchronous checkpoints",
       {"reliability.checkpoint.asynchronous=true"}, [](ReliabilitySpec& s) { s.checkpoint.asynchronous = true; });
-  add(now.restart.detect.value > 60, "hangs found in a minute", {"reliability.restart.detect=1min"},
+  add(now.restart.detect.value > 60, "hangs detected within a minute", {"reliability.restart.detect=1min"},
       [](ReliabilitySpec& s) { s.restart.detect = {60}; });
-  add(now.restart.start.value > 60, "restarts in a minute", {"reliability.restart.start=1min"},
+  add(now.restart.start.value > 60, "restarts within a minute", {"reliability.restart.start=1min"},
       [](ReliabilitySpec& s) { s.restart.start = {60}; });
-  add(now.stragglers.last.value > 3600, "slow hosts found in an hour", {"reliability.stragglers.last=1h"},
+  add(now.stragglers.last.value > 3600, "slow hosts found within an hour", {"reliability.stragglers.last=1h"},
       [](ReliabilitySpec& s) { s.stragglers.last = {3600}; });
-  add(now.repair.cable.value > 14400, "cables replaced in 4 h", {"reliability.repair.cable=4h"},
+  add(now.repair.cable.value > 14400, "cables replaced within 4 h", {"reliability.repair.cable=4h"},
       [](ReliabilitySpec& s) { s.repair.cable = {14400}; });
   for (const int exponent : {16, 18, 20, 22})
     add(world.fabric && std::abs(4.096e-6 * std::exp2(exponent) - outlook.transport.timeout) > 1e-9,
-        "lost packets sent again after " + to_text(Seconds{rounded(4.096e-6 * std::exp2(exponent), 2)}),
+        "retransmission of lost packets after " + to_text(Seconds{rounded(4.096e-6 * std::exp2(exponent), 2)}),
         {env_word("NCCL_IB_TIMEOUT", exponent)}, [&](ReliabilitySpec& s) { s.transport.timeout = exponent; });
   return trials;
 }
 
-/// Those that give a thousandth of the month or more; of several timeouts the best.
+/// The changes that gain at least a thousandth of the month, the best first. Of several timeouts only the best is
+/// listed.
 std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskTrial>& trials, const Effects& effects,
                                    const MonthForecast& now, const RiskOptions& options) {
-  // What the dice can do by themselves is not told.
+  // A gain within the sampling error is not reported.
   const double least = std::max(0.001, 4 * now.error);
   std::vector<RiskWhatIf> helps;
   const RiskWhatIf* timeout = nullptr;
@@ -151,8 +153,8 @@ std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskT
   for (const RiskTrial& t : trials) {
     const MonthForecast then = sampled_forecast(outlook_of(ground, t.spec, effects, options.month), options);
     if (then.goodput < now.goodput + least) continue;
-    const bool waits = t.set.front().starts_with("nccl.");
-    (waits ? timeouts : helps).push_back({t.what, t.set, then.goodput});
+    const bool is_timeout = t.set.front().starts_with("nccl.");
+    (is_timeout ? timeouts : helps).push_back({t.what, t.set, then.goodput});
   }
   for (const RiskWhatIf& t : timeouts)
     if (!timeout || t.goodput > timeout->goodput) timeout = &t;
@@ -162,11 +164,13 @@ std::vector<RiskWhatIf> what_helps(const Ground& ground, const std::vector<RiskT
   return helps;
 }
 
+/// Forecasts the healthy job with each sample of the network.
 Ground ground_of(const World& world, Trials& trials, const Elements* elements, const RiskOptions& options) {
   Ground ground{world, elements, std::vector<double>(static_cast<std::size_t>(trials.network_samples())), 0, 0};
   std::vector<Timed> timed(ground.healthy.size());
-  in_parallel(timed.size(), thread_count(options.run.threads),
-              [&](std::size_t network_sample) { timed[network_sample] = *trials.run(static_cast<int>(network_sample), {}, 1); });
+  in_parallel(timed.size(), thread_count(options.run.threads), [&](std::size_t network_sample) {
+    timed[network_sample] = *trials.run(static_cast<int>(network_sample), {}, 1);
+  });
   for (std::size_t d = 0; d < timed.size(); ++d) ground.healthy[d] = timed[d].seconds;
   ground.median = ground.healthy[RankedSamples(ground.healthy).at(0.5)];
   for (const Timed& t : timed)
@@ -191,7 +195,7 @@ RiskOptions quick_risk() {
 }
 
 Risk assess(const World& world, const RiskOptions& options) {
-  // The chunk engine forks, which goes with one thread only.
+  // The chunk engine forks, which requires a single thread.
   if (world.scenario.network.engine == EngineKind::chunk && options.run.threads != 1) {
     RiskOptions alone = options;
     alone.run.threads = 1;
@@ -207,6 +211,7 @@ Risk assess(const World& world, const RiskOptions& options) {
 
   std::vector<EffectKey> wanted = effects_wanted(ground, spec, options.unrated);
   if (options.what_if && elements && spec.planes == 1) {
+    // The change to two planes needs effects at other remaining rates.
     ReliabilitySpec two = spec;
     two.planes = 2;
     const std::vector<EffectKey> more = effects_wanted(ground, two, false);

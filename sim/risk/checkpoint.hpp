@@ -1,13 +1,13 @@
-// When to save, and what a month is worth if failures strike at random.
+// The optimal checkpoint interval, and the expected useful fraction of time if failures are a Poisson process.
 //
-//   d   the pause for a checkpoint          R   restart, which a failure may strike, too
+//   d   pause for a checkpoint              R   restart, which may fail again
 //   M   mean time between failures          t   work between two checkpoints
 //
-// Best t [Daly2006]; Young's sqrt(2 d M) is its first term [Young1974]:
+// The optimal t [Daly2006], whose first term is Young's sqrt(2 d M) [Young1974]:
 //
 //   t = sqrt(2 d M) (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d      if d < 2 M, else M
 //
-// Useful part of the time [Daly2006]:
+// The useful fraction of the time [Daly2006], with which tests compare sampled months:
 //
 //   (t / M) e^(-R / M) / (e^((t + d) / M) - 1)
 #pragma once
@@ -16,6 +16,7 @@
 
 namespace fabricast {
 
+/// The optimal t in s; infinite if there are no failures.
 inline double best_interval(double pause, double between_stops) {
   if (!std::isfinite(between_stops)) return between_stops;
   const double x = pause / (2 * between_stops);
@@ -23,6 +24,7 @@ inline double best_interval(double pause, double between_stops) {
   return std::sqrt(2 * pause * between_stops) * (1 + std::sqrt(x) / 3 + x / 9) - pause;
 }
 
+/// The expected useful fraction of the time. Arguments in s.
 inline double daly_goodput(double every, double pause, double restart, double between_stops) {
   return every / between_stops * std::exp(-restart / between_stops) / std::expm1((every + pause) / between_stops);
 }

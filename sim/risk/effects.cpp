@@ -13,35 +13,38 @@ namespace fabricast {
 
 namespace {
 
-/// A cable that crawls shows whether anything crosses it.
+/// To test whether a cable carries traffic, it is slowed to this fraction of its rate. It carries traffic if the step
+/// then takes `noticeable` times as long or longer.
 constexpr double crawl = 1e-3;
-constexpr double affected_by = 1.001;
+constexpr double noticeable = 1.001;
 
 struct Task {
   std::size_t key = 0;
   std::uint32_t element = 0;
   int network_sample = 0;
-  bool probes = false;  ///< for traffic, not for the effect
+  bool probes = false;  ///< tests for traffic instead of simulating the effect
 };
 
-/// Elements in even strides with a seeded offset in each, every one with the next draw of the network.
-std::vector<Task> sample(std::size_t key, const EffectKey& of, const std::vector<std::uint32_t>& members, int network_samples,
-                         const RiskOptions& options) {
+/// Chooses elements of a class: one at a random place in each of several even strides, each with the next sample of the
+/// network.
+std::vector<Task> sample(std::size_t key, const EffectKey& of, const std::vector<std::uint32_t>& members,
+                         int network_samples, const RiskOptions& options) {
   std::vector<Task> tasks;
   if (options.every) {
     for (const std::uint32_t element : members)
-      for (int network_sample = 0; network_sample < network_samples; ++network_sample) tasks.push_back({key, element, network_sample, false});
+      for (int network_sample = 0; network_sample < network_samples; ++network_sample)
+        tasks.push_back({key, element, network_sample, false});
     return tasks;
   }
-  // By what it is, not by its number: what else is wanted changes nothing.
+  // The seed depends on the class and the rate, so the choice does not depend on which other effects are wanted.
   Rng rng(mix64(mix64(mix64(options.seed) + of.elements) + std::bit_cast<std::uint64_t>(of.left)));
   const std::size_t n = members.size(), most = static_cast<std::size_t>(options.elements);
-  // Where nothing is drawn, no element shows more than once.
+  // With one sample of the network, simulating an element twice would give the same result.
   const std::size_t wanted = network_samples == 1 ? std::min(n, most) : most;
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::size_t begin = k * n / wanted, end = std::max(begin + 1, (k + 1) * n / wanted);
-    tasks.push_back(
-        {key, members[begin + rng.below(end - begin)], static_cast<int>(k % static_cast<std::size_t>(network_samples)), false});
+    tasks.push_back({key, members[begin + rng.below(end - begin)],
+                     static_cast<int>(k % static_cast<std::size_t>(network_samples)), false});
   }
   return tasks;
 }
@@ -67,7 +70,7 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
   in_parallel(tasks.size(), thread_count(options.run.threads), [&](std::size_t t) {
     const Task& task = tasks[t];
     const Component component = elements.classes()[wanted[task.key].elements].component;
-    // Switches that spread traffic keep it from a slow cable, so all of them crawl.
+    // Switches that spread traffic would avoid a single slow cable, so all cables from the switch are slowed.
     const std::vector<LinkId> links =
         task.probes && spreads ? elements.siblings(task.element) : elements.links(component, task.element);
     outcomes[t] = trials.run(task.network_sample, links, task.probes ? crawl : wanted[task.key].left);
@@ -75,12 +78,12 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
   });
 
   Effects effects;
-  std::vector<std::pair<int, int>> crossed(wanted.size());  // with traffic, probed
+  std::vector<std::pair<int, int>> crossed(wanted.size());  // cables with traffic, cables tested
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const Task& task = tasks[t];
     const double usual = healthy[static_cast<std::size_t>(task.network_sample)];
     if (task.probes) {
-      crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > affected_by * usual ? 1 : 0,
+      crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > noticeable * usual ? 1 : 0,
           ++crossed[task.key].second;
       continue;
     }

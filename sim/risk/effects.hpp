@@ -1,4 +1,4 @@
-// What a failure does to the step, by a sample of each class.
+// The effect of failures on the step, from a simulated sample of each class of components.
 #pragma once
 
 #include <map>
@@ -9,16 +9,17 @@
 
 namespace fabricast {
 
-/// Of one class at one rate.
+/// The effect of one class of elements at one remaining rate.
 struct Effect {
-  bool stops = false;             ///< one of the sample at least cuts the job's network
-  std::vector<double> slowdowns;  ///< by trial, at least 1: what a new draw of the hash gains is luck
+  bool stops = false;  ///< at least one element of the sample cuts the network of the job
+  /// For each trial, at least 1: a rehash may reduce the time, but not because of the failure.
+  std::vector<double> slowdowns;
   double mean = 1, worst = 1;
-  std::string example;  ///< of the worst
-  double carries = 1;   ///< part of the sample that traffic crosses; only of cables between switches
+  std::string example;  ///< name of the worst element
+  double carries = 1;   ///< fraction of the sample that carries traffic; below 1 only for cables between switches
 };
 
-/// A class of elements, by number, and what is left of its rate.
+/// A class of elements (index into Elements::classes) and the remaining fraction of its rate.
 struct EffectKey {
   std::size_t elements = 0;
   double left = 0;
@@ -26,8 +27,10 @@ struct EffectKey {
 };
 using Effects = std::map<EffectKey, Effect>;
 
-/// \param healthy  seconds by draw of the network
-/// \param wanted   all to find out; each once
+/// Simulates the wanted effects.
+/// \param healthy  s without failures, for each sample of the network
+/// \param wanted   the effects to simulate, each once
+/// \throws Interrupted on Ctrl-C
 Effects find_effects(const World& world, Trials& trials, const Elements& elements, const std::vector<double>& healthy,
                      const std::vector<EffectKey>& wanted, const RiskOptions& options);
 

@@ -21,7 +21,7 @@ void Elements::count_below(const World& world) {
   for (std::uint32_t node = 0; node < comm.nodes(); ++node)
     for (std::uint32_t nic = 0; nic < static_cast<std::uint32_t>(comm.node.nics); ++nic)
       below_[comm.endpoint(node, nic, fabric_.ports_per_node())] = 1;
-  // Tier by tier, so that what is added up is complete.
+  // From the lowest tier up, so that the count of a vertex is complete before it is passed on.
   for (int tier = -1; tier < static_cast<int>(Tier::core); ++tier)
     for (std::uint32_t cable = 0; cable < fabric_.cables(); ++cable) {
       const auto [from, to] = fabric_.link(LinkId(2 * cable));

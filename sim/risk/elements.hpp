@@ -1,7 +1,7 @@
 // The components of a fabric by kind and role.
 //
-// The role of a switch is that of what lies below it: NIC ports of the job, counted along every way down. A cable's is its
-// lower end's. Ports that NCCL does not use are idle.
+// The role of a switch follows from the NIC ports of the job below it, counted along every path down. The role of a
+// cable is that of its lower end. Ports that NCCL does not use are idle.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,27 @@
 
 namespace fabricast {
 
+/// Components of one kind and one role.
 struct ElementClass {
   Component component = Component::nic_cable;
   Role role = Role::full;
-  std::vector<std::uint32_t> members;  ///< cables, switches as vertices, rails
+  std::vector<std::uint32_t> members;  ///< numbers of cables, vertices of switches, or numbers of rails
 };
 
+/// The elements of a world's fabric, in classes. Refers to the fabric, which must outlive it.
 class Elements {
  public:
   /// \pre the world has a fabric
   explicit Elements(const World& world);
-  /// By component, then role; NICs are their cables.
+  /// The classes, sorted by component, then role. There is none for NICs: their cables stand for them.
   const std::vector<ElementClass>& classes() const { return classes_; }
-  /// All links of an element, both directions.
+  /// All links of an element in both directions.
   std::vector<LinkId> links(Component component, std::uint32_t element) const;
-  /// Links that traffic leaves the fabric's lower half by, beside a cable: the cables up from its lower end.
+  /// The links of all cables up from the lower end of a cable, in both directions. Traffic can use any of them instead.
   std::vector<LinkId> siblings(std::uint32_t cable) const;
+  /// The name of an element, as in faults of a scenario.
   std::string name(Component component, std::uint32_t element) const;
-  /// Hosts of the job that have a NIC at a leaf.
+  /// Number of hosts of the job with a NIC at a leaf.
   int hosts_at(std::uint32_t leaf) const;
 
  private:
@@ -42,7 +45,7 @@ class Elements {
 
   const Fabric& fabric_;
   Fabric::Adjacency adjacency_;
-  std::vector<std::uint32_t> below_;  ///< by vertex
+  std::vector<std::uint32_t> below_;  ///< for each vertex, the NIC ports of the job below it
   std::vector<ElementClass> classes_;
 };
 

@@ -13,15 +13,16 @@ namespace fabricast {
 
 namespace {
 
-/// A row to come: what happens, and what its effect and its costs follow from.
+/// A future row of the report, with what determines its effect and its cost.
 struct Event {
   RiskClass row;
   std::optional<EffectKey> key;
-  double detect = 0;
-  int hosts = 0;                       ///< that a stop takes away
-  double stall = 0, stall_square = 0;  ///< of a flap or of rerouting: moments of a stall, s and s^2
+  double detect = 0;                   ///< s until a stop is noticed
+  int hosts = 0;                       ///< number of hosts that a stop takes away until the repair
+  double stall = 0, stall_square = 0;  ///< mean and mean square of a stall by a flap or by rerouting, s and s^2
 };
 
+/// An NCCL variable from the scenario or the provider, limited to 0 to 31.
 int variable(const World& world, const std::string& name, int otherwise) {
   const auto& own = world.scenario.nccl.env;
   const auto& env = own.contains(name) ? own : world.provider.variables;
@@ -31,7 +32,7 @@ int variable(const World& world, const std::string& name, int otherwise) {
   return value ? static_cast<int>(std::clamp<std::int64_t>(value.value, 0, 31)) : otherwise;
 }
 
-/// Lists the events of a scenario. What is left at `planes` p of which one has a part r: (p - 1 + r) / p.
+/// Lists the events of a scenario. With p planes, of which one has the fraction r of its rate, (p - 1 + r) / p remains.
 class Listing {
  public:
   Listing(const Ground& ground, const ReliabilitySpec& spec)
@@ -107,7 +108,7 @@ class Listing {
     }
   }
 
-  /// What each plane has of its own at the NICs: one of several lost leaves the others.
+  /// Components that each plane has separately at the NICs. If one of several planes is lost, the others remain.
   void of_planes(std::size_t c, Ratio fails, Ratio slows, Seconds lasts, int hosts) {
     Event down = made(c, Mishap::down, (spec_.planes - 1.0) / spec_.planes, fails.value, lasts);
     down.hosts = hosts;
@@ -116,7 +117,7 @@ class Listing {
     degraded(c, slows, lasts, spec_.planes);
   }
 
-  /// What switches route around. Of several planes all lose theirs: an upper bound.
+  /// Components that switches can route around. With several planes, all lose theirs at once: an upper bound.
   void of_network(std::size_t c, Ratio fails, Ratio slows, Seconds lasts) {
     Event down = made(c, Mishap::down, 0, fails.value, lasts);
     down.hosts = g_.world.scenario.cluster.nodes;
@@ -140,7 +141,7 @@ class Listing {
     }
   }
 
-  /// Until traffic goes another way, packets are lost. If that takes longer than the transport waits, the job stops.
+  /// Packets are lost until traffic takes another path. If that takes longer than the transport waits, the job stops.
   void reroute(Event& e) const {
     if (spec_.reroute.value > transport_.window) e.row.stops = true;
     e.stall = spec_.reroute.value, e.stall_square = e.stall * e.stall;
@@ -149,12 +150,12 @@ class Listing {
   void flaps(std::size_t c) {
     const ElementClass& elements = g_.elements->classes()[c];
     if (elements.role == Role::idle) return;
-    // Where there is another way it is taken.
+    // A NIC with one port has no other path, so its flaps are waited out.
     const bool ridden = elements.component == Component::nic_cable && spec_.planes == 1;
     const FlapMoments m = flap_moments(spec_.flaps, transport_, ridden ? never : spec_.reroute.value);
     Event flap = made(c, Mishap::flap, 0, spec_.flaps.cable * (1 - m.stops), Seconds{m.stall});
     flap.stall = m.stall, flap.stall_square = m.square;
-    // Those of NICs are always noticed.
+    // Flaps of NIC cables always affect the job.
     if (elements.component == Component::nic_cable) flap.key.reset();
     events_.push_back(flap);
     Event stops = made(c, Mishap::long_flap, 0, spec_.flaps.cable * m.stops, Seconds{0});
@@ -171,16 +172,16 @@ class Listing {
 
 bool is_flap(const Event& e) { return e.row.mishap == Mishap::flap || e.row.mishap == Mishap::long_flap; }
 
-/// What the sample of a class says of an event there.
+/// Applies the simulated effect of a class to one of its events.
 void take_effect(Event& e, const Effects& effects) {
   if (!e.key) return;
-  // What never happens need not be known.
+  // The effect of an event with rate 0 may be unknown.
   const auto known = effects.find(*e.key);
-  FABRICAST_CHECK(known != effects.end() || e.row.per_month == 0, "an effect has not been found out");
+  FABRICAST_CHECK(known != effects.end() || e.row.per_month == 0, "an effect has not been simulated");
   if (known == effects.end()) return;
   const Effect& effect = known->second;
   if (is_flap(e)) {
-    // Of cables between switches only those with traffic of the job are noticed.
+    // A flap of a cable between switches matters only if the cable carries traffic of the job.
     e.row.carries = effect.carries;
     e.row.per_month *= effect.carries;
     return;
@@ -188,7 +189,7 @@ void take_effect(Event& e, const Effects& effects) {
   e.row.slowdown = effect.mean, e.row.worst = effect.worst, e.row.example = effect.example;
   e.row.simulated = static_cast<int>(effect.slowdowns.size()), e.row.carries = effect.carries;
   if (e.row.stops && !effect.stops)
-    e.row.per_month *= effect.carries;  // rerouting takes too long for those with traffic
+    e.row.per_month *= effect.carries;  // rerouting takes too long, but only cables with traffic stop the job
   e.row.stops = e.row.stops || effect.stops;
   if (e.row.stops) e.row.slowdown = e.row.worst = 1;
   e.stall *= effect.carries, e.stall_square *= effect.carries;
@@ -207,7 +208,7 @@ CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double
   plan.load = plan.bytes / (hosts * spec.storage.value);
   plan.pause = spec.asynchronous ? plan.bytes / (gpus * spec.copy.value) : plan.load;
   plan.durable = spec.asynchronous ? plan.load : 0;
-  // A new copy waits until the last one is written, and none is made twice in a step.
+  // A checkpoint starts only when the previous one is written, and there is at most one per step.
   plan.best = std::max({best_interval(plan.pause, plan.between_stops), plan.durable - plan.pause, g.median});
   plan.every = spec.every.value > 0 ? std::max(spec.every.value, g.median) : plan.best;
   return plan;
@@ -257,7 +258,7 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   for (const Event& e : events) {
     RiskClass row = e.row;
     const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
-    // What a stop waits for hosts is added when months have been drawn.
+    // The time that a stop waits for hosts is added after the months have been sampled (add_waits).
     const double lost = row.stops ? redone + e.detect + model.start : row.lasts * (1 - 1 / row.slowdown);
     row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
     out.rows.push_back(row);

@@ -1,4 +1,4 @@
-// What can happen to a job: its rows in the report, and the sources of the months that are drawn.
+// The events that can happen to a job, as rows of the report and as failure sources of the sampled months.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,26 @@
 
 namespace fabricast {
 
-/// What the events of a scenario follow from, whatever the section `reliability` says.
+/// What the events of a scenario follow from, apart from the section `reliability`.
 struct Ground {
   const World& world;
   const Elements* elements = nullptr;  ///< null: the job has no fabric
-  std::vector<double> healthy;         ///< s by draw
-  double median = 0;                   ///< of them
+  std::vector<double> healthy;         ///< s without failures, for each sample of the network
+  double median = 0;                   ///< of `healthy`
   double computing = 0;                ///< s of the median step that its busiest stage computes
 };
 
-/// A retransmission comes after `timeout`, and the job stops after `window`, s [NCCL-env].
+/// A lost packet is sent again after each `timeout`, and the job stops after `window`; in s [NCCL-env].
 struct Transport {
   double timeout = 0, window = 0;
 };
+/// The transport by the section, or else NCCL's variables, or else the defaults of the NCCL version.
 Transport transport_of(const World& world, const ReliabilitySpec& spec);
 
-/// The effects that the rows need, each once. \param all  also of what has no rate
+/// The effects that the rows need, each once. \param all  also effects of events without a rate
 std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec, bool all);
 
+/// The rows of the report and the model of a month. `row_of_source` gives the row of each failure source.
 struct Outlook {
   std::vector<RiskClass> rows;
   MonthModel model;
@@ -35,7 +37,8 @@ struct Outlook {
   Transport transport;
   int spares = 0;
 };
-/// \pre all wanted effects are known
+/// Combines the section with the simulated effects. \param month  length of a month to sample, s
+/// \pre `effects` has all wanted effects of events with a rate
 Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, double month);
 
 }  // namespace fabricast

@@ -10,13 +10,13 @@ namespace {
 
 double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-/// Part of the flaps that are no longer than `seconds`.
+/// Fraction of flaps that last at most `seconds`.
 double shorter(const FlapSpec& spec, double seconds) {
   if (spec.spread == 0) return seconds >= spec.median.value ? 1 : 0;
   return normal_below(std::log(seconds / spec.median.value) / spec.spread);
 }
 
-/// Mean of min(L, limit)^k: the part below the limit is a log-normal's partial moment.
+/// Mean of min(L, limit)^k. The contribution below the limit is a partial moment of the log-normal distribution.
 double capped_moment(const FlapSpec& spec, double limit, int k) {
   if (limit <= 0) return 0;
   if (spec.spread == 0) return std::pow(std::min(spec.median.value, limit), k);

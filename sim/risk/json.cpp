@@ -1,4 +1,4 @@
-// JSON and CSV of a risk report by contract (docs/formats.md).
+// JSON and CSV of a risk report. The formats are a contract: docs/formats.md, risk.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is never is null.
+/// A number with 10 digits. Infinite values, which mean never, become null.
 Json digits(double value) { return std::isfinite(value) ? Json(rounded(value, 10)) : Json(nullptr); }
 
 Json class_json(const RiskClass& c) {

@@ -43,10 +43,10 @@ class Month {
 
   void sample_network() { step_ = m_.network_samples[rng_.below(m_.network_samples.size())]; }
 
-  /// Time passes in which nothing begins or ends.
+  /// Lets time pass, during which no event occurs.
   void pass(double dt) {
     if (back_at_ == never) return work(dt);
-    // First the wait for hosts, then the restart.
+    // A stop first waits for hosts, then restarts.
     const double waited = std::clamp(waits_until_ - now_, 0.0, dt);
     out_.sources[stopped_by_].waiting += waited;
     out_.sources[stopped_by_].restart += dt - waited;
@@ -68,7 +68,7 @@ class Month {
     if (running > 0) out_.steps[step_ * slowdown] += running * free_;
   }
 
-  /// Goes on in the cycle of work and saving. \returns the seconds of work
+  /// Advances in the cycle of work and saving. \returns the seconds of work
   double save(double dt, double pace) {
     const double cycle = m_.every + m_.pause;
     double running = 0;
@@ -81,7 +81,7 @@ class Month {
       const double part = std::min(dt, (works ? m_.every : cycle) - place_);
       if (works) running += part, unsaved_ += part * pace;
       place_ += part, dt -= part;
-      // Rounding leaves a rest that is no time at all.
+      // Rounding may leave a remainder too small to advance.
       if (part <= 0) place_ = works ? m_.every : cycle;
       if (place_ >= cycle) place_ = 0, in_flight_ = unsaved_, unsaved_ = 0;
     }
@@ -98,7 +98,7 @@ class Month {
         active_.push_back({now_ + source.lasts, source.slowdowns[rng_.below(source.slowdowns.size())], index});
       return;
     }
-    // A job that waits for hosts has none that could fail.
+    // A job that waits for hosts has no hosts that could fail.
     if (back_at_ != never && now_ < waits_until_) return;
     ++out_.stops;
     if (back_at_ == never && m_.saves) lose(index);
@@ -114,7 +114,8 @@ class Month {
     out_.sources[index].redone += lost;
   }
 
-  /// Takes spares, which stand by again when what failed is repaired. \returns s until there are enough
+  /// Takes spare hosts, which become available again when the failed hosts are repaired. \returns s until there are
+  /// enough
   double wait_for_hosts(const FailureSource& source) {
     if (source.hosts == 0) return 0;
     std::erase_if(away_, [&](const auto& a) { return a.first <= now_; });
@@ -124,7 +125,7 @@ class Month {
       away_.emplace_back(now_ + source.lasts, source.hosts);
       return 0;
     }
-    // Whichever comes first: enough spares are back, or the hosts themselves.
+    // Wait until enough spares are back or the failed hosts are repaired, whichever is first.
     std::sort(away_.begin(), away_.end());
     for (std::size_t i = 0; i < away_.size(); ++i) {
       free += away_[i].second;
@@ -141,12 +142,13 @@ class Month {
   MonthOutcome out_;
   std::vector<double> cumulative_;
   double sum_ = 0, free_ = 1, step_ = 1, now_ = 0;
-  double place_ = 0;  ///< in the cycle of work and saving
-  double unsaved_ = 0, in_flight_ = 0;
+  double place_ = 0;      ///< s since the beginning of the cycle of work and saving
+  double unsaved_ = 0;    ///< useful s since the last checkpoint
+  double in_flight_ = 0;  ///< useful s in a checkpoint that may still be being written
   double back_at_ = never, waits_until_ = 0;
   std::size_t stopped_by_ = 0;
   std::vector<Degradation> active_;
-  std::vector<std::pair<double, int>> away_;  ///< hosts in repair, and until when
+  std::vector<std::pair<double, int>> away_;  ///< hosts in repair: until when, and how many
 };
 
 }  // namespace

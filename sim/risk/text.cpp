@@ -1,4 +1,5 @@
-// The report for people: a sentence, what costs most, the worst single failures, the month, what would help.
+// The report as text: a summary, the most expensive events, the worst single failures, the month, and changes that
+// would help.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,8 +33,8 @@ std::string what_of(const RiskClass& c) {
     case Mishap::down: text += c.left > 0 ? fmt::format(" down, {:.0f} % left", 100 * c.left) : " down"; break;
     case Mishap::degraded: text += fmt::format(" at {:.0f} %", 100 * c.left); break;
     case Mishap::flap: text += " flaps"; break;
-    case Mishap::long_flap: text += " flaps, too long"; break;
-    case Mishap::slow: text += " computes slower"; break;
+    case Mishap::long_flap: text += " flaps for too long"; break;
+    case Mishap::slow: text += " computes more slowly"; break;
   }
   return c.role == Role::partly ? text + ", partly used" : text;
 }
@@ -55,27 +56,27 @@ std::string grouped(std::int64_t number) {
   return text;
 }
 
-/// One sentence or two for someone who reads no more.
+/// The result in two sentences, for readers who stop here.
 std::string summary(const Risk& risk) {
   const MonthForecast& m = risk.month;
-  std::string text = fmt::format("Of a month, {} is useful work, {} to {} in nine of ten months", percent(m.goodput),
+  std::string text = fmt::format("{} of a month is useful work (90 % interval {} to {})", percent(m.goodput),
                                  percent(m.goodput_p5), percent(m.goodput_p95));
   const auto stopping = std::max_element(
       risk.classes.begin(), risk.classes.end(),
       [](const RiskClass& a, const RiskClass& b) { return (a.stops ? a.per_month : 0) < (b.stops ? b.per_month : 0); });
   if (m.stops > 0 && stopping != risk.classes.end())
-    text += fmt::format("; the job stops {:.3g} times, most often by \"{}\"", m.stops, what_of(*stopping));
+    text += fmt::format("; the job stops {:.3g} times, most often because of \"{}\"", m.stops, what_of(*stopping));
   if (!m.lost.empty())
-    text += fmt::format("; most is lost to \"{}\", {:.3g} h", m.lost.front().cause, m.lost.front().hours);
+    text += fmt::format("; the largest loss is \"{}\", {:.3g} h", m.lost.front().cause, m.lost.front().hours);
   text += ".";
   if (const RiskClass* worst = risk.worst_survived())
     text += fmt::format(
-        " The worst single failure that it survives is \"{}\"{}: the {} then takes {:.3g} times as long.",
+        " The worst single failure that the job survives is \"{}\"{}: the {} then takes {:.3g} times as long.",
         what_of(*worst), worst->example.empty() ? "" : fmt::format(" ({})", worst->example), risk.of, worst->worst);
   return text;
 }
 
-/// Breaks at 116 columns, each line after `# `.
+/// Breaks text into comment lines of at most 118 columns.
 std::string comment(const std::string& text) {
   std::string out, line = "#";
   for (std::size_t begin = 0; begin < text.size();) {
@@ -89,9 +90,9 @@ std::string comment(const std::string& text) {
 }
 
 std::string costs(const Risk& risk) {
-  std::string out = "#\n# what costs most\n";
-  out += fmt::format("{:>10} {:>12} {:>9} {:>14}  {}\n", "h/month", "times/month", "of", "effect",
-                     "what, and the worst of the sample");
+  std::string out = "#\n# most expensive events\n";
+  out += fmt::format("{:>10} {:>12} {:>9} {:>14}  {}\n", "h/month", "times/month", "count", "effect",
+                     "event: worst element of the sample");
   std::size_t shown = 0;
   for (const RiskClass& c : risk.classes) {
     if (c.hours < 0.005 || shown == most_rows) break;
@@ -111,8 +112,8 @@ std::string survived(const Risk& risk) {
   });
   std::string out = "#\n# single failures, the worst first\n";
   out += fmt::format("{:>10} {:>10} {:>12} {:>10}  {}\n", "mean", "worst", "times/month", "simulated",
-                     "what, and the worst of the sample");
-  // Forecasts do not tell less apart.
+                     "event: worst element of the sample");
+  // Forecasts cannot resolve smaller slowdowns.
   constexpr double least = 1.005;
   std::size_t harmless = 0;
   for (const RiskClass* c : worst) {
@@ -123,24 +124,25 @@ std::string survived(const Risk& risk) {
                     c->per_month, c->simulated, what_of(*c), c->example.empty() ? "" : ": " + example_of(*c));
   }
   if (harmless > 0)
-    out += fmt::format("# {} other classes of failures slow it by less than {:.1f} %\n", harmless, 100 * (least - 1));
+    out +=
+        fmt::format("# {} other classes of failures slow the job by less than {:.1f} %\n", harmless, 100 * (least - 1));
   return out;
 }
 
 std::string month(const Risk& risk) {
   const MonthForecast& m = risk.month;
-  std::string out = fmt::format("#\n# {} months of 30 days drawn, seed {}\n", grouped(risk.samples), risk.seed);
+  std::string out = fmt::format("#\n# {} sampled months of 30 days, seed {}\n", grouped(risk.samples), risk.seed);
   out += fmt::format("goodput          {}   +- {:.2g} points; p5 {}, p95 {}\n", percent(m.goodput), 100 * m.error,
                      percent(m.goodput_p5), percent(m.goodput_p95));
-  out += fmt::format("stops            {:.3g} a month\n", m.stops);
+  out += fmt::format("stops            {:.3g} per month\n", m.stops);
   out += fmt::format("{:<16} {}   p5 {}, p95 {}, worst {}; healthy {}\n", risk.of.size() > 16 ? "time" : risk.of,
                      seconds_text(m.seconds), seconds_text(m.seconds_p5), seconds_text(m.seconds_p95),
                      seconds_text(m.seconds_worst), seconds_text(risk.seconds));
-  out += "#\n# where the rest of the month goes, h\n";
+  out += "#\n# lost time in the month by kind, h\n";
   for (const auto* list : {&m.lost_by_kind, &m.lost}) {
     for (const LostTime& l : *list)
       if (std::abs(l.hours) >= 0.05) out += fmt::format("{:>10.1f}  {}\n", l.hours, l.cause);
-    if (list == &m.lost_by_kind) out += "# the same by what failed, h\n";
+    if (list == &m.lost_by_kind) out += "# lost time by failed component, h\n";
   }
   return out;
 }
@@ -150,12 +152,11 @@ std::string saving(const Risk& risk) {
   std::string out;
   if (c.bytes > 0)
     out = fmt::format(
-        "#\n# checkpoints of {:.4g} TB every {} (best: {}); each holds the step up for {}, is safe {} later, and is "
-        "read in "
-        "{}\n",
+        "#\n# checkpoints of {:.4g} TB every {} (optimal: {}); each pauses the step for {}, is durable {} later, and "
+        "is read in {}\n",
         c.bytes / 1e12, seconds_text(c.every), seconds_text(c.best), seconds_text(c.pause), seconds_text(c.durable),
         seconds_text(c.load));
-  return out + fmt::format("# mean time between stops {}; the transport rides out {}; {} spare hosts\n",
+  return out + fmt::format("# mean time between stops {}; the transport survives outages of {}; {} spare hosts\n",
                            seconds_text(c.between_stops), seconds_text(risk.window), grouped(risk.spares));
 }
 
@@ -168,12 +169,12 @@ std::string risk_text(const World& world, const Risk& risk) {
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
                      s.node.spec.gpus, seconds_text(risk.seconds));
   if (risk.network_samples > 1)
-    out += fmt::format(", median of {} draws; p5 {}, p95 {}, worst {}", risk.network_samples, seconds_text(risk.seconds_p5),
-                       seconds_text(risk.seconds_p95), seconds_text(risk.seconds_worst));
+    out += fmt::format(", median of {} samples; p5 {}, p95 {}, worst {}", risk.network_samples,
+                       seconds_text(risk.seconds_p5), seconds_text(risk.seconds_p95), seconds_text(risk.seconds_worst));
   out += "\n#\n" + comment(summary(risk));
   out += costs(risk) + survived(risk) + month(risk) + saving(risk);
   if (risk.helps.empty()) return out;
-  out += "#\n# what would help: goodput with it\n";
+  out += "#\n# what would help: goodput with the change\n";
   for (const RiskWhatIf& w : risk.helps)
     out += fmt::format("{:>10}  {}   --set {}\n", percent(w.goodput), w.what, fmt::join(w.set, " --set "));
   return out;

@@ -15,6 +15,7 @@ namespace fabricast {
 
 namespace {
 
+/// Computation time of the busiest stage, s.
 double busiest(const std::vector<ActorTimes>& stages) {
   double most = 0;
   for (const ActorTimes& s : stages)
@@ -71,7 +72,7 @@ std::unique_ptr<World> Trials::take() {
   return build_world(std::move(scenario), base_.searches);
 }
 
-/// A world that goes back to the others, whatever happens.
+/// A world that is returned to the idle ones in any case, even if an exception is thrown.
 struct Trials::Lent {
   Trials& trials;
   std::unique_ptr<World> world;
@@ -91,7 +92,7 @@ std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> lin
   world.setup.segments = segments_;
   if (links.empty()) return time_of(world);
   Fault fault;
-  fault.target = "what fails", fault.rate = left, fault.links.assign(links.begin(), links.end());
+  fault.target = "failed component", fault.rate = left, fault.links.assign(links.begin(), links.end());
   for (NetworkSegment& segment : world.setup.segments) {
     for (const LinkId l : links) segment.links.set(l, std::min(left, segment.links.factor(l.value)));
     segment.faults.push_back(fault);
@@ -99,7 +100,7 @@ std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> lin
   try {
     return time_of(world);
   } catch (const UserError& e) {
-    // The healthy job ran, so it is the fault that stops it.
+    // The healthy job ran, so this fault cuts its network.
     if (std::all_of(e.diagnostics().begin(), e.diagnostics().end(),
                     [](const Diagnostic& d) { return d.path == "faults"; }))
       return std::nullopt;

@@ -1,4 +1,4 @@
-// The time of a workload on a fabric of which some links are degraded or down.
+// Forecasts the workload of a scenario on its fabric with some links degraded or down.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,25 @@
 
 namespace fabricast {
 
-/// What a workload takes.
+/// The time of a workload.
 struct Timed {
   double seconds = 0;
-  double computing = 0;  ///< s of it that the busiest stage computes; 0 of a collective
+  double computing = 0;  ///< s of computation on the busiest stage; 0 for a collective
 };
 
-/// Worlds of one scenario, each used by one thread at a time.
+/// A pool of worlds of one scenario. `run` may be called concurrently; each call uses one world.
 class Trials {
  public:
-  /// \throws UserError if the scenario can not run
+  /// \param world  must outlive the trials
   explicit Trials(const World& world);
   int network_samples() const { return samples_.count; }
-  /// \param draw  of the network, counted from 0
-  /// \param links which have `left` of their rate; faults of the scenario stay
-  /// \returns nothing if the fabric is cut
+  /// Forecasts the workload. Faults of the scenario remain in effect.
+  /// \param network_sample  index of the sample of the network, from 0
+  /// \param links           links that have only the fraction `left` of their rate
+  /// \returns empty if the fabric is cut
+  /// \throws UserError if the workload cannot run even without the failure
   std::optional<Timed> run(int network_sample, std::span<const LinkId> links, double left);
+  /// What is timed: `training step`, `all_reduce of 1GiB`.
   std::string what() const;
 
  private:

@@ -1,6 +1,7 @@
 // Adaptive routing: each packet takes the least loaded of the equal-cost links. In the fluid limit a flow spreads over
-// all of them in proportion to what they can still carry, so a tier of links acts as one link of their summed rate.
-// An approximation: reordering, and the microseconds the switches need to react, are not modelled.
+// all of them in proportion to their free capacity, so a tier of links acts as one link with the sum of their rates.
+//
+// Not modelled: reordering, and the microseconds that the switches need to react.
 #include "router.hpp"
 
 namespace fabricast {
@@ -15,7 +16,7 @@ std::unique_ptr<Router> make_router(const AdaptiveSpec&, const Fabric& fabric, c
 
 RoutingPolicy adaptive_routing() {
   return make_routing_policy<AdaptiveSpec>(
-      "adaptive", "each packet to the least loaded link; a tier acts as one fat link", "[FABRICS-6]");
+      "adaptive", "each packet takes the least loaded link; a tier acts as one fast link", "[FABRICS-6]");
 }
 
 }  // namespace fabricast

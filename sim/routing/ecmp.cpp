@@ -1,21 +1,24 @@
 // ECMP: each switch hashes the packet's headers and takes one of the equal-cost next hops [RFC2992].
-// One queue pair keeps one path; two may collide on a link while another stays idle, which is the effect this policy
-// exists to show. A seed stands for one start of the job: the QP numbers, hence the UDP source ports, are drawn anew.
+//
+// One queue pair keeps one path. Two queue pairs may collide on a link while another link stays idle; this policy
+// exists to show that effect. A seed represents one launch of the job, with new QP numbers and therefore new UDP source
+// ports.
 //
 //   hash, fields     what the switches compute (hash.hpp)
 //   salt             per_switch: each switch xors a constant of its own; shared: none
-//   bits             per_tier: each tier hashes by a function of its own; same: all by the same function.
-//                    salt shared and bits same is full polarization: a spine repeats the choice of the leaf
+//   bits             per_tier: each tier has its own hash function; same: all tiers have the same one.
+//                    salt shared with bits same is full polarization: a spine repeats the choice of the leaf
 //
-// With H the wide hash of the headers (hash.hpp), n links to choose from, and mix64 a 64-bit finalizer [Steele2014]
+// With H the wide hash of the headers (hash.hpp), n links to choose from, and mix64 a 64-bit finalizer [Steele2014],
 //
 //   per_tier:  link = floor( n x top 32 bits of mix64( seed xor (place, H) ) / 2^32 ),  place = the switch, or its tier
-//                     where the salt is shared
-//   same:      link = (H xor salt of the switch) mod n, of the function's own bits
+//                     if the salt is shared
+//   same:      link = (H xor salt of the switch) mod n, with the function's own bits
 //
-// So what two tiers choose is independent whatever their numbers of links. Other bits of one hash would not do: a
-// rotation by r bits multiplies by 2^r modulo 2^32 - 1, which 3, 5 and 17 divide, so tiers with multiples of these would
-// still choose alike, and there are not enough bits for four tiers of 128 links.
+// With per_tier the choices of two tiers are independent, whatever their numbers of links. Using different bits of one
+// hash would not achieve this. A rotation by r bits multiplies by 2^r modulo 2^32 - 1, which is divisible by 3, 5 and
+// 17, so tiers whose numbers of links are multiples of these would still make correlated choices. There are also not
+// enough bits for four tiers of 128 links.
 #include <span>
 
 #include "fabricast/core/rng.hpp"
@@ -52,18 +55,19 @@ struct EcmpSpec {
 
 void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
   visit("hash", spec.hash, "hash function of the switches");
-  visit("fields", spec.fields, "header fields that are hashed");
-  visit("salt", spec.salt, "per_switch: each switch adds a constant of its own to the hash; shared: all the same");
+  visit("fields", spec.fields, "header fields that the hash covers");
+  visit("salt", spec.salt, "per_switch: each switch adds a constant of its own to the hash; shared: all the same one");
   visit("bits", spec.bits,
-        "per_tier: each tier hashes by a function of its own; same: all by the same one (polarization)");
-  visit("seed", spec.seed, "first seed: one draw of QP numbers and salts", at_least(0));
-  visit("seeds", spec.seeds, "number of draws that make the distribution", between(1, 100000));
+        "per_tier: each tier has its own hash function; same: all tiers have the same one (polarization)");
+  visit("seed", spec.seed, "seed of the first sample: QP numbers and salts", at_least(0));
+  visit("seeds", spec.seeds, "number of samples", between(1, 100000));
 }
 
 Samples samples(const EcmpSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
 
 namespace {
 
+/// A Chooser (router.hpp).
 class EcmpChooser {
  public:
   using Key = std::uint32_t;
@@ -77,7 +81,7 @@ class EcmpChooser {
     std::array<bool, 5> hashed{};
     for (const HashField field : spec.fields) hashed[static_cast<std::size_t>(field)] = true;
     by_queue_pair_ = hashed[static_cast<std::size_t>(HashField::src_port)];
-    // A field that is not hashed contributes nothing: zero its tables.
+    // A field that is not hashed contributes nothing, so its tables are zero.
     constexpr std::array<std::size_t, 6> first = {0, 4, 8, 10, 12, 13};
     for (std::size_t f = 0; f < 5; ++f)
       for (std::size_t i = first[f]; i < first[f + 1] && !hashed[f]; ++i) tables_.at[i].fill(0);
@@ -87,7 +91,7 @@ class EcmpChooser {
   }
 
   Key key(const Flow& flow) const {
-    // QP numbers are given out in order from a start that differs per NIC and run.
+    // QP numbers are consecutive, from a start that differs by NIC and sample.
     const std::uint32_t local = (qp_base(flow.from) + flow.from_qp) & 0xFFFFFF,
                         remote = (qp_base(flow.to) + flow.to_qp) & 0xFFFFFF;
     const std::uint16_t port = roce_source_port(local, remote);
@@ -95,7 +99,7 @@ class EcmpChooser {
            tables_.at[9][port & 0xFF];
   }
 
-  /// Whether choices of different queue pairs, and of one at different tiers, have nothing to do with each other.
+  /// Whether choices of different queue pairs, and of the same queue pair at different tiers, are independent.
   bool independent() const { return per_tier_ && by_queue_pair_; }
   std::uint64_t seed() const { return seed_; }
 
@@ -114,7 +118,7 @@ class EcmpChooser {
     return static_cast<std::uint32_t>(mix64(seed_ + endpoint) >> 40);
   }
 
-  /// What the address of an endpoint adds to the hash: 10.a.b.c by its number. \param first  of the field's tables
+  /// Contribution of an endpoint's IP address, 10.a.b.c by its number, to the hash. \param first  table of the field
   std::uint32_t address(std::uint32_t endpoint, std::size_t first) const {
     const std::uint32_t ip = 0x0A000000U + endpoint;
     return tables_.at[first][ip >> 24] ^ tables_.at[first + 1][ip >> 16 & 0xFF] ^

@@ -1,3 +1,4 @@
+// Hash functions by their definitions, and the tables that compute them quickly (hash.hpp).
 #include "hash.hpp"
 
 #include <bit>
@@ -26,7 +27,7 @@ std::uint32_t crc32(const Tuple& tuple) {
   return ~crc;
 }
 
-/// The tuple's words of 16 bits xored, each rotated by so many bits more than the one before.
+/// The xor of the tuple's 16-bit words, each rotated by `turn` bits more than the one before.
 std::uint32_t fold(const Tuple& tuple, int turn) {
   std::uint16_t sum = 0;
   for (std::size_t i = 0; i < tuple.size(); i += 2) {

@@ -1,8 +1,8 @@
 // The real forwarding tables of an InfiniBand subnet, read from a dump: `routing: {kind: lft, path: lfts.dump}`.
 //
-// A flow follows the tables from switch to switch by its destination's LID. That a link is down is met as the subnet
-// manager would: flows that cross it get another shortest way (by the rule of `static`); all others keep theirs. What
-// a real subnet manager writes then may differ, and it may move other flows too.
+// A flow follows the tables from switch to switch by the LID of its destination. If a link is down, the flows that
+// cross it take a different shortest path, by the rule of `static`, and all others keep theirs. A real subnet manager
+// may write different tables, and it may move other flows, too.
 #include <fmt/format.h>
 
 #include <limits>
@@ -16,7 +16,7 @@ namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, LftSpec& spec) {
   visit("path", spec.path, "dump of forwarding tables: dump_fts, ibroute or OpenSM; relative to the scenario");
-  visit("lids", spec.lids, "of ports with several LIDs (LMC): base, the first, as NCCL does; all, by queue pair");
+  visit("lids", spec.lids, "for ports with several LIDs (LMC): base: the first, as NCCL does; all: by queue pair");
 }
 Samples samples(const LftSpec&) { return {}; }
 
@@ -29,10 +29,10 @@ class LftRouter final : public Router {
   LftRouter(const LftSpec& spec, const Fabric& fabric, const LinkState& state)
       : read_(spec.tables), lids_(spec.lids), fabric_(fabric), state_(state), tables_(fabric.switches(), nullptr) {
     if (!fabric.subnet())
-      throw UserError::at("routing.kind", "lft: the fabric tells no LIDs",
-                          "fabric: {kind: file, path: ...} with what ibnetdiscover prints");
+      throw UserError::at("routing.kind", "lft needs the LIDs of the fabric",
+                          "use fabric: {kind: file, path: ...} with the output of ibnetdiscover");
     if (!read_ || read_->switches.empty())
-      throw UserError::at("routing.path", "names no tables", "e.g. path: lfts.dump");
+      throw UserError::at("routing.path", "no forwarding tables given", "e.g. path: lfts.dump");
     find_tables();
     find_links();
     const RoutingPolicy* usual = find_by_name(routing_policies(), "static");
@@ -45,8 +45,8 @@ class LftRouter final : public Router {
     VertexId here(flow.from);
     cross(path, up_[flow.from], here);
     for (std::uint32_t hops = 0; here.value != flow.to; ++hops) {
-      if (fabric_.is_endpoint(here)) wrong(path, flow, lid, "it ends at another NIC");
-      if (hops > fabric_.switches()) wrong(path, flow, lid, "it runs in a circle");
+      if (fabric_.is_endpoint(here)) wrong(path, flow, lid, "the route ends at a different NIC");
+      if (hops > fabric_.switches()) wrong(path, flow, lid, "the route is a loop");
       cross(path, exit_of(here, lid, path, flow), here);
     }
     for (const std::uint32_t link : path.resources)
@@ -58,6 +58,7 @@ class LftRouter final : public Router {
   }
 
  private:
+  /// Assigns tables to switches, by GUID if both are stated, otherwise by LID.
   void find_tables() {
     const auto& address = fabric_.subnet()->of_vertex;
     for (const ForwardingTable& table : read_->switches)
@@ -101,7 +102,8 @@ class LftRouter final : public Router {
     if (!table) wrong(path, flow, lid, fmt::format("{} has no table", fabric_.name(here)));
     const auto l = static_cast<std::size_t>(lid);
     const std::uint8_t port = l < table->port_of_lid.size() ? table->port_of_lid[l] : no_port;
-    if (port == no_port || port == 0) wrong(path, flow, lid, fmt::format("{} has no entry for it", fabric_.name(here)));
+    if (port == no_port || port == 0)
+      wrong(path, flow, lid, fmt::format("{} has no entry for this LID", fabric_.name(here)));
     const std::uint32_t link = by_port_[std::size_t{s} * 256 + port];
     if (link == no_link)
       wrong(path, flow, lid, fmt::format("{} sends it to port {}, which has no cable", fabric_.name(here), port));
@@ -109,23 +111,23 @@ class LftRouter final : public Router {
   }
 
   [[noreturn]] void wrong(const Path& path, const Flow& flow, int lid, const std::string& what) const {
-    std::string way = fabric_.name(VertexId(flow.from));
+    std::string taken = fabric_.name(VertexId(flow.from));
     for (std::size_t i = 0; i < path.resources.size() && i < 8; ++i)
-      way += " " + fabric_.name(fabric_.link(LinkId(path.resources[i])).to);
+      taken += " " + fabric_.name(fabric_.link(LinkId(path.resources[i])).to);
     throw UserError::at(
         "routing.path",
         fmt::format("the forwarding tables do not lead to LID {} ({}): {}", lid, fabric_.name(VertexId(flow.to)), what),
-        fmt::format("the way from {}", way));
+        fmt::format("the route is {}", taken));
   }
 
-  const std::shared_ptr<const ForwardingTables> read_;  // the spec may be gone by now
+  const std::shared_ptr<const ForwardingTables> read_;  // shared, because the router may outlive the specification
   const LidChoice lids_;
   const Fabric& fabric_;
   const LinkState& state_;
   std::vector<const ForwardingTable*> tables_;  ///< by switch; null: none
   std::vector<std::uint32_t> up_;               ///< by endpoint: its link up
-  std::vector<std::uint32_t> by_port_;          ///< by switch and port: the link that leaves it there
-  std::unique_ptr<Router> usual_;
+  std::vector<std::uint32_t> by_port_;          ///< by switch and port: the outgoing link
+  std::unique_ptr<Router> usual_;               ///< for flows whose path has a link that is down
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// How many of a bundle of flows go which way, where each switch chooses at random among n equal-cost links:
+// Numbers of flows on equal-cost links if each flow takes one of n links at random:
 //
 //   (X_1 .. X_n)  ~  multinomial( flows; 1/n .. 1/n )                                                              (1)
 //
-// as a chain of binomials [Devroye1986]: X_i of those that are left go by link i with probability 1 / (n - i + 1).
-// A leaf parts what leaves it, by whether it goes on to a core or not; a spine parts what its leaves send it to cores.
-// The way down is the mirror image: what enters a leaf comes from any of its spines' cables, and so on upwards.
+// sampled as a chain of binomials [Devroye1986]: each remaining flow takes link i with probability 1 / (n - i + 1). A
+// leaf distributes the flows that leave it over its uplinks, separately for those that continue to a core. A spine
+// distributes the flows that its leaves send to cores. Downwards is the mirror image: the flows that enter a leaf come
+// from any cable of its spines, and so on up.
 #include <boost/random/binomial_distribution.hpp>
 
 #include "fabricast/core/rng.hpp"
@@ -14,7 +15,7 @@ namespace fabricast {
 
 namespace {
 
-/// What Boost.Random asks of a generator.
+/// A random generator with the interface that Boost.Random needs.
 class Bits {
  public:
   using result_type = std::uint64_t;
@@ -28,10 +29,10 @@ class Bits {
   Rng rng_;
 };
 
-/// Calls add(link, flows) for each of so many links: (1).
+/// Samples (1) and calls add(link, flows) for each link with flows.
 template <class Add>
 void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
-  if (flows < links) {  // most links have none
+  if (flows < links) {  // few flows: one random number for each is cheaper than a binomial for each link
     for (; flows > 0; --flows) add(static_cast<std::uint32_t>(bits.rng().below(links)), 1);
     return;
   }
@@ -49,7 +50,7 @@ void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
 void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,
                     const std::function<void(std::uint32_t, std::uint64_t)>& add) {
   for (const bool down : {false, true}) {
-    std::vector<std::uint64_t> far(clos.spines());  // what spines exchange with cores
+    std::vector<std::uint64_t> far(clos.spines());  // flows between spines and cores
     const std::uint32_t direction = down ? 1 : 0;
     for (std::uint32_t leaf = 0; leaf < by_leaf.size(); ++leaf) {
       Bits bits(mix64(seed ^ (2 * std::uint64_t{leaf} + direction)));

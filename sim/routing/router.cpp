@@ -1,3 +1,4 @@
+// States of links, shortest paths, and routers that spread flows over bundles of links (router.hpp).
 #include "router.hpp"
 
 #include <fmt/format.h>
@@ -89,14 +90,15 @@ void GraphPaths::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>&
 
 namespace {
 
-/// Takes the first way there is.
+/// Takes the first link.
 struct FirstChooser {
   using Key = int;
   Key key(const Flow&) const { return 0; }
   std::uint32_t pick(Key, std::uint32_t, int, std::uint32_t) const { return 0; }
 };
 
-/// All flows between two leaves share the leaf's bundle of up links, the group's bundle to the cores, and so down.
+/// All flows between two leaves share a bundle of the leaf's uplinks, and, if they cross cores, one of the group's
+/// links to the cores; downwards likewise.
 class ClosSpreader final : public Router {
  public:
   ClosSpreader(const Fabric& fabric, const LinkState& state, bool even)
@@ -126,9 +128,9 @@ class ClosSpreader final : public Router {
       out.push_back(first + 2 * leaf_b + 1);
     }
     out.push_back(Clos::endpoint_down(flow.to));
-    // Bundles that are alive do not make a way: what is left of them must meet at a spine.
-    Path way;
-    return !state_.any_down() || any_path_.route(flow, way);
+    // Bundles with live links do not imply a path: the live links of both leaves must meet at a spine.
+    Path live;
+    return !state_.any_down() || any_path_.route(flow, live);
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   bool direct(std::uint32_t from, std::uint32_t to) const override { return clos_.leaf_of(from) == clos_.leaf_of(to); }
@@ -164,10 +166,10 @@ class ClosSpreader final : public Router {
   bool even_;
 };
 
-/// Over any graph: at each vertex in equal parts over the next hops.
+/// Spreads flows on an arbitrary graph: at each vertex, equal parts take each of the next hops.
 class GraphSpreader final : public Router {
  public:
-  GraphSpreader(const Fabric& fabric, const LinkState& state) : ways_(fabric, state) {}
+  GraphSpreader(const Fabric& fabric, const LinkState& state) : paths_(fabric, state) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -177,14 +179,14 @@ class GraphSpreader final : public Router {
       std::vector<std::pair<VertexId, double>> next;
       double slowest = 0;
       for (const auto& [here, share] : front) {
-        ways_.next_hops(here, flow.to, choices);
+        paths_.next_hops(here, flow.to, choices);
         if (choices.empty()) return false;
         for (const LinkId link : choices) {
           const double part = share / static_cast<double>(choices.size());
           path.resources.push_back(link.value);
           path.weights.push_back(part);
-          slowest = std::max(slowest, ways_.fabric().link_class(link).latency.value);
-          const VertexId there = ways_.fabric().link(link).to;
+          slowest = std::max(slowest, paths_.fabric().link_class(link).latency.value);
+          const VertexId there = paths_.fabric().link(link).to;
           const auto it = std::find_if(next.begin(), next.end(), [&](const auto& n) { return n.first == there; });
           if (it != next.end())
             it->second += part;
@@ -200,7 +202,7 @@ class GraphSpreader final : public Router {
   bool even() const override { return true; }
 
  private:
-  GraphPaths ways_;
+  GraphPaths paths_;
 };
 
 }  // namespace
@@ -214,7 +216,7 @@ BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkSt
   const auto of_link = [&](std::uint32_t l) { return fabric.link_class(LinkId(l)).rate.value * state.factor(l); };
   if (resource < fabric.links()) return {of_link(resource)};
   const Router::Bundle bundle = router.bundle(resource - fabric.links());
-  if (bundle.count == 0) return {0};  // the tier above is not there
+  if (bundle.count == 0) return {0};  // there is no tier above
   if (state.all_nominal()) return {of_link(bundle.first) * bundle.count};
   double sum = 0, slowest = std::numeric_limits<double>::infinity();
   std::uint32_t alive = 0;

@@ -1,9 +1,12 @@
-// Routers over a Clos network and over any graph, for a policy that picks among equal-cost links.
+// Routers on Clos networks and on arbitrary graphs, for policies that choose among equal-cost links.
 //
 // A Chooser is copyable and has
-//   Key key(const Flow&)                                         once per flow
-//   std::uint32_t pick(Key, std::uint32_t vertex, int tier, std::uint32_t choices)   at each switch with a choice
-// `tier` counts the switches with a choice along the way: 0 leaf up, 1 spine up, 2 core down, 3 spine down.
+//   Key key(const Flow&)                                         called once per flow
+//   std::uint32_t pick(Key, std::uint32_t vertex, int tier, std::uint32_t choices)   called at each switch with a
+//   choice In a Clos network, `tier` is 0 at a leaf up, 1 at a spine up, 2 at a core down, and 3 at a spine down. In
+//   other graphs it counts the switches with a choice along the path. A Chooser may also have
+//   bool independent()       whether choices of different flows and at different switches are independent
+//   std::uint64_t seed()     then required: the seed of the sample
 #pragma once
 
 #include <algorithm>
@@ -18,39 +21,40 @@
 
 namespace fabricast {
 
-/// Latency and fan-out arithmetic of a Clos, common to both kinds of Clos routers.
+/// Latencies of paths in a Clos network, for both kinds of Clos routers.
 class ClosLatency {
  public:
   explicit ClosLatency(const Fabric& fabric);
-  /// One way between two NIC ports that part at tier 0 (same leaf), 1 (same group) or 2 (by a core).
+  /// The latency between two NIC ports whose path turns at tier 0 (same leaf), 1 (same group) or 2 (through a core).
   Seconds of(int top) const { return of_[static_cast<std::size_t>(top)]; }
 
  private:
   std::array<Seconds, 3> of_{};
 };
 
-/// The leaves and groups of a Clos that have a dead link between switches.
+/// The leaves and groups of a Clos network that have a dead link between switches.
 class DeadParts {
  public:
   DeadParts(const Fabric& fabric, const LinkState& state);
   bool any() const { return any_; }
-  /// Whether a way between two leaves may meet a dead link.
+  /// Whether a path between two leaves may cross a dead link.
   bool may_meet(std::uint32_t leaf_a, std::uint32_t leaf_b, bool by_core, const Clos& clos) const {
     return any_ && (leaf_[leaf_a] || leaf_[leaf_b] ||
                     (by_core && (group_[clos.group_of(leaf_a)] || group_[clos.group_of(leaf_b)])));
   }
 
  private:
-  bool any_;  ///< ports count too
+  bool any_;  ///< whether any link is down, including those of NIC ports
   std::vector<bool> leaf_, group_;
 };
 
-/// Calls add(link, flows) for a sample of what flows cross that choose among equal-cost links at random: at every switch
-/// those that go on are a multinomial sample, so each link's count is binomial as if its flows had been hashed. Not
-/// modelled: which flow goes which way, so what is drawn on the way up and down is independent.
+/// Calls add(link, flows) for a sample of the links that flows cross if they choose among equal-cost links at random.
+/// At every switch the flows are distributed by a multinomial sample, so the count of each link is binomial, as if its
+/// flows had been hashed. Not modelled: the path of each single flow. The samples up and down are independent.
 void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,
                     const std::function<void(std::uint32_t, std::uint64_t)>& add);
 
+/// A router on a Clos network, by arithmetic instead of tables.
 template <class Chooser>
 class ClosRouter final : public Router {
  public:
@@ -119,13 +123,13 @@ class ClosRouter final : public Router {
     return true;
   }
 
-  /// The same with dead links: at each switch only ways that still lead to the destination are counted.
+  /// The same with dead links: at each switch only links that still lead to the destination are choices.
   bool around_the_dead(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {
     const std::uint32_t group_a = clos_.group_of(leaf_a), group_b = clos_.group_of(leaf_b);
     const bool by_core = group_a != group_b;
     const auto key = chooser_.key(flow);
     const std::uint32_t vertex0 = clos_.endpoints;
-    std::vector<std::uint32_t> ways;
+    std::vector<std::uint32_t> uplinks;
     const auto alive_down = [&](std::uint32_t index) {  // cables spine `index` of group_b -> leaf_b
       std::vector<std::uint32_t> alive;
       for (std::uint32_t c = 0; c < clos_.leaf_spine_cables; ++c)
@@ -151,13 +155,13 @@ class ClosRouter final : public Router {
       const std::uint32_t index = j / clos_.leaf_spine_cables;
       if (state_.down(clos_.leaf_to_spine(leaf_a, j)) || alive_down(index).empty()) continue;
       if (by_core && core_paths(index).empty()) continue;
-      ways.push_back(j);
+      uplinks.push_back(j);
     }
-    if (ways.empty()) return false;
+    if (uplinks.empty()) return false;
     const auto pick = [&](const std::vector<std::uint32_t>& from, std::uint32_t vertex, int tier) {
       return from[chooser_.pick(key, vertex, tier, static_cast<std::uint32_t>(from.size()))];
     };
-    const std::uint32_t j = pick(ways, vertex0 + leaf_a, 0), index = j / clos_.leaf_spine_cables;
+    const std::uint32_t j = pick(uplinks, vertex0 + leaf_a, 0), index = j / clos_.leaf_spine_cables;
     path.resources.push_back(clos_.leaf_to_spine(leaf_a, j));
     path.latency = latency_.of(by_core ? 2 : 1);
     std::uint32_t spine = group_a * clos_.spines_per_group + index;
@@ -183,11 +187,11 @@ class ClosRouter final : public Router {
   DeadParts dead_;
 };
 
-/// Shortest ways over any graph, by hops. Distances to a destination are found once, on demand.
+/// Shortest paths in a graph, by hops. Distances to a destination are computed once, on demand. Thread-safe.
 class GraphPaths {
  public:
   GraphPaths(const Fabric& fabric, const LinkState& state) : fabric_(fabric), state_(state), out_(fabric) {}
-  /// Outgoing links of `here` on a shortest way to endpoint `to`, in id order.
+  /// The outgoing links of `here` on a shortest path to endpoint `to`, ascending.
   void next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const;
   const Fabric& fabric() const { return fabric_; }
 
@@ -200,11 +204,12 @@ class GraphPaths {
   mutable std::unordered_map<std::uint32_t, std::vector<std::uint16_t>> distance_;
 };
 
+/// A router on an arbitrary graph.
 template <class Chooser>
 class GraphRouter final : public Router {
  public:
   GraphRouter(const Fabric& fabric, const LinkState& state, Chooser chooser)
-      : ways_(fabric, state), chooser_(std::move(chooser)) {}
+      : paths_(fabric, state), chooser_(std::move(chooser)) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -212,29 +217,31 @@ class GraphRouter final : public Router {
     std::vector<LinkId> choices;
     int tier = 0;
     for (VertexId here(flow.from); here.value != flow.to;) {
-      ways_.next_hops(here, flow.to, choices);
+      paths_.next_hops(here, flow.to, choices);
       if (choices.empty()) return false;
       const auto n = static_cast<std::uint32_t>(choices.size());
       const LinkId link = choices[n == 1 ? 0 : chooser_.pick(key, here.value, tier++, n)];
       path.resources.push_back(link.value);
-      path.latency += ways_.fabric().link_class(link).latency;
-      here = ways_.fabric().link(link).to;
+      path.latency += paths_.fabric().link_class(link).latency;
+      here = paths_.fabric().link(link).to;
     }
     return true;
   }
 
  private:
-  GraphPaths ways_;
+  GraphPaths paths_;
   Chooser chooser_;
 };
 
+/// The router of a Chooser for this fabric.
 template <class Chooser>
 std::unique_ptr<Router> make_choosing_router(const Fabric& fabric, const LinkState& state, Chooser chooser) {
   if (fabric.clos()) return std::make_unique<ClosRouter<Chooser>>(fabric, state, std::move(chooser));
   return std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser));
 }
 
-/// Every flow over all equal-cost links; `even`: in equal parts.
+/// A router that spreads every flow over all equal-cost links. \param even  in equal parts, not in proportion to their
+/// capacity; on graphs without Clos arithmetic always in equal parts
 std::unique_ptr<Router> make_spreading_router(const Fabric& fabric, const LinkState& state, bool even);
 
 }  // namespace fabricast

@@ -1,5 +1,5 @@
-// Packet spray: each packet to the next of the equal-cost links, whatever their load, in equal parts. Equal to
-// adaptive routing while the links are alike; a slow member holds all the others back to its own rate.
+// Packet spray: packets take the equal-cost links in turn, whatever their load, so each link carries the same amount.
+// This equals adaptive routing as long as the links are alike. A slow link limits all the others to its own rate.
 #include "router.hpp"
 
 namespace fabricast {
@@ -13,7 +13,7 @@ std::unique_ptr<Router> make_router(const SpraySpec&, const Fabric& fabric, cons
 }
 
 RoutingPolicy spray_routing() {
-  return make_routing_policy<SpraySpec>("spray", "packets in equal parts over all equal-cost links", "[Dixit2013]");
+  return make_routing_policy<SpraySpec>("spray", "packets are spread evenly over all equal-cost links", "[Dixit2013]");
 }
 
 }  // namespace fabricast

@@ -1,7 +1,7 @@
 // Static routing by destination, as OpenSM's fat-tree engine fills the forwarding tables of InfiniBand: d-mod-k
-// [Zahavi2010]. The NIC's place under its leaf picks the spine and the cable to it, its leaf picks the core and the cable
-// to that, on the way up as on the way down. No two NICs of a leaf share a way down while there are as many up cables as
-// NICs; permutations that follow the order are free of contention.
+// [Zahavi2010]. The position of the destination NIC under its leaf selects the spine and the cable to it. Its leaf
+// selects the core and the cable to it. The same holds on the way down. Two NICs of a leaf do not share a downlink as
+// long as the leaf has at least as many up cables as NICs. Permutations that follow the order are free of contention.
 #include "router.hpp"
 
 namespace fabricast {
@@ -16,6 +16,7 @@ class StaticChooser {
   struct Key {
     std::uint32_t position, leaf;
   };
+  /// In a fabric from a file, the number of the destination replaces both the position and the leaf.
   explicit StaticChooser(const Fabric& fabric)
       : clos_(fabric.clos() ? *fabric.clos() : Clos{}), has_clos_(fabric.clos()) {}
   Key key(const Flow& flow) const {
@@ -24,7 +25,7 @@ class StaticChooser {
     return {node % clos_.nodes_per_block * (clos_.ports_per_node / clos_.rails) + port / clos_.rails,
             clos_.leaf_of(flow.to)};
   }
-  /// Cables between a spine and cores are picked by the leaf, up (1) and down (2): the place has picked the spine.
+  /// The leaf selects cables between spines and cores, up (1) and down (2). The position selects the others.
   std::uint32_t pick(Key key, std::uint32_t, int tier, std::uint32_t choices) const {
     return (tier == 1 || tier == 2 ? key.leaf : key.position) % choices;
   }

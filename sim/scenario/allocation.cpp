@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// Whose a host is.
+/// What a host is used for.
 enum class Holder : std::uint8_t { nobody, taken, storage, listed, job };
 
 class Allocator {
@@ -48,14 +48,14 @@ class Allocator {
     switch (h) {
       case Holder::taken: return "taken";
       case Holder::storage: return "storage";
-      default: return "in the list of a job";
+      default: return "already in the list of another job";
     }
   }
 
   void hold(const std::vector<std::uint32_t>& hosts, Holder holder, const std::string& path) {
     for (const std::uint32_t host : hosts) {
       if (host >= holder_.size())
-        throw UserError::at(path, fmt::format("there is no host {}: the fabric has {}", host, holder_.size()),
+        throw UserError::at(path, fmt::format("host {} does not exist: the fabric has {} hosts", host, holder_.size()),
                             fmt::format("cluster.size: {}", host + 1));
       if (holder_[host] != Holder::nobody && !(holder == Holder::storage && holder_[host] == Holder::storage))
         throw UserError::at(path, fmt::format("host {} is {}", host, text_of(holder_[host])));
@@ -74,10 +74,10 @@ class Allocator {
     hold({order.begin(), order.end()}, Holder::listed, path);
   }
 
-  /// What others have beyond `taken`: random hosts, whole NVLink domains at a time.
+  /// `cluster.filled`: takes random hosts in addition to `taken`, whole NVLink domains at a time.
   void fill() {
-    const auto wanted = static_cast<std::size_t>(
-        std::llround(s_.cluster.filled.value * static_cast<double>(holder_.size())));
+    const auto wanted =
+        static_cast<std::size_t>(std::llround(s_.cluster.filled.value * static_cast<double>(holder_.size())));
     auto taken = static_cast<std::size_t>(std::count(holder_.begin(), holder_.end(), Holder::taken));
     if (taken >= wanted) return;
     std::vector<HostUnit> units = units_of(free(), domain_, domain_);
@@ -104,11 +104,11 @@ class Allocator {
     std::vector<HostUnit> units = units_of(free(), domain_, hosts);
     if (units.size() < count / hosts)
       throw UserError::at(path,
-                          hosts > 1 ? fmt::format("{} NVLink domains are wanted and {} are free of {}", count / hosts,
-                                                  units.size(), holder_.size() / domain_)
-                                    : fmt::format("{} hosts are wanted and {} are free of {}", count, units.size(),
-                                                  holder_.size()),
-                          "a larger cluster.size, or fewer hosts taken");
+                          hosts > 1 ? fmt::format("the job needs {} NVLink domains, but only {} of {} are free",
+                                                  count / hosts, units.size(), holder_.size() / domain_)
+                                    : fmt::format("the job needs {} hosts, but only {} of {} are free", count,
+                                                  units.size(), holder_.size()),
+                          "increase cluster.size, or take fewer hosts");
     std::vector<std::uint32_t> placed =
         place_units(placement, locality_, std::move(units), count / hosts, static_cast<std::uint64_t>(seed));
     for (const std::uint32_t host : placed) holder_[host] = Holder::job;

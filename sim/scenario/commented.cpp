@@ -13,7 +13,7 @@ namespace fabricast {
 
 namespace {
 
-/// Lines of a comment, of at most 100 columns.
+/// A comment wrapped at 100 columns.
 std::string comment(const std::string& text, int indent) {
   constexpr std::size_t width = 100;
   std::string out, line;
@@ -31,22 +31,22 @@ std::string comment(const std::string& text, int indent) {
 
 std::string sentence(std::string text) {
   const std::size_t word = text.find_first_of(" ,");
-  // A first word such as `auto:` or `1f1b` stays as it is written in a file.
+  // A first word such as `auto:` or `1f1b` stays as a file writes it.
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && text.find_first_of(":_") >= word)
     text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text.empty() || text.ends_with('.') ? text : text + ".";
 }
 
-/// What a key means, and what else it may be.
+/// The meaning of a key and its alternatives.
 std::string explanation(const Field& field, const std::string& path) {
   constexpr std::size_t most_names = 24;
   std::string text = sentence(field.doc);
   std::vector<std::string> names = field.words.empty() ? names_for(path) : field.words;
   if (field.type == FieldType::boolean) names = {"true", "false"};
   if (!names.empty() && names.size() <= most_names) text += fmt::format(" One of: {}.", fmt::join(names, ", "));
-  if (names.size() > most_names) text += " `fabricast list` shows the others.";
+  if (names.size() > most_names) text += " `fabricast list` shows all names.";
   const auto units = units_of(field.type);
-  if (!units.empty()) text += fmt::format(" In {}.", fmt::join(units, ", "));
+  if (!units.empty()) text += fmt::format(" Units: {}.", fmt::join(units, ", "));
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// `[a, b]` is short for `[{name: a}, {name: b}]`.
+/// `[a, b]` is a short form of `[{name: a}, {name: b}]`.
 void spell_out_names(YAML::Node list) {
   if (!list.IsDefined() || !list.IsSequence()) return;
   for (std::size_t i = 0; i < list.size(); ++i)
@@ -32,7 +32,8 @@ FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFil
   FileFabric fabric = fabric_of_infragraph(graph, problems);
   problems.check();
   result.warnings = problems.warnings();
-  if (fabric.hosts.empty()) throw UserError(fmt::format("{}: no host with an xpu and a NIC on a switch", file));
+  if (fabric.hosts.empty())
+    throw UserError(fmt::format("{}: no host has both an xpu and a NIC that is connected to a switch", file));
   return fabric;
 }
 
@@ -56,8 +57,8 @@ FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileR
       reader.add({Diagnostic::Severity::error,
                   {},
                   fmt::format("switches[{}].guid", i),
-                  "is no GUID",
-                  "up to 16 hexadecimal digits"});
+                  "is not a GUID",
+                  "write up to 16 hexadecimal digits"});
   }
   result.places = reader.places();
   if (reader.failed()) throw UserError(reader.take_diagnostics());
@@ -71,7 +72,7 @@ FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& r
     const auto format = subnet_format(named.text);
     if (!format)
       throw UserError(fmt::format("{}: not the output of ibnetdiscover or iblinkinfo", named.file),
-                      "several files are read together only if each is one");
+                      "several files are read together only if each is a scan of a subnet");
     result.format = *format == SubnetFormat::iblinkinfo ? "iblinkinfo" : "ibnetdiscover";
     std::istringstream in(named.text);
     FileProblems problems(named.file);
@@ -81,7 +82,7 @@ FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& r
   }
   if (!errors.empty()) throw UserError(std::move(errors));
   FileFabric fabric = fabric_of_subnets(subnets, result.warnings);
-  if (fabric.switches.empty()) throw UserError(fmt::format("{}: there is no switch in it", texts.front().file));
+  if (fabric.switches.empty()) throw UserError(fmt::format("{}: the file has no switches", texts.front().file));
   return fabric;
 }
 
@@ -121,9 +122,10 @@ FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const Fab
   const bool any = !result.fabric.hosts.empty();
   if (!slurm) choose_hosts(result.fabric, options.nics, options.names, result.warnings);
   if (any && result.fabric.hosts.empty())
-    throw UserError(options.nics > 0 ? fmt::format("{}: no host has {} NIC ports", first.file, options.nics)
-                                     : fmt::format("{}: no host has these NICs", first.file),
-                    "node.nics.count is the number of ports of a host; fabric.nics picks some of the file's");
+    throw UserError(
+        options.nics > 0 ? fmt::format("{}: no host has {} NIC ports", first.file, options.nics)
+                         : fmt::format("{}: no host has the NICs that fabric.nics names", first.file),
+        "node.nics.count is the number of NIC ports of a host; fabric.nics selects NICs of the file by name");
   if (!options.order.empty()) order_hosts(result.fabric, options.order, result.warnings);
   if (subnets || graph) find_tiers(result.fabric, result.warnings);
   for (Diagnostic& w : result.warnings)

@@ -52,10 +52,10 @@ class Reader {
     const YAML::Node list = node[key];
     if (!list.IsDefined() || list.IsNull()) return;
     if (!list.IsSequence()) return fail(list, fmt::format("`{}` must be a list", key));
-    // Aliases in lists of lists of aliases: a small file would fill any memory.
+    // Nested lists of aliases could make a small file expand until memory is full.
     constexpr std::size_t most = 10'000'000;
     entries_ += list.size();
-    if (entries_ > most) return fail(list, fmt::format("the lists have more than {} entries together", most));
+    if (entries_ > most) return fail(list, fmt::format("the lists have more than {} entries in total", most));
     for (const auto& entry : list) {
       const YAML::Node item = entry;
       if (item.IsMap())
@@ -77,7 +77,7 @@ class Reader {
     const auto number =
         value.IsDefined() && value.IsScalar() ? parse_integer(value.Scalar()) : Parsed<std::int64_t>{0, "none", {}};
     if (number && number.value >= 0 && number.value <= 4000000) return static_cast<int>(number.value);
-    fail(value.IsDefined() ? value : node, "`count` must be a number up to 4000000");
+    fail(value.IsDefined() ? value : node, "`count` must be a whole number between 0 and 4000000");
     return 0;
   }
 
@@ -93,7 +93,7 @@ class Reader {
       const auto number = value.IsScalar() ? parse_number(value.Scalar()) : Parsed<double>{0, "none", {}};
       if (number && number.value * factor >= line_rates.low && number.value * factor <= line_rates.high)
         return {number.value * factor};
-      fail(value, "is no rate of a link");
+      fail(value, "is not a plausible link rate");
     }
     return {0};
   }

@@ -1,4 +1,4 @@
-// InfraGraph's YAML or JSON as plain values.
+// Reads an InfraGraph, in YAML or JSON, as plain values.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -7,10 +7,10 @@
 
 namespace fabricast {
 
-/// Whether a document is one: it has `instances` and `edges`, perhaps within `infrastructure`.
+/// Whether a document is an InfraGraph: it has `instances` and `edges`, possibly inside `infrastructure`.
 bool is_infragraph(const YAML::Node& root);
 
-/// Keys that are not needed are passed over. Faults go to `problems`.
+/// Reads a graph. Keys that Fabricast does not need are ignored. Errors go to `problems`.
 InfraGraph read_infragraph(const YAML::Node& root, FileProblems& problems);
 
 }  // namespace fabricast

@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-/// `390GB/s` says the same as `390GBps`.
+/// `390GB/s` means the same as `390GBps`.
 std::string rate_text(const std::string& text) {
   constexpr std::string_view per_second = "/s";
   if (!text.ends_with(per_second)) return text;
@@ -21,12 +21,13 @@ std::string rate_text(const std::string& text) {
 MeasuredValue value_of(const std::string& size, const std::string& text, const std::string& path) {
   const auto bytes = parse_bytes(size);
   if (!bytes) throw UserError::at(path, bytes.error, bytes.hint);
-  if (bytes.value.value < 1) throw UserError::at(path, "a measured size is at least 1B");
+  if (bytes.value.value < 1) throw UserError::at(path, "a measured size must be at least 1B");
   const auto rate = parse_rate(rate_text(text));
   if (rate) return {bytes.value, {}, rate.value};
   const auto time = parse_seconds(text);
   if (!time || !(time.value.value > 0))
-    throw UserError::at(path, fmt::format("'{}' is neither a time nor a bus bandwidth", text), "e.g. 31us, or 390GB/s");
+    throw UserError::at(path, fmt::format("'{}' is neither a time nor a bus bandwidth", text),
+                        "write e.g. 31us or 390GB/s");
   return {bytes.value, time.value, {}};
 }
 
@@ -35,7 +36,7 @@ MeasuredValue value_of(const std::string& size, const std::string& text, const s
 void visit_fields(FieldVisitor& visit, MeasuredSection& section) {
   for (std::size_t op = 0; op < section.texts.size(); ++op)
     visit(EnumNames<CollectiveOp>::names[op], section.texts[op],
-          "sizes, each with its time (31us) or bus bandwidth (390GB/s)");
+          "measured sizes, each with its time (31us) or bus bandwidth (390GB/s)");
 }
 
 std::vector<MeasuredValue> measured_values(const MeasuredSection& section, CollectiveOp op) {
@@ -46,7 +47,7 @@ std::vector<MeasuredValue> measured_values(const MeasuredSection& section, Colle
   for (std::size_t i = 1; i < values.size(); ++i)
     if (values[i].bytes == values[i - 1].bytes)
       throw UserError::at(fmt::format("measured.{}", name_of(op)),
-                          fmt::format("{} is there twice", to_text(values[i].bytes)));
+                          fmt::format("{} is listed twice", to_text(values[i].bytes)));
   return values;
 }
 

@@ -28,9 +28,9 @@ std::string read_named(const std::string& path, const std::string& file, std::si
 std::ifstream open_named(const std::string& path, const std::string& file) {
   errno = 0;
   if (std::error_code error; std::filesystem::is_directory(file, error))
-    throw UserError::at(path, fmt::format("can not read '{}': is a directory", file));
+    throw UserError::at(path, fmt::format("cannot read '{}': is a directory", file));
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw UserError::at(path, fmt::format("can not read '{}': {}", file, system_reason(errno)));
+  if (!in) throw UserError::at(path, fmt::format("cannot read '{}': {}", file, system_reason(errno)));
   return in;
 }
 

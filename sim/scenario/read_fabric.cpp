@@ -22,7 +22,7 @@ Diagnostic at(std::string path, std::string message, std::string hint) {
   return {Diagnostic::Severity::error, {}, std::move(path), std::move(message), std::move(hint)};
 }
 
-/// The rate of the NICs is told twice: by the node, which the planner goes by, and by the file.
+/// Warns if the rate of the NICs differs between the node, which the planner uses, and the fabric file.
 void check_rates(const Scenario& s, const FileFabric& fabric, std::vector<Diagnostic>& warnings) {
   const double own = s.node.spec.nics.rate.value;
   std::unordered_set<std::string> ports;
@@ -37,14 +37,14 @@ void check_rates(const Scenario& s, const FileFabric& fabric, std::vector<Diagno
   }
   if (2 * others <= links) return;
   Diagnostic d = at("node.nics.rate",
-                    fmt::format("is {}, and most NIC links of the fabric file run at {}",
+                    fmt::format("is {}, but most NIC links in the fabric file run at {}",
                                 to_text(s.node.spec.nics.rate), to_text(other)),
-                    "give the rate of the file, unless these links are degraded");
+                    "set the rate of the file, unless these links are degraded");
   d.severity = Diagnostic::Severity::warning;
   warnings.push_back(std::move(d));
 }
 
-/// Faults of the file as a whole are the key's.
+/// Reads the file. Errors without a position in it refer to the key `fabric.path`.
 FabricFileResult read_file_of_fabric(const std::string& file, const FabricFileOptions& options) {
   const std::string text = read_named("fabric.path", file);
   try {
@@ -57,18 +57,18 @@ FabricFileResult read_file_of_fabric(const std::string& file, const FabricFileOp
   }
 }
 
-/// The fabric's file, with what it decides of the cluster: its hosts, their order and number.
+/// Reads the fabric file, and sets what it determines of the cluster: the hosts, their order and number.
 void read_fabric(Scenario& s, FileFabricSpec& spec, YamlReader& reader, std::vector<Diagnostic>& warnings) {
   if (spec.path.empty())
-    return reader.add(at("fabric.path", "names no file", "fabric: {kind: file, path: fabric.yaml}"));
+    return reader.add(at("fabric.path", "no file is given", "write fabric: {kind: file, path: fabric.yaml}"));
   const std::string file = beside(s.file, spec.path);
   FabricFileOptions options;
   options.nics = s.node.spec.nics.count, options.names = spec.nics, options.oversubscription = spec.oversubscription;
   FabricFileResult read = read_file_of_fabric(file, options);
   if (read.format != "topology.conf" && spec.oversubscription != 1)
-    reader.add(at("fabric.oversubscription", "is for files that tell no cables", "topology.conf of Slurm"));
+    reader.add(at("fabric.oversubscription", "is only for files without cables", "such as topology.conf of Slurm"));
   if (!spec.nics.empty() && read.fabric.hosts.empty())
-    reader.add(at("fabric.nics", "the file names no hosts", "see `hosts` in docs/formats.md"));
+    reader.add(at("fabric.nics", "the fabric file has no host names", "see `hosts` in docs/formats.md"));
   spec.path = file;
   s.fabric_places = std::move(read.places);
   for (Diagnostic& w : read.warnings) warnings.push_back(std::move(w));
@@ -83,9 +83,9 @@ void place_by_name(Scenario& s, YamlReader& reader) {
   if (c.hosts.empty()) return;
   const auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec);
   if (!file || file->hosts.empty())
-    return reader.add(at("cluster.hosts", "the fabric names no hosts", "a fabric file with `hosts` does"));
+    return reader.add(at("cluster.hosts", "the fabric has no host names", "use a fabric file with `hosts`"));
   for (const char* key : {"cluster.placement", "cluster.order"})
-    if (reader.given(key)) reader.add(at(key, "given beside cluster.hosts", "give one of them"));
+    if (reader.given(key)) reader.add(at(key, "cannot be combined with cluster.hosts", "give one of them"));
   const Hostlist list = expand_hostlist(c.hosts);
   if (!list.error.empty()) return reader.add(at("cluster.hosts", list.error, "e.g. dgx[001-016]"));
   std::unordered_map<std::string_view, int> number;
@@ -98,7 +98,7 @@ void place_by_name(Scenario& s, YamlReader& reader) {
   for (const std::string& name : list.names) {
     const auto it = number.find(name);
     if (it == number.end())
-      return reader.add(at("cluster.hosts", fmt::format("no host of the fabric is called '{}'", name),
+      return reader.add(at("cluster.hosts", fmt::format("the fabric has no host '{}'", name),
                            suggestion(name, std::span(names).first(std::min<std::size_t>(names.size(), 1000)))));
     order.push_back(it->second);
   }
@@ -106,10 +106,10 @@ void place_by_name(Scenario& s, YamlReader& reader) {
   if (!reader.given("cluster.nodes")) c.nodes = static_cast<int>(c.order.size());
 }
 
-/// The tables of `routing: {kind: lft}`.
+/// The forwarding tables of `routing: {kind: lft}`.
 void read_tables(const Scenario& s, LftSpec& spec, YamlReader& reader) {
   if (spec.path.empty())
-    return reader.add(at("routing.path", "names no file", "routing: {kind: lft, path: lfts.dump}"));
+    return reader.add(at("routing.path", "no file is given", "write routing: {kind: lft, path: lfts.dump}"));
   const std::string file = beside(s.file, spec.path);
   std::ifstream in = open_named("routing.path", file);
   FileProblems problems(file);

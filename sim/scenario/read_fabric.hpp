@@ -1,4 +1,4 @@
-// Files of a real fabric that a scenario names, and what they decide of other sections.
+// Reads the files of a real fabric that a scenario names, and sets what they determine of other sections.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace fabricast {
 
-/// Reads `fabric.path` and `routing.path`; finds the hosts of `cluster.hosts`.
-/// \throws UserError with the faults of a file; those of keys go to the reader
+/// Reads the files of `fabric.path` and `routing.path`, and resolves the names of `cluster.hosts`. Errors in keys go to
+/// the reader.
+/// \throws UserError with the errors of a file
 void read_fabric_files(Scenario& s, YamlReader& reader, std::vector<Diagnostic>& warnings);
 
 }  // namespace fabricast

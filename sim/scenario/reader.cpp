@@ -1,4 +1,5 @@
-// From a file to a Scenario: defaults that depend on the hardware, files the scenario names, checks across sections.
+// From a file to a Scenario: defaults that depend on the hardware, files that the scenario names, and checks across
+// sections.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::size_t index_of(std::span<const std::string_view> names, std::string_view n
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// What a network of that kind usually does.
+/// The usual routing of a kind of network.
 std::string_view usual_routing(LinkKind kind) {
   switch (kind) {
     case LinkKind::infiniband:
@@ -46,7 +47,7 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
     if (equals == std::string::npos || equals == 0) {
       Diagnostic d;
       d.message = fmt::format("'--set {}' has no value", word),
-      d.hint = "write --set path=value, e.g. --set fabric.switch.rate=800Gbps";
+      d.hint = "write --set KEY=VALUE, e.g. --set fabric.switch.rate=800Gbps";
       faults.push_back(std::move(d));
       continue;
     }
@@ -74,29 +75,29 @@ class Reading {
     Scenario& s = result_.scenario;
     s.file = path_;
     s.hardware = shipped_hardware();
-    guarded([&] { lay_profile_over(s.hardware); });
+    guarded([&] { overlay_profiles(s.hardware); });
     guarded([&] { read_topology_file(s); });
     read_node(s);
     guarded([&] { read_model_config(s); });
     guarded([&] { visit_fields(*reader_, s); });
     reader_->finish();
     if (!reader_->given("fabricast"))
-      reader_->add(at("fabricast", "the version of the format is missing", "start with `fabricast: 1`"));
+      reader_->add(at("fabricast", "the format version is missing", "start with `fabricast: 1`"));
     if (!reader_->given("node")) reader_->add(at("node", "the section is missing", "e.g. node: {gpu: h100-sxm}"));
     if (!reader_->given("cluster")) reader_->add(at("cluster", "the section is missing", "e.g. cluster: {nodes: 16}"));
     if (!reader_->given("workload"))
       reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
     if (!reader_->failed()) guarded([&] { check(s); });
     if (reader_->failed()) throw UserError(reader_->take_diagnostics());
-    s.node.hardware = nullptr, s.node.layout = nullptr;  // the scenario is a value; it is not to point into itself
+    s.node.hardware = nullptr, s.node.layout = nullptr;  // a Scenario is a value and must not point into itself
     s.unstated = unstated_keys(s);
     s.places = reader_->places();
     return std::move(result_);
   }
 
  private:
-  /// Defaults of other sections depend on the node, so it is read ahead of them. If it names what is not there, the
-  /// rest of the file is read as if it named nothing.
+  /// Defaults of other sections depend on the node, so the node is read first. If it names something unknown, the rest
+  /// of the file is read with the default node, so that one run reports all errors.
   void read_node(Scenario& s) {
     s.node.spec = default_node(s.hardware, "", "");
     YamlReader ahead(root_, path_, overrides_);
@@ -120,7 +121,7 @@ class Reading {
     return d;
   }
 
-  /// Faults thrown deeper down get their place in the file.
+  /// Runs `f` and collects its errors, which get their position in the file later.
   template <class F>
   void guarded(F f) {
     try {
@@ -130,11 +131,11 @@ class Reading {
     }
   }
 
-  /// What a plan varies is no part of the scenario (scenario/study.hpp).
+  /// The axes of a study are not part of the scenario (scenario/study.hpp).
   void set_study_apart() {
     for (const auto& section : root_) {
       if (!section.first.IsScalar() || section.first.Scalar() != "sweep") continue;
-      Diagnostic d = at("sweep", "is for `fabricast plan`; this is the scenario without it", {});
+      Diagnostic d = at("sweep", "is only for `fabricast plan`, and is ignored here", {});
       const YAML::Mark mark = section.first.Mark();
       d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
       result_.warnings.push_back(std::move(d));
@@ -142,7 +143,7 @@ class Reading {
     root_.remove("sweep"), root_.remove("objective");
   }
 
-  /// `placement: [3, 1, 2]` is short for `placement: list` and `order: [3, 1, 2]`.
+  /// `placement: [3, 1, 2]` is a short form of `placement: list` and `order: [3, 1, 2]`.
   void move_placement_list() {
     move_placement_list(root_["cluster"]);
     const YAML::Node jobs = std::as_const(root_)["jobs"];
@@ -168,7 +169,7 @@ class Reading {
     }
   }
 
-  /// The text at a path, before fields are read: what they default to depends on it.
+  /// The text at a path, before fields are read: their defaults depend on it.
   std::string early(std::initializer_list<const char*> keys) const {
     YAML::Node node;
     node.reset(root_);
@@ -186,19 +187,19 @@ class Reading {
     return text;
   }
 
-  /// `node.topology`, or NCCL_TOPO_FILE, which says the same in NCCL's words.
+  /// Reads the file of `node.topology`, or of NCCL_TOPO_FILE, which is the same setting as a variable of NCCL.
   void read_topology_file(Scenario& s) {
     topology_ = early({"node", "topology"}), topology_env_ = early({"nccl", "env", "NCCL_TOPO_FILE"});
     if (topology_.empty() && topology_env_.empty()) return;
     if (!topology_.empty() && !topology_env_.empty() && beside(path_, topology_) != beside(path_, topology_env_))
-      throw UserError::at("nccl.env.NCCL_TOPO_FILE", "names another file than node.topology", "give one of them");
+      throw UserError::at("nccl.env.NCCL_TOPO_FILE", "names a different file than node.topology", "give one of them");
     const bool own = !topology_.empty();
     const std::string file = beside(path_, own ? topology_ : topology_env_);
     layout_ = read_topology(read_named(own ? "node.topology" : "nccl.env.NCCL_TOPO_FILE", file), file);
     s.node.layout = &*layout_;
   }
 
-  /// `workload.model.config`: the dimensions of a Hugging Face model, which keys beside it override.
+  /// `workload.model.config`: the dimensions of a Hugging Face model, which other keys of `model` override.
   void read_model_config(Scenario& s) {
     const std::string config = early({"workload", "model", "config"});
     if (config.empty()) return;
@@ -207,7 +208,7 @@ class Reading {
     s.workload.training.model.imported = s.workload.inference.model.imported = imported;
   }
 
-  /// `workload.load.file`: requests that come at times of their own.
+  /// `workload.load.file`: requests with their own arrival times.
   void read_requests(LoadSpec& load) {
     if (load.file.empty()) return;
     load.file = beside(path_, load.file);
@@ -224,19 +225,19 @@ class Reading {
   void check_topology(const Scenario& s) {
     const auto env = s.nccl.env.find("NCCL_TOPO_FILE");
     if (s.node.spec.topology != topology_ || (env == s.nccl.env.end() ? std::string() : env->second) != topology_env_)
-      reader_->add(at("node.topology", "the file is set together with other keys by --set",
-                      "--set node.topology=FILE, or --set nccl.env.NCCL_TOPO_FILE=FILE"));
+      reader_->add(at("node.topology", "--set sets the file together with other keys, which is not supported",
+                      "use --set node.topology=FILE or --set nccl.env.NCCL_TOPO_FILE=FILE"));
     for (Diagnostic d : contradictions(s.node.spec, s.hardware)) reader_->add(std::move(d));
   }
 
-  void lay_profile_over(Hardware& hardware) {
-    const auto lay = [&](const char* key, const std::string& profile) {
+  void overlay_profiles(Hardware& hardware) {
+    const auto overlay = [&](const char* key, const std::string& profile) {
       const std::string file = beside(path_, profile);
       overlay_profile(hardware, read_named(key, file), file);
     };
     const std::string of_node = early({"node", "profile"}), own = early({"profile"});
-    if (of_node.ends_with(".json")) lay("node.profile", of_node);
-    if (!own.empty()) lay("profile", own);
+    if (of_node.ends_with(".json")) overlay("node.profile", of_node);
+    if (!own.empty()) overlay("profile", own);
   }
 
   void set_defaults(Scenario& s) {
@@ -251,7 +252,7 @@ class Reading {
     s.routing.kind = index_of(names_of(routing_policies()), usual_routing(node.nics.link));
   }
 
-  /// A machine that is named, and a topology file, tell of a host what its keys would.
+  /// The keys of `open_keys` that nothing states. A named machine and a topology file state keys of the host, too.
   std::vector<std::string> unstated_keys(const Scenario& s) const {
     const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
     const bool host_known = preset != nullptr || !s.node.spec.topology.empty();
@@ -266,7 +267,7 @@ class Reading {
     return keys;
   }
 
-  /// Whether the file says so of a key, and no `--set` states it.
+  /// Whether the file lists a key in `assumed` and no `--set` states it.
   bool only_assumed(const Scenario& s, std::string_view key) const {
     const auto sets = [&](const Override& o) { return key == o.path || key.starts_with(o.path + "."); };
     return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end() &&
@@ -282,13 +283,13 @@ class Reading {
     const auto versions = parse_nccl_versions(s.nccl.version, capability);
     s.nccl.version_given = versions && reader_->given("nccl.version") && !only_assumed(s, "nccl.version");
     if (!versions)
-      warn(fmt::format("'{}' is no NCCL version; taken for {}", s.nccl.version, to_text(NcclVersion{})),
+      warn(fmt::format("'{}' is not an NCCL version; {} is assumed", s.nccl.version, to_text(NcclVersion{})),
            "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown");
     else if (versions->last.minor > newest_nccl.minor)
-      warn(
-          fmt::format("'{}' is newer than what is known; the rules of {} are used", s.nccl.version,
-                      to_text(newest_nccl)),
-          fmt::format("newer ones may choose otherwise; \"{}\" says the same without a warning", to_text(newest_nccl)));
+      warn(fmt::format("'{}' is newer than the newest known version; the rules of {} are used", s.nccl.version,
+                       to_text(newest_nccl)),
+           fmt::format("newer versions may choose differently; \"{}\" means the same without a warning",
+                       to_text(newest_nccl)));
   }
 
   void check(Scenario& s) {
@@ -310,17 +311,17 @@ class Reading {
       guarded([&] { complete(s.workload.inference, s.hardware, s.node.spec, s.cluster.nodes, s.nvlink_domain.nodes); });
     for (std::size_t i = 0; i < s.unstated.size(); ++i)
       if (std::find(open_keys.begin(), open_keys.end(), s.unstated[i]) == open_keys.end())
-        refuse(fmt::format("assumed[{}]", i), fmt::format("'{}' can not be assumed", s.unstated[i]),
+        refuse(fmt::format("assumed[{}]", i), fmt::format("'{}' cannot be assumed", s.unstated[i]),
                suggestion(s.unstated[i], open_keys));
     if (reader_->given("workload.sizes") && s.workload.sizes.empty()) refuse("workload.sizes", "the list is empty");
     if (s.workload.sizes.empty() && s.workload.from > s.workload.to)
       refuse("workload.from",
-             fmt::format("{} is more than `to`, {}", to_text(s.workload.from), to_text(s.workload.to)));
+             fmt::format("{} is more than `to`, which is {}", to_text(s.workload.from), to_text(s.workload.to)));
     if (s.workload.sizes.empty() && s.sizes().size() > 10000)
-      refuse("workload.factor", "makes more than 10000 sizes", "use a larger factor");
+      refuse("workload.factor", "gives more than 10000 sizes", "use a larger factor");
     if (reader_->given("workload.sizes") &&
         (reader_->given("workload.from") || reader_->given("workload.to") || reader_->given("workload.factor")))
-      refuse("workload.sizes", "given beside from, to or factor", "give the one or the others");
+      refuse("workload.sizes", "cannot be combined with from, to or factor", "give sizes, or from, to and factor");
     constexpr std::int64_t most_gpus = std::int64_t{1} << 22;
     if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; gpus > most_gpus)
       refuse("cluster.nodes",
@@ -337,8 +338,8 @@ class Reading {
     if (!reader_->failed()) guarded([&] { check_placement(s, refuse); });
     for (std::size_t i = 1; i < s.site.cables.size(); ++i)
       if (s.site.cables[i].up_to <= s.site.cables[i - 1].up_to)
-        refuse(fmt::format("site.cables[{}].up_to", i), "is no longer than that of the class before",
-               "the shortest first");
+        refuse(fmt::format("site.cables[{}].up_to", i), "is not longer than that of the previous class",
+               "list the shortest class first");
     if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
     for (std::size_t i = 0; i < s.faults.size(); ++i) {
       const FaultSpec& f = s.faults[i];
@@ -350,65 +351,67 @@ class Reading {
       const bool clocked = f.clock.value < 1;
       if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "is of a host or a GPU");
       if (clocked && (f.at.value > 0 || f.until.value > 0))
-        refuse(at("clock"), "holds for the whole step, and `at` or `until` is given", "a fault of its own for the rate");
+        refuse(at("clock"), "holds for the whole step, and `at` or `until` is given",
+               "a fault of its own for the rate");
       if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
       if (!reader_->given(at("rate")) && !clocked)
-        refuse(fmt::format("faults[{}]", i), "`rate` is missing", "e.g. rate: 10%, or rate: 0 for down");
+        refuse(fmt::format("faults[{}]", i), "`rate` is missing",
+               "write e.g. rate: 10%, or rate: 0 for a link that is down");
     }
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
   }
 
-  /// A job of its own may leave domains partly filled, as long as they are filled alike (even_domains).
+  /// A job that is alone may leave NVLink domains partly filled, if they are filled evenly (even_domains).
   template <class Refuse>
   static void check_domains(const Scenario& s, Refuse refuse) {
     const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
     if (domain <= 1 || nodes % domain == 0) return;
     const EvenDomains even = even_domains(nodes, domain);
-    // Hosts beyond those of the job only where nothing names or counts them.
+    // Even filling may add hosts to the job. That is allowed only if nothing names or counts hosts.
     const bool more = s.workload.kind == WorkloadKind::collective && s.cluster.placement != Placement::list;
     if (s.jobs.empty() && (even.hosts() == nodes || more)) return;
     refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", nodes, domain),
-           fmt::format("a multiple of {}", domain));
+           fmt::format("use a multiple of {}", domain));
   }
 
   template <class Refuse>
   void check_placement(Scenario& s, Refuse refuse) {
     ClusterSpec& c = s.cluster;
-    if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is for placement: list");
+    if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is only for placement: list");
     if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
     const int size = std::max(c.size, static_cast<int>(least_hosts(s)));
     if (c.size > 0 && c.size < size)
-      refuse("cluster.size", fmt::format("{} hosts on the fabric are fewer than {} ({})", c.size,
+      refuse("cluster.size", fmt::format("{} hosts are fewer than {} ({})", c.size,
                                          s.jobs.empty() && c.taken.empty() && s.background.empty()
-                                             ? "the job takes"
-                                             : "what jobs, storage and others take",
+                                             ? "the job needs"
+                                             : "jobs, storage and taken hosts need together",
                                          size));
     if (c.filled.value > 0 && c.size == 0)
-      refuse("cluster.filled", "is a part of all hosts on the fabric, and it is not said how many these are",
-             "e.g. size: 128");
+      refuse("cluster.filled", "is a fraction of all hosts on the fabric, but cluster.size is missing",
+             "write e.g. size: 128");
     c.size = size;
   }
 
   template <class Refuse>
   static void check_order(const std::vector<int>& order, int nodes, const std::string& path, Refuse refuse) {
     if (static_cast<int>(order.size()) != nodes)
-      refuse(path, fmt::format("lists {} hosts for {} nodes", order.size(), nodes));
+      refuse(path, fmt::format("lists {} hosts, but the job has {} nodes", order.size(), nodes));
     std::vector<int> sorted = order;
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      refuse(path, fmt::format("host {} is there twice", *twice));
+      refuse(path, fmt::format("host {} is listed twice", *twice));
   }
 
-  /// Names stand in tables and CSV.
+  /// Names occur in tables and CSV, where they need no quotes.
   template <class Refuse>
   static void check_name(const std::string& name, const std::string& path, Refuse refuse) {
-    if (name == "main") refuse(path + ".name", "'main' is the scenario's own job", "another name");
+    if (name == "main") refuse(path + ".name", "'main' is the scenario's own job", "use another name");
     if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
         std::string::npos)
-      refuse(path + ".name", fmt::format("'{}' has other signs than letters, digits, _ . -", name));
+      refuse(path + ".name", fmt::format("'{}' has characters other than letters, digits, _ . -", name));
   }
 
   template <class Refuse>
@@ -418,17 +421,17 @@ class Reading {
     if (job.name.empty()) job.name = fmt::format("job{}", i + 1);
     check_name(job.name, path, refuse);
     for (std::size_t j = 0; j < i; ++j)
-      if (s.jobs[j].name == job.name) refuse(path + ".name", fmt::format("another job is called '{}', too", job.name));
+      if (s.jobs[j].name == job.name) refuse(path + ".name", fmt::format("another job has the name '{}'", job.name));
     if (!reader_->given(path + ".nodes")) refuse(path, "`nodes` is missing", "e.g. nodes: 16");
-    if (job.placement != Placement::list && !job.order.empty()) refuse(path + ".order", "is for placement: list");
+    if (job.placement != Placement::list && !job.order.empty()) refuse(path + ".order", "is only for placement: list");
     if (job.placement == Placement::list) check_order(job.order, job.nodes, path + ".order", refuse);
     if (s.nvlink_domain.nodes > 1 && job.nodes % std::min(s.nvlink_domain.nodes, job.nodes) != 0)
       refuse(path + ".nodes",
              fmt::format("{} hosts do not fill NVLink domains of {}", job.nodes, s.nvlink_domain.nodes));
     if (job.workload.kind != JobKind::training_step) return;
     if (!job.workload.training.model.config.empty())
-      return refuse(path + ".workload.model.config", "files of models are for the scenario's own workload",
-                    "the model's dimensions, or a preset");
+      return refuse(path + ".workload.model.config", "model files are only for the scenario's own workload",
+                    "give the model's dimensions, or a preset");
     try {
       complete(job.workload.training, s.hardware, std::int64_t{job.nodes} * s.node.spec.gpus);
     } catch (const UserError& e) {
@@ -445,14 +448,15 @@ class Reading {
     check_name(flows.name, path, refuse);
     for (std::size_t j = 0; j < i; ++j)
       if (s.background[j].name == flows.name)
-        refuse(path + ".name", fmt::format("other flows are called '{}', too", flows.name));
+        refuse(path + ".name", fmt::format("other flows have the name '{}'", flows.name));
     for (const JobSpec& job : s.jobs)
-      if (job.name == flows.name) refuse(path + ".name", fmt::format("a job is called '{}', too", flows.name));
+      if (job.name == flows.name) refuse(path + ".name", fmt::format("a job has the name '{}'", flows.name));
     if ((flows.rate.value > 0) == (flows.total.value > 0))
-      refuse(path, "takes `rate` of each host or `total` of all: one of them", "e.g. rate: 2GBps");
+      refuse(path, "needs either `rate` of each host or `total` of all hosts", "write e.g. rate: 2GBps");
     if (flows.targets.empty() && flows.network == FlowNetwork::compute)
-      refuse(path, "`targets` is missing: the hosts at the other end", "e.g. targets: [124-127]");
-    if (!flows.job.empty() && !flows.hosts.empty()) refuse(path + ".hosts", "given beside `job`", "give one of them");
+      refuse(path, "`targets` is missing: the hosts at the other end", "write e.g. targets: [124-127]");
+    if (!flows.job.empty() && !flows.hosts.empty())
+      refuse(path + ".hosts", "cannot be combined with `job`", "give one of them");
     if (!flows.job.empty() && !find_by_name(s.jobs, flows.job))
       refuse(path + ".job", fmt::format("there is no job '{}'", flows.job), suggestion(flows.job, names_of(s.jobs)));
   }
@@ -483,7 +487,7 @@ ReadResult parse_scenario(const std::string& text, const std::string& path, cons
 }
 
 ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
-  constexpr std::size_t most = std::size_t{4} << 20;  // far beyond any scenario; stops a mistaken name early
+  constexpr std::size_t most = std::size_t{4} << 20;  // far more than any scenario; rejects mistaken names early
   return parse_scenario(read_file(path, most), path, overrides);
 }
 

@@ -21,7 +21,7 @@ enum TraceColumn : std::size_t { arrival, input, output, cached, columns };
 constexpr std::array<std::string_view, columns> column_names{"arrival_s", "input", "output", "cached"};
 constexpr double longest = 1e8;  // tokens, as of `workload.input`
 
-/// A field of a line, with the column that it begins at.
+/// A field of a line, with the column where it starts.
 struct TraceField {
   std::string_view text;
   int column = 1;
@@ -51,11 +51,11 @@ class TraceReader {
       if (trimmed(line).empty()) continue;
       requests.push_back(request_of(line));
       if (requests.size() > static_cast<std::size_t>(most_requests))
-        refuse(1, fmt::format("more than {} requests", most_requests), "cut the trace, or give a part of it");
+        refuse(1, fmt::format("more than {} requests", most_requests), "split the trace, or use a part of it");
       if (requests.size() > 1 && requests.back().arrival < requests[requests.size() - 2].arrival)
-        refuse(1, "arrives before the request of the line above", "sort the lines by arrival_s");
+        refuse(1, "the request arrives before the previous one", "sort the lines by arrival_s");
     }
-    if (requests.empty()) refuse(1, "the file has no requests", "a line for each, below the header");
+    if (requests.empty()) refuse(1, "the file has no requests", "write a line for each request, below the header");
     return requests;
   }
 
@@ -81,7 +81,7 @@ class TraceReader {
     std::string_view line;
     if (!next(line)) {
       line_ = 1;
-      refuse(1, "the file is empty", "a header `arrival_s,input,output`, then a line for each request");
+      refuse(1, "the file is empty", "write a header `arrival_s,input,output`, then a line for each request");
     }
     const std::vector<TraceField> fields = fields_of(line);
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -101,25 +101,26 @@ class TraceReader {
     const TraceField& field = fields[*at_[column]];
     const auto n = parse_number(field.text);
     if (!n || !(n.value >= least && n.value <= most))
-      refuse(field.column, fmt::format("'{}' is no {}", shown(field.text, 40), column_names[column]),
-             fmt::format("a number from {:g} to {:g}", least, most));
+      refuse(field.column, fmt::format("'{}' is not a valid {}", shown(field.text, 40), column_names[column]),
+             fmt::format("write a number from {:g} to {:g}", least, most));
     return n.value;
   }
   std::int64_t tokens(const std::vector<TraceField>& fields, TraceColumn column, double least, double most) const {
     const double n = number(fields, column, least, most);
-    if (n != std::floor(n)) refuse(fields[*at_[column]].column, "tokens are whole", fmt::format("{:.0f}", n));
+    if (n != std::floor(n))
+      refuse(fields[*at_[column]].column, "the number of tokens must be whole", fmt::format("write {:.0f}", n));
     return static_cast<std::int64_t>(n);
   }
 
   ServingRequest request_of(std::string_view line) const {
     const std::vector<TraceField> fields = fields_of(line);
     if (fields.size() != fields_)
-      refuse(1, fmt::format("{} fields, and the header has {}", fields.size(), fields_), {});
+      refuse(1, fmt::format("the line has {} fields, but the header has {}", fields.size(), fields_), {});
     ServingRequest r;
     r.arrival = number(fields, arrival, 0, 1e9);
     r.input = tokens(fields, input, 1, longest);
     r.output = tokens(fields, output, 1, longest);
-    // The last token of a prompt is computed, as its successor is asked for.
+    // At least the last token of a prompt is computed, because the output starts from it.
     if (at_[cached]) r.cached = tokens(fields, cached, 0, static_cast<double>(r.input - 1));
     return r;
   }

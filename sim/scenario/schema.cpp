@@ -1,5 +1,5 @@
-// JSON Schema of scenarios. A word that decides which other keys a section has is found by trying it: every word of
-// every section is assumed in turn, and where the keys then differ the schema has a branch for each.
+// The JSON Schema of scenarios. Some words decide which other keys a section has. They are found by trying: every word
+// of every section is assumed in turn, and if the keys then differ, the schema has a branch for each word.
 #include "fabricast/scenario/schema.hpp"
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Keys that the reader asks for, by section.
+/// Keys that the reader requires, by section.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> required_keys{
     {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}}};
 
-// In place of a default that depends on the node.
+// Stands for a default that depends on the node.
 constexpr std::string_view varies = "by node";
 
 constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
@@ -32,8 +32,8 @@ constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+
 Scenario smallest_scenario(const std::string& node) {
   Scenario s =
       parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
-  s.cluster.size = 0;           // the reader has counted the job's hosts
-  s.node.spec.profile.clear();  // it is given here, and no default
+  s.cluster.size = 0;           // the default, which the reader has replaced by the number of hosts
+  s.node.spec.profile.clear();  // given above; not a default
   return s;
 }
 
@@ -49,7 +49,7 @@ void keep_what_agrees(Field& field, const Field& other) {
     if (const Field* same = other.find(part.name)) keep_what_agrees(part, *same);
 }
 
-/// The names of all keys, so that two sections compare.
+/// The names of all keys below a field. Two sections with the same keys have the same shape.
 std::string shape_of(const Field& field) {
   std::string shape = field.name;
   for (const Field& part : field.parts) shape += "(" + shape_of(part) + ")";
@@ -90,7 +90,7 @@ class SchemaMaker {
   Json make() { return section(common({}), "", {}); }
 
  private:
-  /// Of all kinds of nodes; a default is kept where they agree.
+  /// The fields for all kinds of nodes. A default is kept if all kinds agree on it.
   Field common(const ChosenWords& chosen) const {
     Field field = fields_with(samples_.front(), chosen);
     for (std::size_t i = 1; i < samples_.size(); ++i) keep_what_agrees(field, fields_with(samples_[i], chosen));
@@ -122,12 +122,12 @@ class SchemaMaker {
     return word == here.parts.end() ? closed(here, path, chosen) : branches(*word, path, chosen);
   }
 
-  /// These keys and no others.
+  /// A section with these keys and no others.
   Json closed(const Field& here, const std::string& path, const ChosenWords& chosen) const {
     Json j = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
     for (const Field& part : here.parts) {
       const std::string at = child_path(path, part.name);
-      // The word that leads to this branch is described beside the branches.
+      // The word that selects this branch is described next to the branches.
       j["properties"][part.name] = chosen.contains(at) ? Json(true) : described(part, at, chosen);
     }
     for (const auto& [section, key] : required_keys)
@@ -142,7 +142,7 @@ class SchemaMaker {
     return j;
   }
 
-  /// A set of keys for each word.
+  /// A section with a set of keys for each word.
   Json branches(const Field& word, const std::string& path, const ChosenWords& chosen) const {
     const std::string at = child_path(path, word.name);
     Json j = {{"type", "object"}, {"properties", {{word.name, described(word, at, chosen)}}}, {"allOf", Json::array()}};
@@ -214,7 +214,7 @@ class SchemaMaker {
     Json words = Json::array();
     for (const std::string& w : field.words) words.push_back(word_json(w));
     Json j = {{"enum", std::move(words)}};
-    // A list of hosts is short for the word `list` and the key `order`.
+    // A list of hosts is a short form of the word `list` and the key `order`.
     if (field.name == "placement" && std::find(field.words.begin(), field.words.end(), "list") != field.words.end())
       return {{"anyOf", {std::move(j), {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}}}}};
     return j;
@@ -222,7 +222,7 @@ class SchemaMaker {
 
   static Json text_shape(const Field& field, const std::string& path) {
     std::vector<std::string> names = names_for(path);
-    // YAML takes `2.28` for a number, and the reader takes its text.
+    // YAML parses `2.28` as a number; the reader uses its text.
     if (names.empty()) return {{"type", {"string", "number", "boolean"}}};
     if (field.value.empty()) names.emplace_back();
     const std::vector<std::string> others = other_names_for(path);
@@ -231,7 +231,7 @@ class SchemaMaker {
     return {{"enum", names}};
   }
 
-  /// As they are written in the data; the reader takes other spellings, too.
+  /// Other names in the spelling of the data. The reader accepts more spellings.
   static std::vector<std::string> other_names_for(const std::string& path) {
     if (path == "node.gpu") return other_gpu_names(shipped_hardware());
     if (path == "node.profile") return other_node_names(shipped_hardware());
@@ -243,7 +243,7 @@ class SchemaMaker {
     Json j = {{"type", "object"}};
     if (path != "nccl.env") return j["additionalProperties"] = text, j;
     for (const NcclVariable& v : nccl_variables()) {
-      j["properties"][std::string(v.name)] = {{"description", fmt::format("{}; takes {}", v.summary, v.accepts)}};
+      j["properties"][std::string(v.name)] = {{"description", fmt::format("{}; accepts {}", v.summary, v.accepts)}};
       j["properties"][std::string(v.name)].update(text);
     }
     j["patternProperties"] = {{"^NCCL_", text}}, j["additionalProperties"] = false;
@@ -253,23 +253,23 @@ class SchemaMaker {
   std::vector<Scenario> samples_;
 };
 
-/// Sections beside the scenario: what `plan` varies, and what is wanted of it. An axis is a key, or a named bundle.
+/// The sections of a study: `sweep`, whose axes are keys or named bundles, and `objective`.
 void add_study(Json& properties) {
   const Json axis = {
       {"description",
-       "a list of values; a range {from, to, factor or step}; or values by name, each with the keys it sets"},
+       "a list of values; a range {from, to, factor or step}; or named values, each with the keys that it sets"},
       {"type", {"array", "object"}}};
-  Json sweep = {{"description", "what `fabricast plan` varies: all combinations of these"}, {"type", "object"}};
+  Json sweep = {{"description", "axes that `fabricast plan` varies, in all combinations"}, {"type", "object"}};
   for (const ScenarioKey& key : scenario_keys()) sweep["properties"][key.path] = axis;
   sweep["additionalProperties"] = axis;
   properties["sweep"] = std::move(sweep);
   ObjectiveSpec spec;
   FieldTree fields;
   visit_fields(fields, spec);
-  Json objective = {{"description", "what is wanted of the configurations of a sweep"}, {"type", "object"}};
+  Json objective = {{"description", "goal and conditions for the configurations of a sweep"}, {"type", "object"}};
   for (const Field& field : fields.take().parts) {
     Json part = {{"description", field.doc}, {"type", "string"}};
-    // One text is short for a list of it.
+    // A single text is a short form of a list.
     if (field.type == FieldType::list) part["type"] = {"string", "array"}, part["items"] = {{"type", "string"}};
     objective["properties"][field.name] = std::move(part);
   }
@@ -292,7 +292,7 @@ Field scenario_fields(const ChosenWords& chosen) {
 std::vector<std::string> names_for(std::string_view path) {
   const Hardware& hardware = shipped_hardware();
   std::vector<std::string> names;
-  // A job among several has a workload of its own.
+  // Elements of `jobs` have a workload of their own.
   const auto is = [&](std::string_view key) { return path == key || path.ends_with("." + std::string(key)); };
   if (is("node.gpu")) add_names(names, hardware.gpus);
   if (is("node.profile")) add_names(names, hardware.nodes);

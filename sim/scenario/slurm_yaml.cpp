@@ -19,13 +19,13 @@ class SlurmYamlReader {
   SlurmTopology read(const YAML::Node& root) {
     const YAML::Node chosen = choose(root);
     if (!chosen.IsDefined() || chosen.IsNull()) {
-      problems_.error(1, 0, "there is no tree and no block in the file");
+      problems_.error(1, 0, "the file has neither a tree nor blocks");
       return {};
     }
     const bool tree = chosen["tree"].IsDefined();
     const YAML::Node list = tree ? part(chosen["tree"], "switches") : part(chosen["block"], "blocks");
     if (!list.IsSequence()) {
-      problems_.error(line_of(chosen), 0, fmt::format("a list of {} belongs here", tree ? "switches" : "blocks"));
+      problems_.error(line_of(chosen), 0, fmt::format("a list of {} is expected here", tree ? "switches" : "blocks"));
       return {};
     }
     for (const auto& item : list) entry(item, tree ? "switch" : "block");
@@ -72,7 +72,7 @@ class SlurmYamlReader {
                       "e.g. dgx[001-016]");
     count_ += list.names.size();
     if (count_ > most_listed_hosts) {
-      problems_.error(line_of(node), 0, "more than 200000 names in the file");
+      problems_.error(line_of(node), 0, "the file has more than 200000 names");
       list.names.clear();
     }
     return std::move(list.names);
@@ -97,7 +97,7 @@ bool is_slurm_yaml(std::string_view text) {
 SlurmTopology read_slurm_yaml(const std::string& text, FileProblems& problems) {
   if (const std::size_t bad = find_not_utf8(text); bad != std::string::npos) {
     const SourceSpan at = span_at(problems.file(), text, bad);
-    problems.error(at.line, at.column, "not a text in UTF-8");
+    problems.error(at.line, at.column, "not a UTF-8 text file");
     return {};
   }
   try {

@@ -1,4 +1,4 @@
-// Slurm's topology.yaml [Slurm-topology] as plain values.
+// Reads Slurm's topology.yaml [Slurm-topology] as plain values.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace fabricast {
 
-/// Whether a text is one: a list whose entries begin with `topology:`.
+/// Whether a text is a topology.yaml: a list whose entries begin with `topology:`.
 bool is_slurm_yaml(std::string_view text);
 
-/// Of several topologies the first default one, else the first. Faults go to `problems`.
+/// Reads the first topology that is marked as default, or else the first one. Errors go to `problems`.
 SlurmTopology read_slurm_yaml(const std::string& text, FileProblems& problems);
 
 }  // namespace fabricast

@@ -24,7 +24,7 @@ std::string flow_text(const YAML::Node& node) {
   return out.c_str();
 }
 
-/// `400Gbps` is 400 of Gbps.
+/// A number with its unit: `400Gbps` is 400 and Gbps.
 struct Amount {
   double value = 0;
   std::string unit;
@@ -42,7 +42,7 @@ class AxisReader {
  public:
   AxisReader(Study& study, std::vector<Diagnostic>& faults) : study_(study), faults_(faults) {}
 
-  /// \param origin  the option it comes from; empty: the file
+  /// \param origin  the option that gives the axis; empty: the file
   void read(const std::string& name, const YAML::Node& key, const YAML::Node& node, std::string origin) {
     origin_ = std::move(origin), path_ = "sweep." + name;
     SweepAxis axis{name, {}};
@@ -56,7 +56,7 @@ class AxisReader {
       read_bundle(axis, node);
     else
       return fault(key, "must be a list, a range or a bundle",
-                   "[a, b], {from: 1, to: 8, factor: 2}, or {name: {path: value, ...}, ...}");
+                   "write [a, b], {from: 1, to: 8, factor: 2}, or {name: {path: value, ...}, ...}");
     if (axis.values.empty() && faults_.empty()) fault(key, "has no values");
     const auto same =
         std::find_if(study_.axes.begin(), study_.axes.end(), [&](const auto& a) { return a.name == name; });
@@ -85,18 +85,19 @@ class AxisReader {
     for (const YAML::Node& item : list) {
       if (item.IsNull()) return fault(item, "has no value");
       const std::string text = flow_text(item);
-      if (!labels.insert(text).second) return fault(item, fmt::format("'{}' is there twice", text));
+      if (!labels.insert(text).second) return fault(item, fmt::format("'{}' is listed twice", text));
       axis.values.push_back({text, {axis.name + "=" + text}});
     }
   }
 
   void read_bundle(SweepAxis& axis, const YAML::Node& map) {
     for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) return fault(entry.first, "a key must be a word");
+      if (!entry.first.IsScalar()) return fault(entry.first, "a key must be a single word");
       if (!entry.second.IsMap())
-        return fault(entry.first,
-                     fmt::format("'{}' is neither of a range nor the name of a bundle's value", entry.first.Scalar()),
-                     "a range is {from: 1, to: 8, factor: 2}; a bundle {name: {path: value, ...}, ...}");
+        return fault(
+            entry.first,
+            fmt::format("'{}' is neither a key of a range nor a named value of a bundle", entry.first.Scalar()),
+            "write a range as {from: 1, to: 8, factor: 2}, or a bundle as {name: {path: value, ...}, ...}");
       SweepValue value{entry.first.Scalar(), {}};
       for (const auto& key : entry.second) {
         if (!key.first.IsScalar() || key.second.IsNull()) return fault(entry.first, "write {path: value, ...}");
@@ -106,7 +107,7 @@ class AxisReader {
     }
   }
 
-  /// One word of a range; nothing, and a fault, if it is no number.
+  /// A number of a range, or nothing and an error if it is not a number.
   std::optional<Amount> amount(const YAML::Node& map, const char* name) {
     const YAML::Node node = map[name];
     const auto found = node.IsScalar() ? amount_of(node.Scalar()) : std::nullopt;
@@ -119,27 +120,29 @@ class AxisReader {
     for (const auto& entry : map) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
       if (key != "from" && key != "to" && key != "factor" && key != "step")
-        return fault(entry.first, fmt::format("unknown key '{}' of a range", key), "from, to, and factor or step");
+        return fault(entry.first, fmt::format("unknown key '{}' in a range", key),
+                     "write from, to, and factor or step");
     }
     const bool by_factor = map["factor"].IsDefined();
     if (!map["to"].IsDefined() || by_factor == map["step"].IsDefined())
-      return fault(map, "a range is from, to, and either factor or step", "{from: 32, to: 1024, factor: 2}");
+      return fault(map, "a range needs from, to, and either factor or step",
+                   "write e.g. {from: 32, to: 1024, factor: 2}");
     const auto from = amount(map, "from"), to = amount(map, "to"), by = amount(map, by_factor ? "factor" : "step");
     if (!from || !to || !by) return;
     if (from->unit != to->unit || (!by_factor && by->unit != from->unit))
-      return fault(map, "the range has several units", fmt::format("write all of it in {}", from->unit));
+      return fault(map, "the range mixes units", fmt::format("write all numbers in {}", from->unit));
     if (by_factor ? by->value <= 1 || from->value <= 0 || !by->unit.empty() : by->value <= 0)
-      return fault(map, by_factor ? "`factor` is to be above 1, and `from` above 0" : "`step` is to be above 0");
+      return fault(map, by_factor ? "`factor` must be above 1, and `from` above 0" : "`step` must be above 0");
     if (from->value > to->value) return fault(map, "`from` is more than `to`");
-    // All axes together, as a file may hold thousands of ranges.
+    // The limit is for all axes together, because a file may hold thousands of ranges.
     std::size_t values = 0;
     for (const SweepAxis& other : study_.axes) values += other.values.size();
-    // Each value from the first, so that no error builds up.
+    // Each value is computed from the first, so that rounding errors do not accumulate.
     for (int i = 0;; ++i) {
       const double value = by_factor ? from->value * std::pow(by->value, i) : from->value + by->value * i;
       if (value > to->value * (1 + 1e-9) + (to->value == 0 ? 1e-9 : 0)) break;
       if (values + axis.values.size() >= most_rows)
-        return fault(map, fmt::format("makes more than {} values", most_rows));
+        return fault(map, fmt::format("gives more than {} values", most_rows));
       const std::string text = to_text(rounded(value, 12)) + from->unit;
       axis.values.push_back({text, {axis.name + "=" + text}});
     }
@@ -150,13 +153,13 @@ class AxisReader {
   std::string origin_, path_;
 };
 
-/// `keep: "a < b"` is short for a list of one.
+/// `keep: "a < b"` is a short form of a list with one element.
 void wrap_single(YAML::Node objective, const char* key) {
   const YAML::Node node = std::as_const(objective)[key];
   if (!node.IsDefined() || !node.IsScalar()) return;
   YAML::Node list(YAML::NodeType::Sequence);
   list.push_back(node);
-  objective.remove(key);  // to assign to it would change the node in the list
+  objective.remove(key);  // assigning to the key would change the node in the list
   objective[key] = list;
 }
 
@@ -172,18 +175,23 @@ void read_objective(Study& study, const YAML::Node& root, const std::vector<Over
   reader.finish();
   study.places.insert(reader.places().begin(), reader.places().end());
   if (!study.objective.minimize.empty() && !study.objective.maximize.empty())
-    reader.add({Diagnostic::Severity::error, {}, "objective.maximize", "given beside minimize", "give one of them"});
+    reader.add({Diagnostic::Severity::error,
+                {},
+                "objective.maximize",
+                "cannot be combined with minimize",
+                "give one of them"});
   for (Diagnostic& d : reader.take_diagnostics()) faults.push_back(std::move(d));
 }
 
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec) {
-  visit("minimize", spec.minimize, "the metric that is to be small (`fabricast list metrics`)");
-  visit("maximize", spec.maximize, "the metric that is to be large, instead");
+  visit("minimize", spec.minimize, "metric to minimize (`fabricast list metrics`)");
+  visit("maximize", spec.maximize, "metric to maximize instead");
   visit("keep", spec.keep,
-        "conditions that a row is to fulfil, e.g. \"step_s <= 1.05 * best\"; best: the best of all rows");
-  visit("pareto", spec.pareto, "the metrics of which no row on the front is beaten in all");
+        "conditions that a row must satisfy, e.g. \"step_s <= 1.05 * best\"; best: the best value of all rows");
+  visit("pareto", spec.pareto,
+        "metrics of the Pareto front: rows that no row beats in one of them without being worse in another");
 }
 
 void Study::locate(Diagnostic& d) const {
@@ -192,7 +200,7 @@ void Study::locate(Diagnostic& d) const {
 
 namespace {
 
-/// Whether a value may bring other GPUs.
+/// Whether a value may change the kind of GPU.
 bool names_gpus(const SweepValue& value) {
   return std::any_of(value.set.begin(), value.set.end(), [](const std::string& word) {
     return word.starts_with("node.gpu=") || word.starts_with("node.profile=") || word.starts_with("node=");
@@ -212,7 +220,7 @@ std::string common_version(const Study& study) {
         const NcclVersion implied = main_version(scenario);
         oldest = oldest ? std::min(*oldest, implied) : implied;
         newest = newest ? std::max(*newest, implied) : implied;
-      } catch (const UserError&) {}  // its rows will say so
+      } catch (const UserError&) {}  // rows with this value report the error
     }
   return newest && *oldest < *newest ? to_text(*newest) : std::string();
 }
@@ -257,12 +265,12 @@ Study parse_study(const std::string& text, const std::string& path, const std::v
     YAML::Node value;
     try {
       value = YAML::Load(word.substr(equals + 1));
-    } catch (const YAML::Exception&) { throw UserError(fmt::format("'{}' is not YAML", option), "path=[a, b]"); }
+    } catch (const YAML::Exception&) { throw UserError(fmt::format("'{}' is not YAML", option), "write path=[a, b]"); }
     reader.read(word.substr(0, equals), value, value, option);
   }
   read_objective(study, root, of_objective, faults);
   if (faults.empty() && row_count(study) > most_rows)
-    faults.push_back({Diagnostic::Severity::error, {}, "sweep", fmt::format("makes more than {} rows", most_rows), {}});
+    faults.push_back({Diagnostic::Severity::error, {}, "sweep", fmt::format("gives more than {} rows", most_rows), {}});
   for (Diagnostic& d : faults) study.locate(d);
   if (!faults.empty()) throw UserError(std::move(faults));
   study.common_version = common_version(study);
@@ -296,7 +304,7 @@ Scenario scenario_of(const Study& study, std::size_t row) {
   std::vector<std::string> words = study.overrides;
   for (std::string& word : words_of(study, row)) words.push_back(std::move(word));
   Scenario scenario = parse_scenario(study.text, study.file, words).scenario;
-  // Stated by no key, it stays open.
+  // No key states the version, so it stays an unstated input.
   if (!study.common_version.empty() && !scenario.nccl.version_given) scenario.nccl.version = study.common_version;
   return scenario;
 }

@@ -12,7 +12,7 @@ std::string env_word(std::string_view variable, std::int64_t value) {
   return env_word(variable, std::string_view(fmt::to_string(value)));
 }
 
-/// What the text states and is only implied stands in its `assumed`.
+// The effective text states every key. Keys that were only assumed are listed in its `assumed`, so they stay unstated.
 Scenario changed(const Scenario& scenario, const std::string& effective, const std::vector<std::string>& set) {
   return parse_scenario(effective, scenario.file, set).scenario;
 }

@@ -14,7 +14,7 @@ bool is_open(const Scenario& s, std::string_view key) {
   return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end();
 }
 
-/// Of a range of versions those in it.
+/// The alternative versions; for a range, those inside it.
 UnstatedInput version_of(const Scenario& s) {
   const NcclVersions range = nccl_versions(s);
   const NcclVersion assumed = main_version(s);
@@ -48,12 +48,12 @@ std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
     inputs.push_back({"node.gdr",
                       std::string(name_of(node.gdr)),
                       {{std::string(name_of(Gdr::off)), 0.05}},
-                      "NCCL_DEBUG=INFO says GDRDMA or not"});
+                      "the log of NCCL_DEBUG=INFO shows GDRDMA if it is on"});
   if (network && is_open(s, "node.pcie_switches") && node.pcie_switches > 0)
     inputs.push_back({"node.pcie_switches",
                       std::to_string(node.pcie_switches),
                       {{"0", 0.1}},
-                      "`nvidia-smi topo -m` says PIX or PXB between a GPU and its NIC, or PHB without switches"});
+                      "`nvidia-smi topo -m` shows PIX or PXB between a GPU and its NIC, or PHB without switches"});
   std::erase_if(inputs, [](const UnstatedInput& input) { return input.others.empty(); });
   return inputs;
 }

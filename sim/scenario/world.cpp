@@ -19,17 +19,18 @@ namespace fabricast {
 
 namespace {
 
-/// Hosts that are one node to NCCL: those of an NVLink domain, unless variables forbid it.
+/// The number of hosts that are one node of NCCL: those of an NVLink domain, unless variables forbid it.
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
   const int enable = settings.mnnvl_enable.value_or(2);
   if (enable == 1 && s.nvlink_domain.nodes == 1)
-    throw UserError::at("nccl.env.NCCL_MNNVL_ENABLE", "asks for NVLink across hosts, and each host is alone",
+    throw UserError::at("nccl.env.NCCL_MNNVL_ENABLE",
+                        "enables NVLink across hosts, but each host has its own NVLink domain",
                         "nvlink_domain: {nodes: 18} is an NVL72");
   return enable == 0 || peer_level(settings, PathType::SYS) < PathType::NVL ? 1 : hosts;
 }
 
-/// NVLink domains that the job does not fill are as large as what it takes of them.
+/// Shrinks NVLink domains that the job does not fill to the hosts that it uses, with the same number in each domain.
 void fill_domains(Scenario& s, std::vector<Diagnostic>& warnings) {
   const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
   if (nodes % domain == 0) return;
@@ -40,21 +41,22 @@ void fill_domains(Scenario& s, std::vector<Diagnostic>& warnings) {
                         "cluster.nodes",
                         fmt::format("{} hosts in NVLink domains of {} are forecast as {} domains of {}: {} hosts",
                                     nodes, s.nvlink_domain.nodes, even.domains, even.each, even.hosts()),
-                        "NCCL's nodes are alike in this model"});
+                        "all NCCL nodes have the same size in this model"});
   s.nvlink_domain.nodes = even.each;
   s.cluster.size = std::max(s.cluster.size, even.hosts());
   s.cluster.nodes = even.hosts();
 }
 
-/// Whether messages carry their notification, so that they keep to one way [NCCL-env].
+/// Whether messages need in-order delivery and therefore a single path: NCCL then sends the notification with the data
+/// instead of in a message of its own [NCCL-env].
 bool keeps_order(const Scenario& s, const NcclSettings& settings) {
   if (s.node.spec.nics.link != LinkKind::infiniband) return false;
-  constexpr Bytes slice{1 << 20};  // of a Simple ring with NCCL's buffer
+  constexpr Bytes slice{1 << 20};  // of a ring with protocol Simple and NCCL's default buffer
   const Bytes largest = settings.buffer_size ? Bytes{settings.buffer_size->value / 4} : slice;
   return !settings.adaptive_routing.value_or(true) || (settings.ar_threshold && *settings.ar_threshold >= largest);
 }
 
-/// The policy of the fabric, or static ways where NCCL does not let switches adapt.
+/// Sets the routing policy: that of the scenario, or static paths if NCCL does not allow adaptive routing.
 void choose_policy(World& world, const NcclSettings& settings) {
   const Scenario& s = world.scenario;
   const RoutingPolicy& given = routing_policies()[s.routing.kind];
@@ -65,17 +67,17 @@ void choose_policy(World& world, const NcclSettings& settings) {
   world.setup.policy_spec = &world.static_paths;
 }
 
-/// A cable runs at the slower of its ends, and NCCL sees the rate at which it runs: NICs of this rate stand in for
-/// faster ones. The bill buys those of the scenario.
+/// A cable runs at the rate of its slower end, and NCCL sees that rate. NICs that are faster than the switches are
+/// therefore simulated at the switches' rate. The bill of materials still lists the NICs of the scenario.
 void limit_to_switches(const Scenario& s, NodeSpec& host, std::vector<Diagnostic>& warnings) {
   const BytesPerSecond offered = topologies()[s.fabric.kind].offered(s.fabric.spec);
   if (s.cluster.nodes < 2 || host.nics.count == 0 || host.nics.rate.value <= offered.value * (1 + 1e-9)) return;
   warnings.push_back({Diagnostic::Severity::warning,
                       {},
                       "fabric.switch.rate",
-                      fmt::format("a NIC has {} and the switches offer it {}: its link runs at {}",
+                      fmt::format("NICs have {}, but switch ports for them have {}: their links run at {}",
                                   to_text(host.nics.rate), to_text(offered), to_text(offered)),
-                      "give switches of the NICs' rate, or NICs of the switches'"});
+                      "use switches and NICs of the same rate"});
   host.nics.rate = offered;
   if (!host.layout) return;
   for (NodeLayout::Nic& nic : host.layout->nics) nic.rate = std::min(nic.rate, offered.value / 1e9);
@@ -86,12 +88,13 @@ void warn_of_domain(const Scenario& s, std::vector<Diagnostic>& warnings) {
   const int usual = s.hardware.gpus.find(s.node.spec.gpu)->second.nvlink_domain;
   if (usual <= 1 || s.nvlink_domain.nodes > 1 || s.cluster.nodes < 2) return;
   if (s.node.spec.intranode != Intranode::nvswitch || s.places.contains("nvlink_domain.nodes")) return;
-  warnings.push_back({Diagnostic::Severity::warning,
-                      {},
-                      "node",
-                      fmt::format("hosts of {} usually share an NVLink domain of {}, and none is given: NVLink ends at each host",
-                                  s.node.spec.gpu, usual),
-                      fmt::format("nvlink_domain: {{nodes: {}}}, or {{nodes: 1}} if it does", usual)});
+  warnings.push_back(
+      {Diagnostic::Severity::warning,
+       {},
+       "node",
+       fmt::format("hosts of {} usually share an NVLink domain of {}, and none is given: NVLink ends at each host",
+                   s.node.spec.gpu, usual),
+       fmt::format("nvlink_domain: {{nodes: {}}}, or {{nodes: 1}} if it does", usual)});
 }
 
 std::string path_of_choice(const Scenario& s) {
@@ -100,13 +103,13 @@ std::string path_of_choice(const Scenario& s) {
 
 void check_choice(World& world) {
   const Scenario& s = world.scenario;
-  // A step's exchanges are checked one by one, as each communicator has its own choice.
+  // The collectives of a step are checked one by one, because each communicator has its own choice.
   if (s.workload.kind != WorkloadKind::collective || !falls_back(s, world.planner, s.workload.collective)) return;
   world.warnings.push_back({Diagnostic::Severity::warning,
                             {},
                             path_of_choice(s),
                             "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
-                            "what NCCL before 2.24 then runs is forecast: rings, or rings and trees"});
+                            "the forecast assumes the fallback of NCCL before 2.24: rings, or rings and trees"});
 }
 
 void check_buffers(World& world) {
@@ -117,10 +120,10 @@ void check_buffers(World& world) {
                               {},
                               "workload.buffers",
                               fmt::format("no kernel on symmetric memory: {}", why),
-                              "NCCL's algorithms are forecast"});
+                              "the forecast assumes NCCL's ordinary algorithms"});
 }
 
-/// What the provider of a named machine sets, as long as it is that machine with its own network.
+/// The variables that the provider of a named machine sets, if the scenario has that machine's GPU and network.
 ProviderEnvironment machine_environment(const Scenario& s) {
   const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
   if (!s.nccl.provider_env || !preset || preset->env.empty()) return {};
@@ -129,15 +132,15 @@ ProviderEnvironment machine_environment(const Scenario& s) {
   return {preset->env_by, preset->env};
 }
 
-/// The user's variables, and those of providers that the user leaves unset.
+/// The user's variables, and the provider's variables that the user does not set.
 std::map<std::string, std::string> environment_with(const Scenario& s, const ProviderEnvironment& provider) {
   std::map<std::string, std::string> environment = s.nccl.env;
   environment.insert(provider.variables.begin(), provider.variables.end());
   return environment;
 }
 
-/// Those of machine and network that the user leaves unset.
-/// \param host  what NCCL's variables leave of it
+/// The variables of machine and network that the user does not set.
+/// \param host  the host as NCCL sees it
 ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const NcclVersion& version) {
   if (!s.nccl.provider_env) return {};
   ProviderEnvironment provider = provider_environment(host, gpu_of(s), version);
@@ -151,17 +154,17 @@ ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const N
   return provider;
 }
 
-/// In order, until the fabric is there to choose on: nothing before that asks which hosts they are.
+/// A placement in order, used until the fabric exists. Nothing before that depends on which hosts the job has.
 std::vector<std::uint32_t> provisional(const ClusterSpec& cluster) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(cluster.nodes));
   std::iota(order.begin(), order.end(), 0U);
   return order;
 }
 
-/// \param shared  whether NVLink domains are nodes to NCCL
+/// \param shared  whether an NVLink domain is one node of NCCL
 Allocation allocate_on(const Scenario& s, const Fabric* fabric, bool shared) {
   if (!needs_locality(s)) return allocate(s, nullptr, shared);
-  FABRICAST_CHECK(fabric, "a policy that asks where hosts are plugged in comes with a fabric");
+  FABRICAST_CHECK(fabric, "a placement policy that depends on the fabric needs a fabric");
   const Locality at = locality_of(*fabric);
   return allocate(s, &at, shared);
 }
@@ -181,17 +184,17 @@ std::vector<Fault> find_faults(const Scenario& s, const World& world) {
 
 }  // namespace
 
-/// From 2.24 on NCCL fails where NCCL_ALGO and NCCL_PROTO leave nothing; before, its own choice stands. So it does
-/// where the version is only implied: too little is known to call the run impossible.
+// From 2.24 on, NCCL fails if NCCL_ALGO and NCCL_PROTO leave nothing. Earlier versions fall back to their own choice.
+// The fallback is also assumed if the version is only implied, because too little is known to reject the run.
 bool falls_back(const Scenario& s, const Planner& planner, CollectiveOp collective) {
   const auto op = static_cast<std::size_t>(collective);
   if (op >= planner.costs.fell_back.size() || !planner.costs.fell_back[op]) return false;
   const NcclVersion& version = planner.settings.version;
   if (s.nccl.version_given && version >= strict_lists)
     throw UserError::at(path_of_choice(s),
-                        fmt::format("NCCL {} stops here: no algorithm and protocol available for {}", to_text(version),
-                                    name_of(collective)),
-                        "`fabricast inspect plan` without the variable lists what works here");
+                        fmt::format("NCCL {} fails with this setting: no algorithm and protocol available for {}",
+                                    to_text(version), name_of(collective)),
+                        "`fabricast inspect plan` without the variable lists the usable ones");
   return true;
 }
 
@@ -227,7 +230,7 @@ FabricDemand demand_of_hosts(const Scenario& s, const Communicator& comm) {
   demand.header_efficiency = node.header_efficiency;
   demand.nic_efficiency =
       node.nic_rate(comm.gdr && comm.gdr_read).value / (demand.port_rate.value * demand.header_efficiency);
-  // Many connections with messages of 128 KiB take more of a NIC than few with long ones.
+  // Many connections with messages of 128 KiB use a NIC less efficiently than few connections with long messages.
   if (is_point_to_point(s.workload.collective)) demand.nic_efficiency *= node.network.peer_efficiency.value;
   return demand;
 }
@@ -241,7 +244,7 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   world->searches = searches ? std::move(searches) : make_search_store();
   world->scenario = std::move(scenario);
   const Scenario& s = world->scenario;
-  std::vector<Diagnostic> stated;  // of single variables: the reader has passed them on
+  std::vector<Diagnostic> stated;  // warnings on single variables, which the reader has already reported
   NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), stated);
   if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
   const int hosts = hosts_of_node(s, settings);
@@ -255,14 +258,14 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
     settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), stated);
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
-  // Groups of ranks in a step or another job may lie within one part or across several.
+  // Not for steps and other jobs: their groups of ranks may lie within one part of a split node or across several.
   if (s.workload.kind == WorkloadKind::collective && s.jobs.empty() && s.background.empty())
     node = split_by_network(node, settings, use);
   settings.given_graphs = s.nccl.graphs;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
   const bool shared = hosts > 1;
   if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
-    // A step of one GPU has no collectives, and is as fast on any host.
+    // A step on one GPU has no collectives, and is equally fast on any host.
     world->planner.comm.node = std::move(node), world->planner.comm.placement = provisional(s.cluster);
     world->setup.comm = &world->planner.comm;
     return world;
@@ -283,15 +286,15 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   const std::vector<Fault> faults = find_faults(s, *world);
   world->setup.fabric = world->fabric.get();
   const bool asks_for_collnet = world->planner.settings.collnet_enable;
-  // Trees through the switches of a large fabric take long to find.
+  // Only on request: finding SHARP trees through the switches of a large fabric takes long.
   if (asks_for_collnet || s.sharp.generation > SharpGeneration::none)
     use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), world->searches.get());
   if (asks_for_collnet && !comm.sharp.available())
     world->warnings.push_back({Diagnostic::Severity::warning,
                                {},
                                "nccl.env.NCCL_COLLNET_ENABLE",
-                               fmt::format("no aggregation in the network: {}", comm.sharp.without),
-                               "the algorithms without it are forecast"});
+                               fmt::format("no in-network aggregation: {}", comm.sharp.without),
+                               "the forecast uses algorithms without it"});
   world->setup.segments = segments(faults);
   world->samples = comm.nodes() > 1 ? world->setup.policy->samples(*world->setup.policy_spec) : Samples{};
   world->setup.counts = make_count_store(world->samples.first_seed);

@@ -74,7 +74,7 @@ void write_yaml(const Json& j, int indent, std::string& out) {
   const auto scalar = [](const Json& v) -> std::string {
     if (!v.is_string()) return v.dump();
     const std::string text = v.get<std::string>();
-    // Quoted where YAML would take it for something else than these words.
+    // Quoted if YAML would parse it as anything but this text.
     const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`~'\"\\ \n\t") == std::string::npos &&
                        text.find_first_not_of("0123456789.") != std::string::npos && text != "true" &&
                        text != "false" && text != "null" && text != "Null" && text != "NULL";
@@ -104,7 +104,7 @@ void write_yaml(const Json& j, int indent, std::string& out) {
   }
 }
 
-/// Keys that are not given have no text that reads back.
+/// Removes keys that are not given, because their empty values would not read back.
 void trim(Json& flows, const BackgroundSpec& spec) {
   if (spec.job.empty()) flows.erase("job");
   if (spec.hosts.empty()) flows.erase("hosts");
@@ -119,7 +119,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   JsonWriter writer;
   visit_fields(writer, copy);
   Json j = writer.take();
-  // What does not apply is left out, so that the text reads back.
+  // Keys that do not apply are left out, because the reader would reject them.
   Json& workload = j["workload"];
   if (!scenario.workload.sizes.empty())
     workload.erase("from"), workload.erase("to"), workload.erase("factor");
@@ -148,7 +148,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
 }
 
 std::string to_yaml(const Scenario& scenario) {
-  // The text may be put anywhere, so the files it names are named from the root.
+  // The text may be written to any directory, so paths are made absolute.
   const auto from_root = [](const std::filesystem::path& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };

@@ -1,4 +1,4 @@
-// Where a node is in its document, from 1 on.
+// The position of a node in its document. Lines and columns count from 1; nodes without a position are at 1:1.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

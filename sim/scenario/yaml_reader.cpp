@@ -46,14 +46,14 @@ SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::
 
 namespace {
 
-/// What usually is behind a syntax error of yaml-cpp.
+/// A hint on the usual cause of a syntax error from yaml-cpp.
 std::string syntax_hint(std::string_view what, std::string_view line) {
   const std::size_t begin = line.find_first_not_of(" \t");
-  if (line.substr(0, begin).find('\t') != std::string_view::npos) return "indent with spaces; YAML takes no tabs";
+  if (line.substr(0, begin).find('\t') != std::string_view::npos) return "indent with spaces; YAML does not allow tabs";
   if (what == "end of map flow not found") return "is a } missing before this?";
   if (what == "end of sequence flow not found") return "is a ] missing before this?";
-  if (what == "end of map not found") return "the keys of a map start in one column";
-  if (what == "the referenced anchor is not defined") return "a word that starts with * needs quotes";
+  if (what == "end of map not found") return "all keys of a map must start in the same column";
+  if (what == "the referenced anchor is not defined") return "a value that starts with * needs quotes";
   return {};
 }
 
@@ -63,12 +63,12 @@ std::string line_at(std::string_view text, int line) {
   return std::string(text.substr(begin, text.find('\n', begin) - begin));
 }
 
-/// Where documents begin. The library's own reading of all of them never ends where what is left, a comma say, begins none:
-/// it makes empty ones until memory is full.
+/// Counts documents and records where they begin. The library's own LoadAll does not end if the rest of the text, such
+/// as a comma, begins no document: it creates empty documents until memory is full.
 class DocumentCounter : public YAML::EventHandler {
  public:
   int documents = 0;
-  YAML::Mark last;  ///< of what the last one holds
+  YAML::Mark last;  ///< start of the content of the last document
 
   void OnDocumentStart(const YAML::Mark&) override {
     ++documents;
@@ -107,7 +107,7 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
   };
   if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos) {
     const SourceSpan at = span_at(file, text, bad);
-    fail(at.line, at.column, "not a text file in UTF-8");
+    fail(at.line, at.column, "not a UTF-8 text file");
   }
   YAML::Node document;
   DocumentCounter counter;
@@ -125,7 +125,8 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
   }
   if (!document.IsMap()) fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
   if (counter.documents > 1)
-    fail(counter.last.line + 1, counter.last.column + 1, "a second document begins", "one file holds one");
+    fail(counter.last.line + 1, counter.last.column + 1, "a second document begins here",
+         "a file must hold a single document");
   return document;
 }
 
@@ -147,14 +148,13 @@ void YamlReader::check_keys(const YAML::Node& map, const std::string& path, cons
   for (const auto& entry : map) {
     if (!entry.first.IsScalar()) {
       Diagnostic d;
-      d.where = span(entry.first, origin), d.path = path, d.message = "a key must be a word";
+      d.where = span(entry.first, origin), d.path = path, d.message = "a key must be a single word";
       add(std::move(d));
       continue;
     }
     if (!seen.insert(entry.first.Scalar()).second) {
       Diagnostic d;
-      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()),
-      d.message = "the key is there twice";
+      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()), d.message = "duplicate key";
       add(std::move(d));
     }
   }
@@ -175,7 +175,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     if (level.node.IsDefined() && level.node.IsMap()) {
       const YAML::Node node = std::as_const(level.node)[std::string(info.name)];
       if (node.IsDefined()) found.node = node, found.there = true;
-      // Where there is no value, yaml-cpp points behind it.
+      // For a key without a value, yaml-cpp points past it, so the position of the key is used.
       if (node.IsDefined() && node.IsNull())
         for (const auto& entry : level.node)
           if (entry.first.IsScalar() && entry.first.Scalar() == info.name) key = span(entry.first, level.origin);
@@ -207,7 +207,7 @@ void YamlReader::fail(const std::string& path, std::string message, std::string 
 SourceSpan YamlReader::place(const std::string& path) const { return place_of(places_, file_, path); }
 
 void YamlReader::add(Diagnostic diagnostic) {
-  // A file of junk has a fault a word, and each is shown with its line.
+  // A file of junk has an error for each word, and each is shown with its line.
   constexpr std::size_t most = 1000;
   if (diagnostics_.size() < most) diagnostics_.push_back(std::move(diagnostic));
 }
@@ -266,7 +266,7 @@ void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
     const std::string& text = found.node.Scalar();
     const auto it = std::find(words->words.begin(), words->words.end(), text);
     if (it == words->words.end())
-      return fail(found.path, fmt::format("unknown word '{}'", text), suggestion(text, words->words));
+      return fail(found.path, fmt::format("unknown value '{}'", text), suggestion(text, words->words));
     return words->set(words->target, static_cast<std::size_t>(it - words->words.begin()));
   }
   std::visit(
@@ -283,7 +283,7 @@ bool YamlReader::enter(const FieldInfo& info) {
     return false;
   }
   if (found.there) check_keys(found.node, found.path, found.origin);
-  // Without a map of its own the level may still get overrides.
+  // A section that the file does not have may still get overrides.
   levels_.push_back(
       {found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, false, 0});
   return true;
@@ -293,7 +293,7 @@ void YamlReader::report_unknown(const Level& level) {
   if (!level.node.IsDefined() || !level.node.IsMap()) return;
   const std::vector<std::string_view> known(level.known.begin(), level.known.end());
   std::size_t unknown = 0;
-  constexpr std::size_t most = 1000;  // a suggestion takes a while to find
+  constexpr std::size_t most = 1000;  // finding a suggestion takes a while
   for (const auto& entry : level.node) {
     if (unknown == most) return;
     if (!entry.first.IsScalar() || level.known.contains(entry.first.Scalar())) continue;
@@ -302,7 +302,7 @@ void YamlReader::report_unknown(const Level& level) {
     d.where = span(entry.first, level.origin);
     d.path = child(level.path, entry.first.Scalar());
     d.message = "unknown key";
-    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not read; write the keys out"
+    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not supported; write the keys out"
                                           : suggestion(entry.first.Scalar(), known);
     add(std::move(d));
   }
@@ -320,11 +320,11 @@ std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
   levels_.push_back(
       {usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
   if (!usable) return size;
-  // Aliases in lists of lists of aliases: a small file would fill any memory.
+  // Nested lists of aliases could make a small file expand until memory is full.
   constexpr std::size_t most = 10'000'000;
   entries_ += found.node.size();
   if (entries_ <= most) return found.node.size();
-  fail(found.path, fmt::format("the lists of the file have more than {} entries together", most));
+  fail(found.path, fmt::format("the lists of the file have more than {} entries in total", most));
   return 0;
 }
 

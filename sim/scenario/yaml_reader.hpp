@@ -1,7 +1,8 @@
-// Reads fields out of a YAML tree, and remembers where each of them stood.
+// Reads the fields of a spec from a YAML tree and records the position of each.
 //
-// The reader collects every fault of a file before it throws, so one run mends one file. This is the only header that
-// shows yaml-cpp.
+// The reader collects all errors of a file, so that one run is enough to fix it. It never throws for an error in the
+// file; the caller checks `failed`. Overrides (`--set`) replace values of the file and are read in the same way. Keys
+// that no field reads are errors.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -16,17 +17,21 @@
 
 namespace fabricast {
 
-/// The place of a path, or of the nearest thing around it that has one; else the file.
+/// The position of a path, or of the innermost section around it that has one, or else the file without a line.
 SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::string& file, std::string path);
 
-/// A value that wins over the file: `fabric.switch.rate=800Gbps`.
+/// A value that overrides the file: `fabric.switch.rate=800Gbps`.
 struct Override {
   std::string path, value;
 };
 
+/// The visitor that reads fields. Use: construct, visit the spec, `finish`, then check `failed`.
 class YamlReader final : public FieldVisitor {
  public:
-  /// \param root a map; its keys are those of the first visited fields
+  /// \param root       a map with the keys of the spec
+  /// \param file       name of the file, for messages
+  /// \param overrides  in order; the last one of a path wins
+  /// \throws UserError if an override is not UTF-8
   YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides);
 
   void scalar(const FieldInfo& info, ScalarRef value) override;
@@ -35,12 +40,13 @@ class YamlReader final : public FieldVisitor {
   std::size_t enter_list(const FieldInfo& info, std::size_t size) override;
   void string_map(const FieldInfo& info, std::map<std::string, std::string>& map) override;
 
-  /// Reports keys of the outermost map, and overrides, that no field took.
+  /// Reports keys of the outermost map and overrides that no field has read.
   void finish();
-  /// Adds a fault found elsewhere; if it has no place it gets that of its path.
+  /// Adds an error that was found elsewhere. Without a position it gets the position of its path.
   void add(Diagnostic diagnostic);
   /// Whether the file or an override gives this path.
   bool given(const std::string& path) const { return places_.contains(path); }
+  /// The position of a path, see `place_of`.
   SourceSpan place(const std::string& path) const;
   const std::map<std::string, SourceSpan>& places() const { return places_; }
   bool failed() const { return !diagnostics_.empty(); }
@@ -50,10 +56,10 @@ class YamlReader final : public FieldVisitor {
   struct Level {
     YAML::Node node;  ///< a map or a sequence; undefined if absent
     std::string path;
-    std::string origin;  ///< the override it comes from; empty: the file
+    std::string origin;  ///< the override that gave it; empty: the file
     std::set<std::string> known;
     bool list = false;
-    std::size_t next = 0;  ///< element of a list
+    std::size_t next = 0;  ///< next element of a list
   };
   struct Found {
     YAML::Node node;
@@ -73,14 +79,16 @@ class YamlReader final : public FieldVisitor {
   std::vector<Override> overrides_;
   std::set<std::string> used_overrides_;
   std::vector<Level> levels_;
-  std::set<std::string> known_;  ///< every path a field asked for
+  std::set<std::string> known_;  ///< every path that a field has read
   std::map<std::string, SourceSpan> places_;
   std::vector<Diagnostic> diagnostics_;
-  std::size_t entries_ = 0;  ///< of lists, each time that one is read
+  std::size_t entries_ = 0;  ///< list elements read so far, to bound the expansion of aliases
 };
 
-/// Parses YAML; `begin` says how such a file begins.
-/// \throws UserError with the place of a syntax error, or if it is not one map.
+/// Parses a YAML text.
+/// \param file   name of the file, for messages
+/// \param begin  hint on how such a file begins
+/// \throws UserError with the position of a syntax error, or if the text is not a single map
 YAML::Node parse_yaml(const std::string& text, const std::string& file, const std::string& begin);
 
 }  // namespace fabricast

@@ -12,15 +12,16 @@ namespace fabricast {
 namespace {
 
 constexpr std::uint32_t none = 0xffffffff;
-/// However many exchanges run beside it.
+/// Computation keeps at least this fraction of its speed, however many collectives run concurrently.
 constexpr double least_pace = 0.1;
 
-/// What follows what: dependencies, and the order on each stream, turned round.
+/// The activities that wait for each activity, because of a dependency or because of the order on a stream.
 struct Followers {
   std::vector<std::uint32_t> first, list;  ///< those of activity i: list[first[i]] .. list[first[i + 1] - 1]
-  std::vector<std::uint32_t> waits;        ///< by activity: for how many it waits
+  std::vector<std::uint32_t> waits;        ///< by activity: how many others it still waits for
 };
 
+/// Numbers the streams of all actors: stream s of actor a has number first[a] + s.
 std::vector<std::uint32_t> first_streams(const Program& program) {
   std::vector<std::uint32_t> first(program.actors.size() + 1, 0);
   for (std::size_t a = 0; a < program.actors.size(); ++a)
@@ -33,7 +34,7 @@ Followers followers_of(const Program& program) {
   const std::vector<std::uint32_t> streams = first_streams(program);
   Followers f;
   f.first.assign(n + 1, 0), f.waits.assign(n, 0);
-  // Twice over the same pairs: to count them, and to place them.
+  // Two passes over the same pairs: one counts them, the other stores them.
   const auto for_each_pair = [&](auto use) {
     std::vector<std::uint32_t> last(streams.back(), none);
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -82,7 +83,7 @@ class Run {
       now_ = next.time;
       ready.clear();
       end(next.activity, ready);
-      // All ends of one moment come before the starts that they allow.
+      // All activities that end at the same time end before any of their followers starts.
       while (!ends_.empty() && ends_.top().time <= now_) {
         const End also = ends_.top();
         ends_.pop();
@@ -93,19 +94,21 @@ class Run {
       std::sort(ready.begin(), ready.end());
       start_all(ready);
     }
-    FABRICAST_CHECK(ended == program_.activities.size(), "activities wait for each other in a circle");
+    FABRICAST_CHECK(ended == program_.activities.size(), "activities wait for each other in a cycle");
     timeline_.seconds = now_;
     finish();
     return std::move(timeline_);
   }
 
  private:
+  /// The progress of a running activity.
   struct State {
-    double left = 0;   ///< s at full pace
-    double since = 0;  ///< when that was so
+    double left = 0;   ///< remaining s at full pace, at the time `since`
+    double since = 0;  ///< s
     double pace = 0;
-    std::uint32_t version = 0;
+    std::uint32_t version = 0;  ///< only the expected end with this version is valid
   };
+  /// An expected end. A change of pace adds another one and makes this one invalid.
   struct End {
     double time;
     std::uint32_t activity, version;
@@ -114,12 +117,12 @@ class Run {
     }
   };
 
-  /// Of computation, beside the exchanges that run on its actor.
+  /// The pace of computation, given the collectives that run on its actor.
   double pace_of(std::uint32_t activity) const {
     const Place place = program_.places_of(activity).front();
     return place.stream == 0 ? std::max(least_pace, 1 - lost_at_[place.actor]) : 1;
   }
-  /// What computation loses to an exchange.
+  /// The fraction of its speed that computation loses to a collective.
   double lost_to(const Activity& collective) const {
     return options_.interference.empty() ? 0 : options_.interference[collective.collective];
   }
@@ -175,7 +178,7 @@ class Run {
       }
       for (const Place& place : program_.places_of(i)) {
         last_of_[place.actor] = i;
-        // Nothing is left of sums of parts when none is left.
+        // Without collectives the loss is exactly 0; subtraction would leave a rounding error.
         lost_at_[place.actor] = --collectives_at_[place.actor] == 0 ? 0 : lost_at_[place.actor] - lost_to(a);
         change_computing(place.actor);
         if (place.stream == 0) {
@@ -197,16 +200,18 @@ class Run {
     }
   }
 
+  /// Time of computation at full pace.
   double seconds_of(std::uint32_t i, std::uint32_t actor) const {
     return program_.activities[i].seconds * (options_.slower.empty() ? 1 : options_.slower[actor]);
   }
 
-  /// Exchanges have begun or ended on an actor.
+  /// Updates the pace of an actor's computation after collectives have started or ended there.
   void change_computing(std::uint32_t actor) {
     const std::uint32_t i = computing_[actor];
     if (i != none) set_pace(i, pace_of(i));
   }
 
+  /// Updates the pace of all collectives in flight.
   void change_paces() {
     std::sort(in_flight_.begin(), in_flight_.end());
     kinds_.clear();
@@ -221,14 +226,16 @@ class Run {
     return std::any_of(places.begin(), places.end(), [&](const Place& p) { return p.actor == actor; });
   }
 
-  /// Whether it ran on another stream of the actor than the first: an exchange, or its host.
+  /// Whether an activity ran on the actor, but not as computation on its first stream: a collective, or its host.
   bool is_beside(std::uint32_t activity, std::uint32_t actor) const {
     if (program_.activities[activity].is_collective()) return is_at(activity, actor);
     const Place place = program_.places_of(activity).front();
     return place.actor == actor && place.stream != 0;
   }
 
-  /// From `from` to `to` the first stream of an actor waits; `cause` ended last of what it waits for.
+  /// Attributes a wait of an actor's first stream, from `from` to `to`, to its causes. `cause` is the last activity
+  /// that it waited for. The wait before `cause` started is attributed to what released `cause`, and so on; what
+  /// remains was caused by other actors.
   void attribute(std::uint32_t cause, std::uint32_t actor, double from, double to) {
     ActorTimes& times = timeline_.actors[actor];
     while (to > from && cause != none && is_beside(cause, actor)) {
@@ -243,7 +250,7 @@ class Run {
     if (now_ > idle_since_[actor]) attribute(released_by_[i], actor, idle_since_[actor], now_);
   }
 
-  /// What is left after an actor's last computation: exchanges of its own, then the others.
+  /// Attributes the time after an actor's last computation: to its own collectives, then to other actors.
   void finish() {
     for (std::uint32_t actor = 0; actor < timeline_.actors.size(); ++actor) {
       const std::uint32_t last = last_of_[actor];
@@ -267,13 +274,13 @@ class Run {
   Followers followers_;
   Timeline timeline_;
   std::vector<State> state_;
-  std::vector<std::uint32_t> released_by_;   ///< by activity: what ended last of what it waited for
-  std::vector<std::uint32_t> collectives_at_;  ///< by actor: running
-  std::vector<double> lost_at_;              ///< by actor: part of its speed that computation loses to them
-  std::vector<std::uint32_t> computing_;     ///< by actor: what its first stream computes
-  std::vector<double> idle_since_;           ///< by actor
-  std::vector<std::uint32_t> last_of_;       ///< by actor: what ended last
-  std::vector<InFlight> in_flight_;          ///< exchanges that others may slow
+  std::vector<std::uint32_t> released_by_;     ///< by activity: the last one that it waited for
+  std::vector<std::uint32_t> collectives_at_;  ///< by actor: number of running collectives
+  std::vector<double> lost_at_;                ///< by actor: fraction of its speed that computation loses to them
+  std::vector<std::uint32_t> computing_;       ///< by actor: the computation on its first stream, or none
+  std::vector<double> idle_since_;             ///< by actor: end of the last activity on its first stream
+  std::vector<std::uint32_t> last_of_;         ///< by actor: the last activity that ended
+  std::vector<InFlight> in_flight_;            ///< collectives that others may slow down
   std::vector<std::uint32_t> kinds_;
   std::vector<double> paces_;
   bool traffic_changed_ = false;

@@ -1,8 +1,9 @@
-// Fat tree of one, two or three tiers, sized to the cluster: all NICs of a node hang off the same leaf.
+// Fat tree of one, two or three tiers, sized to the cluster. All NICs of a node connect to the same leaf.
 //
 // With radix k and no oversubscription, three full tiers are the k-ary fat tree of [AlFares2008]: k^3/4 NIC ports,
-// k^2/2 leaves, k^2/2 spines, k^2/4 cores. Fewer NICs take fewer leaves; spines and cores are the fewest that the
-// leaves' cables can share evenly. Oversubscription is down : up at the leaf, and at the spine of three tiers.
+// k^2/2 leaves, k^2/2 spines, k^2/4 cores. Fewer NICs need fewer leaves. The numbers of spines and cores are the
+// smallest over which the cables of the leaves can be distributed evenly. Oversubscription is down : up at the leaf
+// and, with three tiers, at the spine.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"
@@ -16,7 +17,7 @@ struct FatTreeSpec : TieredBasics {
 
 void visit_fields(FieldVisitor& visit, FatTreeSpec& spec) {
   visit_tiers(visit, spec);
-  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
+  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
 }
 
 Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
@@ -25,28 +26,28 @@ Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
   Clos clos;
   clos.endpoints = demand.nodes * demand.ports_per_node;
   clos.ports_per_node = demand.ports_per_node;
-  // A cluster that fits on one switch needs no leaf: then all its ports face down.
+  // If the cluster fits on one switch, no cable goes up, and all ports face down.
   const bool one_switch = spec.tiers <= 1 && clos.endpoints <= lone_leaf_ports(spec);
   const std::uint32_t down = one_switch ? lone_leaf_ports(spec) : leaf.down;
   clos.nodes_per_block = down / demand.ports_per_node;
   if (clos.nodes_per_block == 0)
     throw UserError::at(
         "fabric.switch.ports",
-        fmt::format("a node has {} NIC ports and a leaf only {} for nodes", demand.ports_per_node, down),
+        fmt::format("a node has {} NIC ports, but a leaf has only {} ports for nodes", demand.ports_per_node, down),
         "use switches with more ports, or rail_optimized");
   clos.leaves = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   if (spec.tiers == 1 && clos.leaves > 1)
     throw UserError::at("fabric.tiers",
                         fmt::format("{} NIC ports do not fit in one tier of {}-port switches", clos.endpoints, ports));
   size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
-  // Groups are built whole, so that pods look alike; the last may be partly filled.
+  // All groups have the same number of leaves, so that pods are alike. The last one may be partly filled.
   if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
   return build_tiered_fabric(clos, spec, demand);
 }
 
 Topology fat_tree() {
   return make_topology<FatTreeSpec>(
-      "fat_tree", "folded Clos of 1 to 3 tiers sized to the cluster, whole nodes at a leaf", "[AlFares2008]");
+      "fat_tree", "folded Clos of 1 to 3 tiers sized to the cluster, all NICs of a node on one leaf", "[AlFares2008]");
 }
 
 }  // namespace fabricast

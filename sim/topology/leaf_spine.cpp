@@ -1,5 +1,5 @@
-// Two-tier leaf-spine with the counts given by hand: every leaf has `cables` cables to every spine.
-// Non-blocking when spines * cables * rate >= ports in use at a leaf * NIC rate, with ideal load balancing.
+// Two tiers, leaf and spine, with the numbers of switches given. Every leaf has `cables` cables to every spine.
+// With ideal load balancing it is non-blocking if spines * cables * rate >= ports in use at a leaf * NIC rate.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"
@@ -18,9 +18,8 @@ void visit_fields(FieldVisitor& visit, LeafSpineSpec& spec) {
   visit_basics(visit, spec);
   visit("leaves", spec.leaves, "number of leaf switches", between(1, 1e6));
   visit("spines", spec.spines, "number of spine switches", between(1, 1e6));
-  visit("cables", spec.cables, "parallel cables of each leaf and spine", between(1, 1024));
-  visit("nodes_per_leaf", spec.nodes_per_leaf, "nodes at a leaf; 0: as many as share the leaves evenly",
-        between(0, 1e6));
+  visit("cables", spec.cables, "parallel cables between each leaf and spine", between(1, 1024));
+  visit("nodes_per_leaf", spec.nodes_per_leaf, "nodes per leaf; 0: distributed evenly", between(0, 1e6));
 }
 
 Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
@@ -40,18 +39,18 @@ Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
   };
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   if (std::uint64_t{clos.nodes_per_block} * leaves < demand.nodes)
-    refuse("fabric.nodes_per_leaf", fmt::format("the leaves have room for {} nodes, and there are {}",
+    refuse("fabric.nodes_per_leaf", fmt::format("the leaves have room for {} nodes, but there are {}",
                                                 std::uint64_t{clos.nodes_per_block} * leaves, demand.nodes));
   if (const std::uint64_t used = std::uint64_t{clos.nodes_per_block} * demand.ports_per_node + clos.leaf_up;
       used > ports)
-    refuse("fabric.switch.ports", fmt::format("a leaf needs {} ports and has {}", used, ports));
+    refuse("fabric.switch.ports", fmt::format("a leaf needs {} ports but has {}", used, ports));
   if (const std::uint64_t used = std::uint64_t{leaves} * clos.leaf_spine_cables; used > ports)
-    refuse("fabric.switch.ports", fmt::format("a spine needs {} ports and has {}", used, ports));
+    refuse("fabric.switch.ports", fmt::format("a spine needs {} ports but has {}", used, ports));
   return build_clos_fabric(clos, spec, demand);
 }
 
 Topology leaf_spine() {
-  return make_topology<LeafSpineSpec>("leaf_spine", "two tiers with counts given by hand", "[Clos1953]");
+  return make_topology<LeafSpineSpec>("leaf_spine", "two tiers with given numbers of leaves and spines", "[Clos1953]");
 }
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// Where hosts are plugged in: by arithmetic in Clos networks, by neighbours in fabrics from a file.
+// Where hosts connect to the fabric: by arithmetic in Clos networks, by their neighbors in fabrics from a file.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,7 +9,7 @@ namespace fabricast {
 
 namespace {
 
-/// Numbers values in the order in which they first come up.
+/// Numbers values in the order of their first occurrence.
 template <class T>
 class Numbers {
  public:
@@ -21,7 +21,7 @@ class Numbers {
   std::map<T, std::uint32_t> known_;
 };
 
-/// Hosts of a block have the same leaves; rails are alike, so that those of the first port say where a host is.
+/// Hosts of a block have the same leaves. Rails are alike, so the leaf of the first port represents the host's leaves.
 Locality of_clos(const Fabric& fabric, const Clos& clos) {
   Locality at;
   Numbers<std::uint32_t> leaves, groups;
@@ -32,7 +32,8 @@ Locality of_clos(const Fabric& fabric, const Clos& clos) {
   return at;
 }
 
-/// Hosts with the same switches have one leaf; leaves that share a switch of a higher tier, but for the cores, one group.
+/// Hosts with the same set of switches have the same leaf. Leaves with the same first switch above them, cores
+/// excluded, have the same group.
 Locality of_graph(const Fabric& fabric) {
   const Fabric::Adjacency adjacency(fabric);
   const auto above = [&](const std::set<std::uint32_t>& vertices) {
@@ -58,7 +59,9 @@ Locality of_graph(const Fabric& fabric) {
     if (fresh) {
       std::set<std::uint32_t> spines = above(switches);
       std::erase_if(spines, [&](std::uint32_t v) { return fabric.tier(VertexId(v)) == Tier::core; });
-      it->second = groups.of(!spines.empty() ? *spines.begin() : switches.empty() ? fabric.vertices() : *switches.begin());
+      it->second = groups.of(!spines.empty()    ? *spines.begin()
+                             : switches.empty() ? fabric.vertices()
+                                                : *switches.begin());
     }
     at.leaf.push_back(leaf), at.group.push_back(it->second);
   }
@@ -67,7 +70,9 @@ Locality of_graph(const Fabric& fabric) {
 
 }  // namespace
 
-Locality locality_of(const Fabric& fabric) { return fabric.clos() ? of_clos(fabric, *fabric.clos()) : of_graph(fabric); }
+Locality locality_of(const Fabric& fabric) {
+  return fabric.clos() ? of_clos(fabric, *fabric.clos()) : of_graph(fabric);
+}
 
 PlacementShape shape_of(const Locality& at, const std::vector<std::uint32_t>& hosts) {
   PlacementShape shape;

@@ -1,4 +1,5 @@
-// Free hosts as leaves in groups; each policy picks from these and puts its picks into rank order.
+// Placement policies. The free hosts form a tree of groups and leaves, from which each policy selects hosts in rank
+// order.
 #include "fabricast/topology/placement.hpp"
 
 #include <algorithm>
@@ -11,11 +12,11 @@ namespace fabricast {
 
 namespace {
 
-/// Units of one leaf, or the leaves of a group, or all groups: a part of the fabric, and how many units are free there.
+/// A part of the fabric: a leaf with its units, a group of leaves, or all groups.
 struct Part {
-  std::vector<Part> parts;      ///< by number; empty of a leaf
-  std::vector<HostUnit> units;  ///< of a leaf, rising
-  std::size_t free = 0;
+  std::vector<Part> parts;      ///< by number; empty for a leaf
+  std::vector<HostUnit> units;  ///< for a leaf, ascending
+  std::size_t free = 0;         ///< number of free units
 };
 
 Part whole_of(const Locality& at, std::vector<HostUnit> free) {
@@ -46,7 +47,7 @@ std::vector<Part> leaves_of(Part whole) {
   return leaves;
 }
 
-/// Those with most free units first; of equal ones the lower number.
+/// Sorts by free units, most first, and by number if these are equal.
 void sort_by_free(std::vector<Part>& parts) {
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.free > b.free; });
 }
@@ -72,13 +73,14 @@ Units spread(const std::vector<Part>& leaves, std::size_t wanted) {
   return taken;
 }
 
-/// Of the leaves with most free units as few as hold the job; each gives the same number, as far as it has them.
+/// Uses the fewest leaves that hold the job, those with the most free units. Each contributes the same number, as far
+/// as it has free units.
 Units rail_aligned(std::vector<Part> leaves, std::size_t wanted) {
   sort_by_free(leaves);
   std::size_t count = 0;
   for (std::size_t room = 0; room < wanted; ++count) room += leaves[count].free;
   leaves.resize(count);
-  // Those with fewest first, so that what they lack is shared by all others.
+  // Leaves with the fewest free units first, so that the others take over what these lack.
   std::vector<std::size_t> of(count);
   std::size_t left = wanted;
   for (std::size_t i = count; i-- > 0;) {
@@ -92,9 +94,10 @@ Units rail_aligned(std::vector<Part> leaves, std::size_t wanted) {
   return taken;
 }
 
-/// How many units each part of the whole gives, by best fit.
-///   a part alone holds them all:  the one that has fewest free
-///   else:                         the one with most free gives all it has; the rest likewise from the others
+/// Distributes the wanted units over the parts by best fit:
+///   if a single part can hold them all:  the one with the fewest free units
+///   otherwise:                           the part with the most free units contributes all of them, and the rest is
+///                                        distributed over the other parts in the same way
 void best_fit(const Part& part, std::size_t wanted, std::vector<Units>& by_leaf) {
   if (part.parts.empty()) {
     by_leaf.emplace_back();
@@ -105,7 +108,7 @@ void best_fit(const Part& part, std::size_t wanted, std::vector<Units>& by_leaf)
   std::stable_sort(left.begin(), left.end(), [](const Part* a, const Part* b) { return a->free > b->free; });
   while (wanted > 0) {
     auto chosen = left.begin();
-    // Sorted by free units: of those that hold the rest the last is the tightest, and of equal ones the first.
+    // The parts are sorted by free units, so the last one that holds the rest is the tightest; of equal ones the first.
     if ((*chosen)->free >= wanted) {
       const auto end = std::find_if(left.begin(), left.end(), [&](const Part* p) { return p->free < wanted; });
       chosen = std::find_if(left.begin(), end, [&](const Part* p) { return p->free == (*std::prev(end))->free; });
@@ -117,9 +120,9 @@ void best_fit(const Part& part, std::size_t wanted, std::vector<Units>& by_leaf)
   }
 }
 
-/// Descends as long as one part holds the job: the smallest such part by itself.
+/// Places the job in the smallest part that holds it: the tightest leaf of the whole fabric, else the tightest group,
+/// else several groups.
 Units topology_aware(const Part& whole, std::size_t wanted) {
-  // Where a leaf anywhere holds it, the tightest leaf of all; else the tightest group; else groups.
   std::vector<Units> by_leaf;
   const Part* tightest = nullptr;
   for (const Part& group : whole.parts)
@@ -140,7 +143,7 @@ Units choose(Placement placement, const Locality* locality, Units free, std::siz
     free.resize(wanted);
     return free;
   }
-  FABRICAST_CHECK(locality, "the placement asks where hosts are plugged in");
+  FABRICAST_CHECK(locality, "the placement needs the localities of hosts");
   Part whole = whole_of(*locality, std::move(free));
   switch (placement) {
     case Placement::packed: return packed(leaves_of(std::move(whole)), wanted);
@@ -159,7 +162,8 @@ std::vector<HostUnit> units_of(const std::vector<std::uint32_t>& free, std::uint
     std::size_t end = i;
     while (end < free.size() && free[end] / domain == number) ++end;
     for (; i + hosts <= end; i += hosts)
-      units.emplace_back(free.begin() + static_cast<std::ptrdiff_t>(i), free.begin() + static_cast<std::ptrdiff_t>(i + hosts));
+      units.emplace_back(free.begin() + static_cast<std::ptrdiff_t>(i),
+                         free.begin() + static_cast<std::ptrdiff_t>(i + hosts));
     i = end;
   }
   return units;
@@ -167,7 +171,7 @@ std::vector<HostUnit> units_of(const std::vector<std::uint32_t>& free, std::uint
 
 std::vector<std::uint32_t> place_units(Placement placement, const Locality* locality, std::vector<HostUnit> free,
                                        std::size_t wanted, std::uint64_t seed) {
-  FABRICAST_CHECK(placement != Placement::list && wanted <= free.size(), "a job is placed on as many free hosts");
+  FABRICAST_CHECK(placement != Placement::list && wanted <= free.size(), "not enough free units, or a list of hosts");
   std::vector<std::uint32_t> hosts;
   for (const HostUnit& unit : choose(placement, locality, std::move(free), wanted, seed))
     hosts.insert(hosts.end(), unit.begin(), unit.end());

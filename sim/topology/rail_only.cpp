@@ -1,5 +1,5 @@
-// Rail-only fabric [Wang2023]: each rail is a network of its own, and nothing joins the rails but the NVLink inside
-// the nodes. Rings and trees lose nothing; traffic between different rails has to be forwarded inside a node first.
+// Rail-only fabric [Wang2023]: each rail is a network of its own, and only NVLink inside the nodes connects the rails.
+// Rings and trees lose nothing. Traffic between different rails must first be forwarded inside a node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ struct RailOnlySpec : TieredBasics {
 
 void visit_fields(FieldVisitor& visit, RailOnlySpec& spec) {
   visit_tiers(visit, spec);
-  visit("nodes_per_su", spec.nodes_per_su, "nodes at a leaf; 0: as many as it has ports for", between(0, 1e6));
-  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
+  visit("nodes_per_su", spec.nodes_per_su, "nodes per leaf; 0: as many as it has ports for", between(0, 1e6));
+  visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
 }
 
 Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
@@ -31,11 +31,11 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
                          : one_tier            ? demand.nodes
                                                : leaf_ports(spec).down;
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
-  // A leaf that nothing joins to others uses all its ports for nodes.
+  // A leaf without uplinks uses all its ports for nodes.
   const std::uint32_t most = units == 1 && spec.tiers <= 1 ? lone : leaf_ports(spec).down;
   if (std::min<std::uint32_t>(clos.nodes_per_block, demand.nodes) > most)
     throw UserError::at("fabric.nodes_per_su",
-                        fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, most));
+                        fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, most));
   clos.leaves = units * rails;
   size_upper_tiers(clos, units, spec, spec.tiers);
   const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;
@@ -46,7 +46,7 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
 
 Topology rail_only() {
   return make_topology<RailOnlySpec>(
-      "rail_only", "one separate network per rail, joined only by NVLink inside the nodes", "[Wang2023]");
+      "rail_only", "one separate network per rail, connected only by NVLink inside the nodes", "[Wang2023]");
 }
 
 }  // namespace fabricast

@@ -1,9 +1,9 @@
-// Rail-optimized fabric: in each scalable unit (SU), NIC k of every node hangs off leaf k, so that equal rails are
-// one switch apart; spines, and cores in large clusters, join the rails and the SUs. The design of the DGX SuperPOD
-// reference architecture [SuperPOD-H100], whose table of switches and cables comes out (tested).
+// Rail-optimized fabric: in each scalable unit (SU), NIC k of every node connects to leaf k, so that NICs of the same
+// rail are one switch apart. Spines, and cores in large clusters, connect the rails and the SUs. This is the design of
+// the DGX SuperPOD reference architecture [SuperPOD-H100], and its table of switches and cables is reproduced (tested).
 //
-// With three tiers the spines of a group serve leaves of one rail (`grouping: rail`), so that NCCL's rings and trees,
-// which keep to their rail, stay below the cores; `grouping: pod` groups whole SUs instead.
+// With three tiers the spines of a group serve leaves of one rail (`grouping: rail`). NCCL's rings and trees keep to
+// their rail and thus stay below the cores. `grouping: pod` groups whole SUs instead.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"
@@ -27,8 +27,9 @@ void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
   visit_tiers(visit, spec);
   visit("nodes_per_su", spec.nodes_per_su, "nodes of a scalable unit; 0: as many as a leaf has ports for",
         between(0, 1e6));
-  visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as fit", between(0, 3));
-  visit("grouping", spec.grouping, "what the spines of a group of three tiers serve: leaves of one rail, or whole SUs");
+  visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
+  visit("grouping", spec.grouping,
+        "what the spines of a group serve, with three tiers: leaves of one rail, or whole SUs");
 }
 
 Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
@@ -41,7 +42,7 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
   clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su) : leaf.down;
   if (clos.nodes_per_block > leaf.down)
     throw UserError::at("fabric.nodes_per_su",
-                        fmt::format("{} nodes at a leaf with {} ports for nodes", clos.nodes_per_block, leaf.down));
+                        fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, leaf.down));
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   clos.leaves = units * rails;
   size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
@@ -49,7 +50,7 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
     clos.block_stride = rails, clos.rail_stride = 1;
     if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
   } else {
-    // Rail by rail: each rail takes whole groups of its own.
+    // Each rail has whole groups of its own.
     const PortSplit spine = spine_ports(spec);
     const std::uint32_t groups_per_rail = (units + spine.down - 1) / spine.down;
     clos.leaves_per_group = (units + groups_per_rail - 1) / groups_per_rail;
@@ -71,7 +72,7 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
 
 Topology rail_optimized() {
   return make_topology<RailOptimizedSpec>(
-      "rail_optimized", "one leaf per rail in each unit of nodes; spines join rails and units", "[SuperPOD-H100]");
+      "rail_optimized", "one leaf per rail in each unit of nodes; spines connect rails and units", "[SuperPOD-H100]");
 }
 
 }  // namespace fabricast

@@ -1,5 +1,5 @@
-// One switch for all NICs: the ideal fabric, and the real one of a few nodes.
-// Every pair of ports is non-blocking, so only the NICs bind.
+// One switch for all NICs: the ideal fabric, and the real one of a few nodes. The switch is non-blocking, so only the
+// NICs limit.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"

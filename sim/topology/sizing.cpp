@@ -1,3 +1,4 @@
+// Sizes of folded Clos networks (sizing.hpp), and the keys that topologies share.
 #include "sizing.hpp"
 
 #include <fmt/format.h>
@@ -20,11 +21,11 @@ namespace {
 void visit_fields(FieldVisitor& visit, SwitchSpec& spec) {
   visit("ports", spec.ports, "ports of a switch (radix)", between(2, 4096));
   visit("rate", spec.rate, "line rate of a port, one direction", line_rates);
-  visit("latency", spec.latency, "port to port, with FEC", between(0, 1));
+  visit("latency", spec.latency, "from port to port, with FEC", between(0, 1));
 }
 
 void visit_basics(FieldVisitor& visit, FabricBasics& basics) {
-  visit("switch", basics.switch_box, "the one kind of switch the fabric is made of");
+  visit("switch", basics.switch_box, "the one kind of switch in the fabric");
   visit("cable", basics.cable, "length of every cable, for its propagation time", between(0, 1e5));
 }
 
@@ -33,12 +34,11 @@ void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
   visit("oversubscription", tiers.oversubscription, "down : up at the leaf", proportion(1, 64));
   visit("spine_oversubscription", tiers.spine_oversubscription, "down : up at the spine, with three tiers",
         proportion(1, 64));
-  visit("leaf_up", tiers.leaf_up, "ports of a leaf that go up; 0: by oversubscription", between(0, 4096));
+  visit("leaf_up", tiers.leaf_up, "uplink ports of a leaf; 0: by oversubscription", between(0, 4096));
   visit("spine_up", tiers.spine_up,
-        "ports of a spine that go up, or with two tiers are kept for a core; 0: by spine_oversubscription",
-        between(0, 4096));
-  visit("breakout", tiers.breakout, "NIC ports to one port of a leaf: 2 splits 400 Gb/s into twice 200", between(1, 8));
-  visit("planes", tiers.planes, "equal networks side by side, with a port of every NIC in each", between(1, 16));
+        "uplink ports of a spine, kept free for a core with two tiers; 0: by spine_oversubscription", between(0, 4096));
+  visit("breakout", tiers.breakout, "NIC ports per port of a leaf: 2 splits 400 Gb/s into twice 200", between(1, 8));
+  visit("planes", tiers.planes, "identical parallel networks, with a port of every NIC in each", between(1, 16));
 }
 
 namespace {
@@ -46,7 +46,7 @@ PortSplit split_by(const TieredBasics& spec, int up, double oversubscription, st
   const int ports = spec.switch_box.ports;
   if (up == 0) return split_ports(static_cast<std::uint32_t>(ports), oversubscription);
   if (up >= ports)
-    throw UserError::at(std::string(path), fmt::format("{} of {} ports go up, and none is left to go down", up, ports));
+    throw UserError::at(std::string(path), fmt::format("{} of {} ports go up, so none is left to go down", up, ports));
   return {static_cast<std::uint32_t>(ports - up), static_cast<std::uint32_t>(up)};
 }
 }  // namespace
@@ -80,13 +80,13 @@ std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_
 void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers) {
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   const std::uint32_t islands = clos.leaves / leaves_per_island;
-  if (leaves_per_island == 1 && tiers <= 1) {  // nothing to join
+  if (leaves_per_island == 1 && tiers <= 1) {  // nothing to connect
     clos.leaf_up = 0, clos.leaves_per_group = 1, clos.groups = clos.leaves, clos.spines_per_group = 0;
     return;
   }
   if (tiers == 1)
     throw UserError::at("fabric.tiers", fmt::format("{} leaves do not fit in one tier of switches", leaves_per_island),
-                        "leave `tiers` out for as many as it takes");
+                        "remove `tiers` to use as many as needed");
   const PortSplit leaf = leaf_ports(spec);
   clos.leaf_up = leaf.up;
   const PortSplit spine = spine_ports(spec);
@@ -98,15 +98,15 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   }
   if (tiers == 2)
     does_not_fit(fmt::format("{} leaves do not fit in two tiers of {}-port switches", leaves_per_island, ports),
-                 "use more ports, or leave `tiers` out for a third tier");
-  // As few groups as the spines' ports allow, evenly filled.
+                 "use switches with more ports, or remove `tiers` to add a third tier");
+  // As few groups as the ports of the spines allow, evenly filled.
   const std::uint32_t groups = (leaves_per_island + spine.down - 1) / spine.down;
   clos.leaves_per_group = (leaves_per_island + groups - 1) / groups;
   const std::uint32_t group_spines = fewest_uppers(clos.leaves_per_group, leaf.up, spine.down);
   const std::uint32_t cores = fewest_uppers(groups, spine.up, ports);
   if (group_spines == 0 || cores == 0) {
     const std::uint64_t most = std::uint64_t{leaf.down} * spine.down * ports;
-    does_not_fit(fmt::format("{} leaves do not fit in three tiers of {}-port switches ({} NIC ports at most)",
+    does_not_fit(fmt::format("{} leaves do not fit in three tiers of {}-port switches (at most {} NIC ports)",
                              leaves_per_island, ports, most),
                  "use switches with more ports");
   }

@@ -1,4 +1,4 @@
-// How many switches a folded Clos network takes; shared by the topologies.
+// How many switches a folded Clos network needs. The topologies share these functions, which are pure.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,52 @@ namespace fabricast {
 struct TieredBasics : FabricBasics {
   double oversubscription = 1;
   double spine_oversubscription = 1;
-  int leaf_up = 0, spine_up = 0;  ///< 0: by oversubscription
-  int breakout = 1;
-  int planes = 1;
+  int leaf_up = 0, spine_up = 0;  ///< uplink ports; 0: by oversubscription
+  int breakout = 1;               ///< NIC ports per port of a leaf
+  int planes = 1;                 ///< identical parallel networks
 };
 void visit_tiers(FieldVisitor& visit, TieredBasics& tiers);
-/// A port of each plane, or what a split port leaves of it.
+/// The rate of a port, divided by the breakout, in all planes together.
 BytesPerSecond offered_rate(const TieredBasics& spec);
 
-/// How a switch divides its ports between the tier below and the tier above.
+/// Ports of a switch to the tier below and to the tier above.
 struct PortSplit {
   std::uint32_t down, up;
 };
-/// down : up = oversubscription, as near as whole ports allow, never less up than asked. \pre ports >= 2.
+/// Splits ports so that down : up is the oversubscription, as closely as whole ports allow and never above it, except
+/// that at least one port goes down. \pre ports >= 2
 PortSplit split_ports(std::uint32_t ports, double oversubscription);
 
-/// The same of a leaf, whose ports down are split (`breakout`): NIC ports : switch ports.
+/// The split of a leaf; `down` counts NIC ports, which are `breakout` per port of the switch.
 /// \throws UserError if no port is left to go down
 PortSplit leaf_ports(const TieredBasics& spec);
-/// And of a spine that has cores above.
+/// The split of a spine below cores.
+/// \throws UserError if no port is left to go down
 PortSplit spine_ports(const TieredBasics& spec);
-/// NIC ports of a leaf that nothing joins to others.
+/// The NIC ports of a leaf without uplinks.
 std::uint32_t lone_leaf_ports(const TieredBasics& spec);
 
-/// The fewest upper switches that `lowers` switches with `up` cables each can share evenly, when an upper switch
-/// takes at most `ports` of them: the smallest divisor d of `up` with lowers * up / d <= ports. 0 if there is none.
+/// The smallest number of upper switches over which `lowers` switches with `up` cables each can distribute them evenly,
+/// if an upper switch takes at most `ports` cables: the smallest divisor d of `up` with lowers * up / d <= ports. 0 if
+/// there is none.
 std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_t ports);
 
-/// Fills in the tiers above the leaves of a Clos whose leaves, leaves_per_group (before: of one island) are known.
-/// `leaves_per_island` leaves are to be joined, by spines alone if they suffice, else by groups of leaves and cores.
-/// \throws UserError if three tiers do not suffice, or fewer than asked (`tiers` 2 or 3; 0: as few as possible).
+/// Fills in the tiers above the leaves of a Clos whose `leaves` are known. The leaves of an island are connected by
+/// spines alone if possible, and otherwise by groups of leaves and by cores.
+/// \param tiers  1, 2 or 3; 0: as few as possible
+/// \throws UserError if the leaves do not fit in these tiers
 void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers);
 
-/// Cable classes by tier: the way up is charged the propagation and the switch it enters; the way down the same,
-/// but into a NIC, whose own latency belongs to the protocol's hop. A NIC's link runs at the slower of its ends.
+/// Builds the fabric with its cable classes by tier. The latency of a link is propagation plus the switch that it
+/// enters. A link into a NIC has propagation only, because the NIC's latency belongs to the protocol's hop. The link of
+/// a NIC runs at the rate of its slower end.
+/// \param offered  line rate that the switches offer to a cable of a NIC
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
                          BytesPerSecond offered);
 inline Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand) {
   return build_clos_fabric(clos, basics, demand, basics.switch_box.rate);
 }
-/// The same in planes, each NIC with a port in each of them.
+/// The same with planes and breakout.
 Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDemand& demand);
 
 }  // namespace fabricast

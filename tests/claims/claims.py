@@ -149,7 +149,7 @@ CLAIMS = [
         Row(f"NDR, {size}", "10 to 30 %", between(10, 30), "%", nic_share(size, 400)) for size in ("64KiB", "512KiB")
     ]),
     Claim("B11", "splitting large flows", [
-        Row("four queue pairs, median of 64 draws", "more", (5, INFINITY), "%",
+        Row("four queue pairs, median of 64 samples", "more", (5, INFINITY), "%",
             gain(("elephants", "8GiB"), ("elephants", "8GiB", *env(IB_QPS_PER_CONNECTION=4, IB_SPLIT_DATA_ON_QPS=1)))),
         Row("sixteen queue pairs", "more", (5, INFINITY), "%",
             gain(("elephants", "8GiB"), ("elephants", "8GiB", *env(IB_QPS_PER_CONNECTION=16, IB_SPLIT_DATA_ON_QPS=1)))),

@@ -55,8 +55,8 @@ ADAPTIVE = "routing={kind: adaptive}"
 TWO_LEAVES = ("cluster.nodes=2", "fabric={kind: leaf_spine, leaves: 2, spines: 2, nodes_per_leaf: 1}")
 
 
-TOO_MANY_SOCKETS = ("nccl.env.NCCL_NSOCKS_PERTHREAD: 16 threads of 8 sockets are more than 64 sockets; "
-                    "NCCL takes 4 per thread")
+TOO_MANY_SOCKETS = ("nccl.env.NCCL_NSOCKS_PERTHREAD: 16 threads with 8 sockets each exceed 64 sockets; "
+                    "NCCL uses 4 per thread")
 
 
 def percent(part):

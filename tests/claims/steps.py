@@ -60,7 +60,7 @@ STEPS = [
     Claim("B1", "a collision in a training job", [
         Row("tokens per second of a GPU, no collisions", "2100", about(2100), "",
             lambda run: run.step("step_collision", "routing={kind: adaptive}").tokens_per_gpu),
-        Row("the same, median of 64 draws of the hash", "1650", about(1650), "",
+        Row("the same, median of 64 samples of the hash", "1650", about(1650), "",
             lambda run: run.step("step_collision").tokens_per_gpu),
         Row("by how much less", "21 %", about(21), "%",
             lambda run: percent(1 - run.step("step_collision").tokens_per_gpu /

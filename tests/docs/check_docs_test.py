@@ -70,8 +70,8 @@ class Variables(unittest.TestCase):
     def test_a_table_that_is_not_the_binary_s_is_found(self):
         real = check_variables.output
         check_variables.output = lambda *_: (
-            "NCCL_A: one\n  without  0\n  accepts  0 or 1\n  effect   the choice\n"
-            "NCCL_B: two\n  without  1\n  accepts  any\n  effect   none on time: accepted with a warning\n")
+            "NCCL_A: one\n  unset    0\n  accepts  0 or 1\n  effect   the choice\n"
+            "NCCL_B: two\n  unset    1\n  accepts  any\n  effect   none on time: accepted with a warning\n")
         try:
             page = f"head\n{check_variables.START}\n"
             faults, better = check_variables.check(page, "binary")

@@ -23,7 +23,7 @@ def variables(binary):
     for name, summary, rest in re.findall(r"^(NCCL_\w+): (.*)\n((?:  .*\n)+)", output(binary, "describe", "variables"),
                                           flags=re.MULTILINE):
         lines = dict(re.findall(r"^  (\w+) +(.*)$", rest, flags=re.MULTILINE))
-        found[name] = (summary, lines["without"], lines["accepts"], lines["effect"])
+        found[name] = (summary, lines["unset"], lines["accepts"], lines["effect"])
     return found
 
 

@@ -41,4 +41,4 @@ run run "$root/share/fabricast/scenarios/two_nodes.yaml" | grep -q 8589934592
 [ "$(run schema | md5sum)" = "$(md5sum <"$root/share/fabricast/scenario.schema.json")" ]
 echo '[]' >"$root/share/fabricast/cases.json"
 run calibrate validate 2>message && exit 1
-grep -qx 'error: there are no cases' message
+grep -qx 'error: the file has no cases' message

@@ -41,12 +41,12 @@ COMBINATIONS = (
 
 # What is refused, and a part of what is said.
 WRONG = [
-    (["--node", "hgx-h1000"], "--node: unknown word 'hgx-h1000'"),
+    (["--node", "hgx-h1000"], "--node: unknown value 'hgx-h1000'"),
     (["--nodes", "0"], "--nodes '0'"),
     (["--nodes", "many"], "is not a whole number"),
     (["--fabric", "fat_tre"], "did you mean 'fat_tree'?"),
-    (["--model", "llama3-8b"], "--model does not go with"),
-    (["--fabric", "single_switch", "--oversubscription", "2"], "--oversubscription does not go with"),
+    (["--model", "llama3-8b"], "--model does not apply"),
+    (["--fabric", "single_switch", "--oversubscription", "2"], "--oversubscription does not apply"),
     (["--workload", "training_step", "--model", "llama3-405b", "--nodes", "1"], "does not fit in the memory of 8 GPUs"),
     (["--workload", "inference", "--model", "deepseek-v3", "--nodes", "1", "--node", "dgx-v100"], "does not fit"),
     (["--set", "fabric.cabel=30m"], "unknown key"),

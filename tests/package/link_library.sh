@@ -33,7 +33,7 @@ LD_LIBRARY_PATH=$modules "$work/build/busbw" "$work/chunk.yaml" >"$work/chunk"
 [ "$(grep -c 'nodes$' "$work/chunk")" -eq 2 ]
 rm "$modules/libfabricast_chunk.so"
 "$work/tree/bin/fabricast" run "$scenario" $chunk 2>"$work/message" && exit 1
-grep -q 'the chunk engine cannot be opened' "$work/message"
+grep -q 'cannot load the chunk engine' "$work/message"
 # Every public header is complete in itself.
 find "$work/tree/include" -name '*.hpp' | sort | sed "s#^$work/tree/include/#\#include \"#; s#\$#\"#" >"$work/all.cpp"
 [ "$(wc -l <"$work/all.cpp")" -gt 80 ]

@@ -80,7 +80,7 @@ Page made_up_plan(std::size_t rows, bool hostile) {
   page.answer = hostile
                     ? "The cheapest within 5 % of the fastest is </p><script>alert('answer')</script> of 1,024 nodes."
                     : "The cheapest within 5 % of the fastest is a rail_optimized fabric of 1,024 nodes.";
-  page.figures = {{"step", "0.55 s", "0.5 to 0.6 s with 90 %"}, {"cost", "280 million USD", "made up"}};
+  page.figures = {{"step", "0.55 s", "90 % interval 0.5 to 0.6 s"}, {"cost", "280 million USD", "made up"}};
   page.warnings = {hostile ? "prices are <placeholders>" : "Prices and times are made up."};
   PageTable table = made_up_table(rows);
   mark(table, 4, 6);

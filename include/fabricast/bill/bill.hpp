@@ -1,11 +1,16 @@
-// The bill of materials of a scenario: hosts, NICs, switches, cables, transceivers and racks, and their power.
+// The bill of materials of a scenario: hosts, NICs, switches, cables, transceivers and racks, with their power.
 //
-//   Bill bill = bill_of(world);              // counts and power; milliseconds, a million GPUs too
+//   Bill bill = bill_of(world);              // counts and power; takes milliseconds even for a million GPUs
 //   Cost cost = cost_of(bill, prices);       // bill/cost.hpp
 //
-// Counts follow from the arithmetic of the fabric (fabric/clos.hpp), times its planes, and cables from the floor plan of
-// the site (scenario/site.hpp); a fabric read from a file is walked. What each rule is and where it is from:
-// docs/models/bill.md. Not counted: storage, front-end and management networks, power distribution, cooling, patch panels.
+// Counts follow from the arithmetic of the fabric (fabric/clos.hpp), times its planes. Lengths of cables follow from
+// the floor plan of the site (scenario/site.hpp). A fabric that is read from a file is counted cable by cable. Rules
+// and sources: docs/models/bill.md.
+//
+// Powers are maximum power in W, lengths are in m, rates are line rates in bytes per second.
+// Functions read the world and do not change it; safe to call concurrently.
+//
+// Not counted: storage, front-end and management networks, power distribution, cooling, patch panels, spare parts.
 #pragma once
 
 #include <cstdint>
@@ -26,59 +31,65 @@ struct EnumNames<Item> {
   static constexpr std::array<std::string_view, 6> names{"node", "nic", "switch", "cable", "transceiver", "rack"};
 };
 
-/// Whether it is part of the network: NICs too.
+/// Whether an item is part of the network, which includes NICs.
 constexpr bool is_network(Item item) { return item != Item::node && item != Item::rack; }
 
-/// So many of one thing. What does not apply to the item is 0 or empty.
+/// A number of identical things. Fields that do not apply to the item are 0 or empty.
 struct BillLine {
   Item item = Item::node;
-  std::optional<Tier> tier;  ///< of a switch; of cables and transceivers, the tier that they go up to
-  /// Of a host its profile, or its GPU; of a transceiver nic or switch; of racks nodes, leaves or upper.
+  std::optional<Tier> tier;  ///< of a switch; for cables and transceivers, the tier that they go up to
+  /// For a node its profile, or its GPU; for a transceiver `nic` or `switch`; for racks `nodes`, `leaves` or `upper`.
   std::string name;
   std::int64_t count = 0;
-  int ports = 0;  ///< of a switch, a NIC or a transceiver
-  BytesPerSecond rate{0};
+  int ports = 0;           ///< of a switch, a NIC or a transceiver
+  BytesPerSecond rate{0};  ///< of one port or cable
   LinkKind link = LinkKind::infiniband;
   Medium medium = Medium::dac;
-  Metres up_to{0};   ///< cables and transceivers: the length class
-  Metres metres{0};  ///< of all cables together
-  RatedPower each;   ///< of a host: without its NICs, which are lines of their own
+  Metres up_to{0};   ///< of cables and transceivers: the length class
+  Metres metres{0};  ///< total length of all cables
+  RatedPower each;   ///< of one, with its source. Hosts without their NICs, which are separate lines
   double watts() const { return static_cast<double>(count) * each.power.value; }
-  /// `leaf switch 64 x 400Gbps`
+  /// A description without the count: `leaf switch 64 x 400Gbps`.
   std::string what() const;
 };
 
-/// Ports of a tier's switches, in ports of the switch.
+/// Use of the ports of a tier's switches, in ports of the switch: NIC ports that share one by breakout count as one.
 struct PortUse {
   Tier tier = Tier::leaf;
   std::int64_t switches = 0, ports = 0, down = 0, up = 0;
   std::int64_t free() const { return ports - down - up; }
 };
 
+/// The bill of one scenario.
 struct Bill {
   std::vector<BillLine> lines;
   std::vector<PortUse> tiers;
-  std::int64_t nodes = 0, spare_nodes = 0, gpus = 0;  ///< hosts on the fabric; GPUs without those of spares
-  double job_share = 1;                                ///< hosts of the job over `nodes`
+  std::int64_t nodes = 0, spare_nodes = 0;  ///< hosts on the fabric; standby hosts
+  std::int64_t gpus = 0;                    ///< without those of standby hosts
+  double job_share = 1;                     ///< hosts of the job divided by `nodes`
   int planes = 1;
-  double pue = 1, load = 1;
-  std::vector<std::string> notes;  ///< what a buyer should know
+  double pue = 1, load = 1;        ///< of the site: power usage effectiveness, and mean power over full load
+  std::vector<std::string> notes;  ///< remarks for the buyer, e.g. ports that a switch would lack
 
+  /// Number of switches of a tier, and of all tiers.
   std::int64_t switches(Tier tier) const;
   std::int64_t switches() const;
-  /// Cables between a tier and what is below it.
+  /// Number of cables between a tier and the tier below it, and of all cables.
   std::int64_t cables(Tier tier) const;
   std::int64_t cables() const;
   std::int64_t count(Item item) const;
-  /// W at full load; `network`: switches, cables, transceivers and NICs.
+  /// W at full load of all equipment, and of the network: switches, cables, transceivers and NICs.
   double equipment_watts() const;
   double network_watts() const;
-  /// Of the building, in the mean.
+  /// W of the building, averaged over time.
   double mean_watts() const { return equipment_watts() * load * pue; }
 };
 
-/// \param prices  whose figures of power win; may be null
-/// \throws UserError if a cable is longer than any class, or spares and management ports do not fit
+/// Computes the bill of a scenario.
+/// \param prices  its powers override the built-in ones; may be null
+/// \throws UserError if a cable is longer than any class, spare hosts or management ports do not fit at the leaves, or
+/// a
+///         fabric from a file has spare hosts or management ports
 Bill bill_of(const World& world, const Prices* prices = nullptr);
 
 }  // namespace fabricast

@@ -1,7 +1,10 @@
-// What a bill costs by the user's prices: to buy, by the hour, and for what the job does in its forecast time.
+// The cost of a bill at the user's prices: to buy, per hour, and for the work of the job.
 //
-//   an hour = bought / (years x 8766) + opex x bought / 8766 + kWh x electricity
-//   a step  = that x the job's share of the hosts x the step's time
+//   an hour = bought / (years x 8766) + opex x bought / 8766 + kWh x electricity      8766: hours of a year
+//   a step  = an hour / 3600 x its time in s x the job's share of the hosts
+//
+// Amounts are in the currency of the prices. Pure functions except `work_of`, which runs a forecast; all are safe to
+// call concurrently.
 #pragma once
 
 #include <optional>
@@ -14,41 +17,45 @@
 namespace fabricast {
 
 struct Cost {
-  /// Of one, by line of the bill; nothing: it has no price (`missing: list`).
+  /// The price of one item of a line of the bill.
   struct Line {
-    std::optional<double> unit;
+    std::optional<double> unit;  ///< empty: no price is known (with `missing: list`)
     std::string source;
   };
-  std::vector<Line> lines;
-  double bought = 0, network = 0;  ///< network: as Bill::network_watts
-  int not_priced = 0;              ///< lines; then all sums are too low
+  std::vector<Line> lines;         ///< one for each line of the bill
+  double bought = 0, network = 0;  ///< purchase cost; of the network alone, which is defined as in Bill::network_watts
+  int not_priced = 0;              ///< number of lines without a price; if not 0, all sums are too low
   std::int64_t gpus = 0;
-  double job_share = 1;
-  double per_hour = 0;  ///< of all hosts
-  double energy_per_hour = 0;
+  double job_share = 1;        ///< hosts of the job divided by the hosts on the fabric
+  double per_hour = 0;         ///< cost of an hour of all hosts
+  double energy_per_hour = 0;  ///< the energy in `per_hour`
   double per_gpu() const { return bought / static_cast<double>(gpus); }
   double network_per_gpu() const { return network / static_cast<double>(gpus); }
   double network_share() const { return bought > 0 ? network / bought : 0; }
-  /// Of what the job does in that time, s.
+  /// Cost of the job's hosts for this time, s.
   double of_time(double seconds) const { return per_hour / 3600 * seconds * job_share; }
 };
 
-/// \throws UserError naming each line without a price, unless the prices say `missing: list`
+/// Prices a bill. \throws UserError that lists every line without a price, unless the prices say `missing: list`
 Cost cost_of(const Bill& bill, const Prices& prices);
 
-/// What a job does, and how long it takes by forecast.
+/// A unit of the job's work, with its forecast time.
 struct Work {
-  std::string what;  ///< `step`, `call of 8GiB`
+  std::string what;  ///< `step`, `all_reduce of 8GiB`
   double seconds = 0;
-  double tokens = 0;  ///< 0: none
+  double tokens = 0;  ///< 0: the work has no tokens
 };
-/// The forecast of the scenario's workload: a step, or a call of each size.
+/// Forecasts the scenario's workload: a step, or a call of each size.
+/// \throws UserError if the workload cannot run or does not fit in memory; Interrupted on Ctrl-C
 std::vector<Work> work_of(const World& world, const RunOptions& options);
 
+/// The bill as a table, with cost if `prices` and `cost` are given. \param work  may be empty
 std::string bill_text(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
                       const std::vector<Work>& work);
+/// The same in JSON (docs/formats.md, bill).
 std::string bill_json(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
                       const std::vector<Work>& work);
+/// One line for each line of the bill. \param cost  may be null
 std::string bill_csv(const Bill& bill, const Cost* cost);
 
 }  // namespace fabricast

@@ -1,4 +1,7 @@
-// The user's prices, read from a file that the scenario names (docs/formats.md, prices). Nothing else here knows a price.
+// The user's prices, read from a YAML file that the scenario names (docs/formats.md, prices). Fabricast has no prices
+// of its own.
+//
+// Amounts are in the currency of the file. Prices are immutable after reading; functions are safe to call concurrently.
 #pragma once
 
 #include <map>
@@ -9,50 +12,59 @@
 
 namespace fabricast {
 
-/// What a thing costs. Keys that are not given match anything; of several items that match, the one with most keys
-/// counts, of those the first.
+/// The price or the power of a kind of item. Keys that are not given match anything. If several items match a line of
+/// the bill, the one with the most keys applies; among equal ones, the first.
 struct PriceItem {
   Item item = Item::node;
-  std::string name, tier, link, medium;  ///< empty: any
+  std::string name, tier, link, medium;  ///< as in BillLine; empty: any
   int ports = 0;                         ///< 0: any
   BytesPerSecond rate{0};                ///< 0: any
-  Metres up_to{0};                       ///< of cables and transceivers: of no longer class; 0: any
-  double price = -1;                     ///< of one, in the file's currency; below 0: none
-  double per_metre = 0;                  ///< of a cable, added
-  Watts power{0};                        ///< of one; 0: what the hardware data say
-  std::string source;
+  Metres up_to{0};                       ///< matches cables and transceivers up to this length class; 0: any
+  double price = -1;                     ///< of one; below 0: none
+  double per_metre = 0;                  ///< of a cable, added to its price
+  Watts power{0};                        ///< of one; 0: the built-in value
+  std::string source;                    ///< of the figures
+  /// Whether all given keys match a line of the bill.
   bool matches(const BillLine& line) const;
+  /// Number of keys that are given, without `item`.
   int keys() const;
 };
 
-/// What to do about things without a price.
-enum class Missing { error, list };
+/// How to treat things without a price.
+enum class Missing {
+  error,  ///< refuse
+  list    ///< list them, and leave them out of the sums
+};
 template <>
 struct EnumNames<Missing> {
   static constexpr std::array<std::string_view, 2> names{"error", "list"};
 };
 
+/// A file of prices.
 struct Prices {
   int version = 1;
   std::string label, date, currency;
   Missing missing = Missing::error;
-  double years = 4;         ///< over which what is bought is paid
-  double electricity = -1;  ///< of a kWh; below 0: none
-  Ratio opex{0};            ///< of what was bought, in a year
+  double years = 4;         ///< over which the purchase is spread
+  double electricity = -1;  ///< price of a kWh; below 0: not given
+  Ratio opex{0};            ///< cost of operation per year, as a fraction of the purchase
   std::vector<PriceItem> items;
   std::string file;
-  std::map<std::string, SourceSpan> places;
+  std::map<std::string, SourceSpan> places;  ///< positions of the keys in the file
 
-  /// The item for a line that has a price, or power; null: none.
+  /// The item that gives the price of a line, or its power; null if there is none.
   const PriceItem* price_of(const BillLine& line) const;
   const PriceItem* power_of(const BillLine& line) const;
 };
 void visit_fields(FieldVisitor& visit, PriceItem& item);
 void visit_fields(FieldVisitor& visit, Prices& prices);
 
-/// \throws UserError with every fault of the file at once
+/// Reads prices from a text. \param path  name of the file, for messages
+/// \throws UserError with all errors of the file
 Prices parse_prices(const std::string& text, const std::string& path);
-/// Those that a scenario names. \throws UserError at `prices` if there is no such file \pre it names some
+/// Reads the prices that a scenario names. A relative path is relative to the scenario's file.
+/// \pre the scenario names prices
+/// \throws UserError at `prices` if the file cannot be read, and as `parse_prices`
 Prices prices_of(const Scenario& scenario);
 
 }  // namespace fabricast

@@ -1,9 +1,12 @@
-// What the data of a fit do not tell, and which measurements would.
+// `calibrate fit --advise`: parameters that the data of a fit do not determine, and runs of nccl-tests that would.
 //
-// Linear around the fit, in the logarithms of the parameters: information is what the rows say (a case counts as one
-// independent measurement in each size band), priors are the intervals that the fit started from, together they give
-// the errors to expect. A parameter matters by what its error does to forecasts: of the cases, and of the same
-// collectives on one node and two of the same systems.
+// All of it is linear around the fit, in the logarithms of the parameters. The rows give information about parameters:
+// a case counts as one independent measurement in each size band. Priors are the intervals that the fit started from,
+// widened because systems differ. Together they give the error of each parameter. A parameter matters by what its error
+// does to forecasts of the cases, and of the same collectives on one node, two nodes and the largest number of nodes.
+// docs/models/fit.md, "What the data do not tell", has the thresholds.
+//
+// Errors and effects are standard deviations of natural logarithms. Results are deterministic. Pure functions.
 #pragma once
 
 #include <string>
@@ -13,45 +16,52 @@
 
 namespace fabricast {
 
+/// Why the data do not determine a parameter.
 enum class Stated {
-  nothing,   ///< no row depends on it, or hardly
-  little,    ///< the data add less than was known before, or leave it wide
-  together,  ///< would be told, were it not for others that move the same rows alike
+  nothing,   ///< they add less than a tenth of the prior's information, even with all other parameters known
+  little,    ///< they add less information than the prior, or leave a wide interval
+  together,  ///< they determine only a combination with other parameters, which affect the same rows in the same way
 };
 
+/// A parameter with its error, and the effect of that error.
 struct Uncertain {
   std::string path;
-  double error = 0;   ///< standard deviation of its logarithm, by data and prior
-  double effect = 0;  ///< standard deviation of the logarithm of forecasts that comes from it
+  double error = 0;   ///< of the parameter, by data and prior
+  double effect = 0;  ///< of the error on forecasts
 };
 
-/// One parameter, or several of which the data only tell a product of powers.
+/// One parameter that the data do not determine, or several of which they determine only a product of powers.
 struct Unstated {
   Stated stated = Stated::nothing;
-  std::vector<Uncertain> parameters;  ///< most uncertain first
-  std::vector<double> powers;         ///< of the product that is told best, their absolute values sum to 1; else empty
-  double error_together = 0;          ///< of that product
+  std::vector<Uncertain> parameters;  ///< largest effect first
+  std::vector<double> powers;         ///< exponents of the best-determined product; absolute values add up to 1. Empty
+                                      ///< for a single parameter
+  double error_together = 0;          ///< error of that product
 };
 
+/// The error of a parameter before and after a run.
 struct Narrowed {
   std::string path;
-  double before = 0, after = 0;  ///< standard deviations of the logarithm, as of `Uncertain`
+  double before = 0, after = 0;
 };
 
-/// A run of nccl-tests that is worth its time.
+/// A run of nccl-tests that would narrow parameters.
 struct AdvisedRun {
-  MeasuredCase run;               ///< its rows are some of the sizes; their times are not known
-  std::string command;            ///< what to type, without what starts processes, after where
-  std::vector<Narrowed> narrows;  ///< what it tells most of, given the runs before
+  MeasuredCase run;     ///< its rows hold sizes to run; their times are unknown
+  std::string command;  ///< where to run, and the command line without the launcher: "1 node, 8 processes: ..."
+  std::vector<Narrowed> narrows;  ///< the parameters that it narrows most, at most three, given the runs before
 };
 
 struct FitAdvice {
-  std::vector<Unstated> unstated;    ///< largest effect first
-  std::vector<AdvisedRun> runs;  ///< best first, each given those before
+  std::vector<Unstated> unstated;  ///< largest effect first
+  std::vector<AdvisedRun> runs;    ///< the best first, at most three, each given the runs before it
 };
 
-/// \param fit  of these cases with these options
+/// Finds parameters that the fit leaves open, and runs on the systems of the cases that would determine them.
+/// \param fit  the result of fit_parameters for these cases and options
+/// \throws UserError if a case cannot run; Interrupted on Ctrl-C
 FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const FitOptions& options);
+/// The advice as text, with 90 % intervals instead of standard deviations.
 std::string advice_text(const FitAdvice& advice);
 
 }  // namespace fabricast

@@ -1,6 +1,13 @@
-// Measured cases: runs of nccl-tests and the like from public logs, with what their sources tell of the systems.
+// Measured cases: runs of nccl-tests and similar tools, with what their sources state about the systems.
 //
-// The shipped copy (calibrate/data/cases.json) holds them with their sources; a file of the same form can be given.
+// The shipped cases are from public logs (calibrate/data/cases.json, which names each source). A user can pass a file
+// of the same form (docs/formats.md, "Measured cases"). A case becomes a scenario, and CaseRunner forecasts it with any
+// hardware parameters.
+//
+// Times of rows are in microseconds, as in the files; times of forecasts are in seconds. Sizes are in bytes. Free
+// functions keep no state. A CaseRunner is immutable after construction and may be used by several threads at once.
+//
+// Not modelled: fabrics that a source does not describe. They are assumed to be non-blocking with adaptive routing.
 #pragma once
 
 #include <map>
@@ -13,68 +20,79 @@
 
 namespace fabricast {
 
+/// One size of a case.
 struct MeasuredRow {
   std::int64_t bytes = 0;
   double time_us = 0;
 };
 
-/// One system, collective, number of nodes and set of NCCL variables.
+/// Rows of one system, collective, number of nodes and set of NCCL variables. Strings hold the values of the scenario
+/// keys of the same meaning.
 struct MeasuredCase {
-  std::string id, system, collective, gpu, intranode, link, nccl_version;
-  std::string site;  ///< what systems of one place, provider's node type or author have in common; else the system
+  std::string id, system, collective, gpu, intranode;
+  std::string link;          ///< kind of network; empty: none, or not stated
+  std::string nccl_version;  ///< as the source states it; empty: not stated
+  std::string site;          ///< equal for systems of one place, provider's node type or author; else the system
   int nodes = 1, gpus_per_node = 1;
-  std::optional<int> nvlink_domain_nodes;  ///< where nodes share an NVLink domain
-  std::optional<int> nics;
-  std::optional<double> nic_gbps;
-  std::optional<bool> gdr;
-  std::map<std::string, std::string> env;
-  std::map<std::string, std::string> harness;
-  /// Why no fit looks at it: something of it that a scenario can not say, or that its source does not; usually empty.
+  std::optional<int> nvlink_domain_nodes;      ///< if nodes share an NVLink domain; absent: not stated
+  std::optional<int> nics;                     ///< per node; absent: not stated
+  std::optional<double> nic_gbps;              ///< Gb/s per NIC; absent: not stated
+  std::optional<bool> gdr;                     ///< GPUDirect RDMA; absent: not stated
+  std::map<std::string, std::string> env;      ///< environment variables
+  std::map<std::string, std::string> harness;  ///< how it was timed: keys of `workload.harness`
+  /// Why no fit uses the case: a setting that a scenario cannot express, or that the source leaves open. Usually empty.
   std::string set_aside;
   std::vector<MeasuredRow> rows;
 };
 
-/// A number of how it was timed (`ranks_per_process`, `threads`); 1 where nothing is said of it.
+/// A number of the harness (`ranks_per_process`, `threads`); 1 if it is not stated.
 int harness_number(const MeasuredCase& c, const char* key);
 
-/// \throws UserError if the file can not be read or a case is not of the form.
+/// The cases of a JSON file.
+/// \throws UserError if the file cannot be read or a case is invalid
 std::vector<MeasuredCase> read_cases(const std::string& path);
-/// The same of a text; `path` is for messages.
+/// The cases in a JSON text; `path` is for messages.
+/// \throws UserError if a case is invalid
 std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& path);
-/// Where the shipped cases are: beside the binary's data, or in the source tree.
+/// Path of the shipped cases, next to the installed binary or in the source tree.
 std::string shipped_cases_path();
 
-/// The scenario of a case: only what its source tells. A fabric it does not describe is taken as non-blocking and well
-/// balanced, as the rows hold the best of repeats.
+/// The scenario of a case (YAML) with what its source states. The fabric is non-blocking and routes adaptively, because
+/// the rows hold the best of repeats: rail-optimized if each GPU has a NIC, else a fat tree.
 std::string scenario_of(const MeasuredCase& c);
 
-/// A case against its forecast.
+/// The forecast of a case, next to its measurements.
 struct ForecastOfCase {
   struct Row {
     std::int64_t bytes = 0;
     double measured = 0, forecast = 0;  ///< s
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
-    bool served = true;  ///< NCCL's choice has a schedule; else a stand-in was timed
-    double factor = 1;   ///< 90 % interval of the forecast: divided and multiplied by it; 1: not asked for
-    double nccl = 0;     ///< s, NCCL's own estimate of the same algorithm and protocol; 0: it makes none
+    bool served = true;  ///< whether NCCL's choice has a schedule; else another algorithm stands in
+    double factor = 1;   ///< 90 % interval: forecast divided and multiplied by it; 1: none computed (add_intervals)
+    double nccl = 0;     ///< s, NCCL's own estimate for the same algorithm and protocol; 0: it makes none
   };
-  std::vector<Row> rows;
-  std::vector<ResidualRow> residuals;  ///< by row; empty: not asked for
+  std::vector<Row> rows;               ///< in the order of the case
+  std::vector<ResidualRow> residuals;  ///< by row; empty unless requested
 };
 
-/// A case whose scenario is read once and can be run with other hardware parameters.
+/// Forecasts one case with different hardware parameters. The scenario is parsed once, and NCCL's graph searches, which
+/// do not depend on parameters, are shared by all runs.
+/// \pre the case outlives the object
 class CaseRunner {
  public:
-  /// \throws UserError if the scenario does not run
+  /// \throws UserError that names the case if its scenario is invalid
   explicit CaseRunner(const MeasuredCase& c);
-  /// \param residuals  whether to find what the distribution of errors asks of rows, which takes most of the time
+  /// Forecasts all rows, on the calling thread.
+  /// \param residuals  also compute the properties that the distribution of errors depends on; this takes most of the
+  ///                   time
   ForecastOfCase run(const Hardware& hardware, bool residuals = false) const;
-  /// Forecasts (s) of some rows.
+  /// Forecasts (s) of some rows, by their indices.
   std::vector<double> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
+  /// The scenario of the case, without hardware parameters.
   const Scenario& scenario() const { return scenario_; }
-  /// Whether the parameter with this path (as in Hardware::find) can matter to the case.
+  /// Whether forecasts of the case can depend on the parameter with this path (as in Hardware::find).
   bool uses(const std::string& parameter) const;
 
  private:
@@ -82,7 +100,7 @@ class CaseRunner {
 
   const MeasuredCase* case_;
   Scenario scenario_;
-  std::shared_ptr<SearchStore> searches_;  ///< NCCL's hang on no parameter
+  std::shared_ptr<SearchStore> searches_;  ///< graph searches of NCCL
   std::vector<std::string> prefixes_;
 };
 

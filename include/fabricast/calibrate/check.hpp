@@ -1,8 +1,15 @@
-// Measured against forecast: is the cluster as fast as it should be, and if not, why?
+// `fabricast check`: is a cluster as fast as it should be, and if not, why?
 //
-// Every cause that is known is simulated. Which of them is likely is Bayes' rule over all rows at once, by the same
-// distribution of errors that intervals of forecasts are of (residual/residual.hpp), and beside two of them and none of
-// them. docs/models/check.md.
+// Measured times are compared with forecasts of the cluster as it should be (the scenario). Health is a one-sided test
+// of all rows together. Each known cause is simulated in every form that it can take (its symptoms). Bayes' rule over
+// all rows then gives the probabilities of the causes, of pairs of causes, and of something unknown. The likelihood is
+// the distribution of forecast errors that intervals use too (residual/residual.hpp). docs/models/check.md derives the
+// test and the rule, and says how often they are right.
+//
+// Times are in seconds, sizes in bytes. Ratios are measured over forecast: above 1 means slow. Results do not depend on
+// the number of threads. All functions only read their arguments and are safe to call concurrently.
+//
+// Not modelled: three causes at once, and faults whose effect a scenario cannot express.
 #pragma once
 
 #include <functional>
@@ -16,7 +23,7 @@
 
 namespace fabricast {
 
-/// What may be wrong with a cluster.
+/// What may be wrong with a cluster. docs/models/check.md lists what is simulated for each.
 enum class Cause {
   healthy,
   no_gdr,
@@ -44,7 +51,7 @@ enum class Cause {
   straggler,
   data_corruption,
   known_regression,
-  none_of_these,  ///< something that is not in this list
+  none_of_these,  ///< a problem that no other entry describes
 };
 template <>
 struct EnumNames<Cause> {
@@ -77,99 +84,119 @@ struct EnumNames<Cause> {
                                                           "none_of_these"};
 };
 
-/// One way in which a cause may show: "one NIC at 25 % of its rate".
+/// One form that a cause can take, for example "one NIC at 25 % of its rate", as a change of the scenario.
 struct Symptom : Trial {
-  double quantile = 0.5;  ///< of the draws of the hash
+  /// Which time over the samples of the ECMP hash counts: above 0.5 the 95th percentile, from 1 on the slowest sample,
+  /// else the median.
+  double quantile = 0.5;
 };
 
-/// A cause and how it would be seen to be true.
+/// A cause, how likely and how well known it is, and how to confirm it.
 struct CauseKind {
   Cause cause;
-  std::string_view summary;
-  double prior;              ///< before anything is measured; they need not add up to 1
-  double spread;             ///< of ln(time with it / as simulated), alike at all sizes: how well its effect is known
-  std::string_view confirm;  ///< a command for the cluster
+  std::string_view summary;  ///< one phrase for reports
+  double prior;              ///< relative weight before anything is measured; the weights need not add up to 1
+  /// Standard deviation of ln(time with the cause / as simulated), common to all sizes: how well its effect is known.
+  double spread;
+  std::string_view confirm;  ///< commands and log lines that confirm it on the cluster, as text
+  /// The symptoms to try on a cluster; none if the cause is impossible there.
   std::vector<Symptom> (*symptoms)(const World& healthy);
 };
-/// In the order of Cause. The last one has no symptoms: it is what none of the others explains.
+/// All causes, in the order of Cause: entry i describes the cause with value i. `none_of_these` has no symptoms.
 std::span<const CauseKind> cause_kinds();
 
+/// Where a measured time lies relative to the 90 % interval of healthy sites: below, inside or above.
 enum class Verdict { fast, expected, slow };
 template <>
 struct EnumNames<Verdict> {
   static constexpr std::array<std::string_view, 3> names{"fast", "expected", "slow"};
 };
 
+/// One size of a collective, compared with healthy sites.
 struct CheckedRow {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0;
   std::int64_t nodes = 1;
-  double measured = 0, forecast = 0;  ///< s
-  double low = 0, high = 0;           ///< s; where nine of ten healthy sites are
-  double bus_bandwidth = 0;           ///< B/s, measured
+  double measured = 0;       ///< s; the median if several runs of one test were given
+  double forecast = 0;       ///< s; the median of healthy sites, conditioned on the site's measured rows
+  double low = 0, high = 0;  ///< s; 90 % interval of healthy sites
+  double bus_bandwidth = 0;  ///< B/s, of the measured time
   Verdict verdict = Verdict::expected;
 };
 
+/// A cause, or two at once, with its probability.
 struct Suspect {
   Cause cause = Cause::healthy;
-  double probability = 0;        ///< of all causes that were tried
-  Symptom symptom;               ///< that fits best
-  double off = 0;                ///< geometric mean of measured over forecast with it
-  std::optional<Cause> with;     ///< another cause that is there as well
-  bool leaves_too_much = false;  ///< healthy clusters hardly ever are as far from their forecasts: it can not be all
+  double probability = 0;     ///< the suspects of a report add up to 1
+  Symptom symptom;            ///< the one that fits best
+  double off = 0;             ///< geometric mean of measured over forecast with that symptom
+  std::optional<Cause> with;  ///< the second of two causes at once
+  /// Fewer than 2 % of healthy clusters are as far from their forecasts as these times are from those with this cause,
+  /// in the size band that is furthest off. The cause cannot be all that is wrong. It ranks behind all that explain
+  /// more.
+  bool leaves_too_much = false;
 };
 
-/// A host, NIC or log with which the same test is slower than without.
+/// A host, NIC or log: runs of one test that include it are slower than runs that do not.
 struct SlowPlace {
-  std::string kind, name;             ///< host, NIC or log
-  double ratio = 1;                   ///< times with it over those without
-  std::size_t with = 0, without = 0;  ///< series
+  std::string kind, name;             ///< kind: "host", "NIC" or "log"
+  double ratio = 1;                   ///< median slowdown of runs that include it over that of the others
+  std::size_t with = 0, without = 0;  ///< numbers of runs that include it, and that do not
 };
 
 struct CheckReport {
-  std::vector<CheckedRow> rows;
+  std::vector<CheckedRow> rows;   ///< by series, then size
   double off = 0;                 ///< geometric mean of measured over forecast
-  std::vector<Suspect> suspects;  ///< the likeliest first
-  std::vector<SlowPlace> places;  ///< the slowest first; empty: series do not differ, or there is one
-  std::vector<Cause> unseen;      ///< causes that would not show in these rows
-  /// Rows whose results the tool found wrong: then data are damaged on the way, and times mean little.
+  std::vector<Suspect> suspects;  ///< the likeliest first; never empty. `healthy` is first or last
+  std::vector<SlowPlace> places;  ///< in most runs first; empty if no run stands out, or if there is only one
+  std::vector<Cause> unseen;      ///< causes that change no row by 2 % or more, and were not judged
+  /// Rows whose results the tool counted as wrong. Data are damaged in transit, whatever the times. `check` leaves this
+  /// empty; the caller fills it in from the logs.
   std::vector<WrongRow> wrong;
-  /// What is known to be slow of this version of NCCL in calls of the rows that are slow. Not a cause that was tried.
+  /// Known regressions of this version of NCCL that match a call of a slow row. For information: matching is not proof.
+  /// The entries live as long as the process.
   std::vector<const Regression*> known;
 
-  /// Whether nothing is wrong, or nothing that costs time. Wrong results are not healthy.
+  /// Whether `healthy` is the first suspect, no place is slow and no results are wrong.
   bool healthy() const;
 };
 
-/// What a log states, where the scenario says something else: its times are then of another cluster.
+/// A statement of a log that disagrees with the scenario: the log was made on another cluster.
 struct Contradiction {
-  int line = 0;               ///< of the log
-  std::string key;            ///< of the scenario
-  std::string log, scenario;  ///< what each says
-  std::string hint;           ///< what would make them agree; may be empty
+  int line = 0;               ///< in the log, from 1
+  std::string key;            ///< key of the scenario
+  std::string log, scenario;  ///< the value that each of them states
+  std::string hint;           ///< a `--set` that makes the scenario agree, or advice; may be empty
 };
-/// GPUs by the product's name and their number in a host, hosts of the ranks, kind, number and rate of NICs, and, where
-/// the scenario gives them, processes and NCCL's version.
+/// Compares a log with a scenario: the GPU's product name, the numbers of hosts and of GPUs per host, and the kind,
+/// number and rate of NICs; where the scenario states them, also ranks per process and NCCL's release. Deviations that
+/// a Cause describes, such as fewer NICs than in the scenario, are no contradictions. Equal contradictions appear once.
 std::vector<Contradiction> contradictions(const Imported& log, const World& world);
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);
 
-/// What NCCL says in a log of itself, as factors of causes' priors; those that it says nothing of are left out. What it
-/// states, as the transport of a connection, outweighs all times; what it only hints at counts fifty times.
+/// What NCCL reports about itself in a log, as factors of the causes' priors. A statement, such as the transport of a
+/// connection, is 1e12 or 1e-12: times cannot outweigh it. A hint is 50 or 1/50. Causes about which the log says
+/// nothing are left out.
 std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
-/// The same, with what the tool states of processes and of wrong results, and `nvidia-smi topo -m` of GPUs and NICs.
+/// The same, with what the benchmark tool states about processes and wrong results, and what `nvidia-smi topo -m` shows
+/// of GPUs and NICs.
 std::map<Cause, double> evidence(const Imported& log, const World& world);
 
-/// One diagnosis that has to fit all that was measured. Series of one scenario are judged by their middle; which of them
-/// are slower than that tells where it is (places.hpp).
-/// \param measured  each with what its cluster should be. \pre there is one, and each has rows of different sizes
-/// \param site  what was measured when it was as it should be
-/// \param weights  factors of causes' priors
-/// \throws UserError if one does not run
+/// Finds one diagnosis for everything that was measured. Several series of one scenario are runs of one test: their
+/// median at each size is judged, and differences between them give the slow places.
+/// \param measured  series, each with the scenario of its cluster as it should be
+/// \param site      rows measured while the site was as it should be; verdicts are conditioned on them
+/// \param weights   factors of the causes' priors, from `evidence`
+/// \pre `measured` is not empty, and the sizes of each series are distinct
+/// \throws UserError if a series' scenario cannot run; Interrupted on Ctrl-C
 CheckReport check(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,
                   const std::map<Cause, double>& weights = {}, const RunOptions& options = {});
 
+/// The report as text: the answer first, then rows and causes.
+/// \param scenario  names the report
 std::string check_text(const Scenario& scenario, const CheckReport& report);
+/// The report as JSON (docs/formats.md).
 std::string check_json(const Scenario& scenario, const CheckReport& report);
 
 }  // namespace fabricast

@@ -1,8 +1,11 @@
-// Doctor of a fleet: reports of many hosts (`doctor --json`), joined. What most hosts have is taken for right, and the others
-// are named: that is a vote and no judgement, so a fault that most hosts have shows among the findings alone.
+// `fabricast doctor --fleet`: compares the JSON reports of many hosts (doctor.hpp) and names the odd ones.
 //
-// A report that is damaged, or of another schema, is told and left out. Hosts are compared whatever they are made of: give it
-// hosts that are meant to be alike.
+// For each fact, the value of more than half of the hosts counts as normal, and hosts that differ are named. This is a
+// majority vote: the majority may be wrong. A fault that most hosts have shows only in their findings. A missing fact
+// counts as a value of its own, "not reported".
+//
+// Damaged reports and reports of another schema are listed and left out. All hosts are compared with each other,
+// whatever their hardware: pass reports of hosts that should be alike.
 #pragma once
 
 #include <cstddef>
@@ -18,43 +21,49 @@
 
 namespace fabricast {
 
-/// Hosts that have one value of a fact.
+/// Hosts that share a value of a fact.
 struct FleetValue {
-  std::string value;  ///< "not told" where a report has none
+  std::string value;  ///< "not reported" for hosts without the fact
   std::vector<std::string> hosts;
 };
 
 /// A fact on which hosts differ.
 struct FleetFact {
   std::string name;
-  bool majority = false;           ///< whether more than half have the first value
+  bool majority = false;           ///< whether more than half of the hosts have the first value
   std::vector<FleetValue> values;  ///< most hosts first
 };
 
-/// A warning or an error, and who has it.
+/// A warning or an error, with the hosts that have it.
 struct FleetFinding {
   std::string check, subject;
   FindingStatus status = FindingStatus::warning;
-  std::string found;  ///< of the first host
+  std::string found;  ///< as reported by the first of the hosts
   std::vector<std::string> hosts;
 };
 
 struct FleetReport {
-  std::vector<std::string> hosts;
-  std::vector<FleetFact> differing;
-  std::vector<std::string> alike;      ///< names of facts that all hosts share
-  std::vector<FleetFinding> findings;  ///< those of fewest hosts first
-  /// In how many respects a host differs from most, or is the only one of few with a finding; the worst first.
+  std::vector<std::string> hosts;      ///< in the order of their reports
+  std::vector<FleetFact> differing;    ///< by name
+  std::vector<std::string> alike;      ///< names of facts that are equal on all hosts
+  std::vector<FleetFinding> findings;  ///< those of the fewest hosts first
+  /// Hosts with the number of their oddities, the oddest first. An oddity is a fact that differs from the majority's,
+  /// or a finding that fewer than half of the hosts have.
   std::vector<std::pair<std::string, std::size_t>> odd_hosts;
-  std::vector<Diagnostic> left_out;  ///< damaged files, and those of another schema
+  std::vector<Diagnostic> left_out;  ///< one warning per file that was left out
 };
 
+/// Collects reports. Not safe for concurrent use.
 class Fleet {
  public:
-  /// \param file  for messages
+  /// Adds a report. A report that cannot be used is noted in `left_out`; nothing is thrown. If the host's name is
+  /// taken, the file name is appended.
+  /// \param file     name of the file, for messages
+  /// \param content  JSON that `doctor --json` wrote
   void add(const std::string& file, std::string_view content);
-  /// Names a file that can not be read.
+  /// Notes a file that cannot be read.
   void leave_out(const std::string& file, const std::string& reason);
+  /// Compares the reports so far.
   FleetReport report() const;
 
  private:
@@ -65,7 +74,10 @@ class Fleet {
   std::vector<Diagnostic> left_out_;
 };
 
+/// The report as text. Long lists of hosts are cut.
+/// \param version  of Fabricast, for the heading
 std::string fleet_text(const FleetReport& report, std::string_view version);
+/// The report as JSON, with all names.
 std::string fleet_json(const FleetReport& report, std::string_view version);
 
 }  // namespace fabricast

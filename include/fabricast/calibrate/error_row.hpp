@@ -9,15 +9,16 @@
 
 namespace fabricast {
 
-/// One forecast against its measurement.
+/// One forecast, compared with its measurement.
 struct ErrorRow {
   std::string system;
-  std::size_t band = 0;
+  std::size_t band = 0;                    ///< index into `bands`
   double log_ratio = 0;                    ///< ln(forecast / measured)
-  double within = 0;                       ///< of its 90 % interval, half as ln; 0: has none
-  std::optional<double> nccl_log_ratio{};  ///< ln(NCCL's own estimate / measured), where it makes one
+  double within = 0;                       ///< half the width of the forecast's 90 % interval, as ln; 0: no interval
+  std::optional<double> nccl_log_ratio{};  ///< ln(NCCL's own estimate / measured), if NCCL makes one
 };
 
-using BandValues = std::array<double, bands.size()>;  ///< [band]
+/// A value for each size band.
+using BandValues = std::array<double, bands.size()>;
 
 }  // namespace fabricast

@@ -1,4 +1,7 @@
-// A kernel that was timed by itself: what `calibrate fit` learns of a GPU's computation without a training step.
+// A kernel that was timed in isolation. `calibrate fit` learns the efficiency of a GPU from such kernels without
+// running a training step.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -10,6 +13,7 @@
 
 namespace fabricast {
 
+/// The kernel models of workload/kernels.hpp.
 enum class KernelKind { gemm, flash_forward, flash_backward, decode_attention, stream, optimizer };
 template <>
 struct EnumNames<KernelKind> {
@@ -17,26 +21,27 @@ struct EnumNames<KernelKind> {
       "gemm", "flash_forward", "flash_backward", "decode_attention", "stream", "optimizer"};
 };
 
-/// Sizes as those of the function of the same name (workload/kernels.hpp).
+/// The arguments of the kernel model of the same name. Each kind uses only its own.
 struct KernelCase {
   std::string gpu;
   KernelKind kind = KernelKind::gemm;
-  Precision precision = Precision::bf16;   ///< of products, or of a cache
+  Precision precision = Precision::bf16;   ///< of a GEMM, or of the KV cache in decode attention
   std::int64_t m = 0, n = 0, k = 0;        ///< gemm
-  std::int64_t count = 1;                  ///< products side by side
-  std::int64_t heads = 0, kv_heads = 0;    ///< attention
+  std::int64_t count = 1;                  ///< number of GEMMs in a grouped GEMM
+  std::int64_t heads = 0, kv_heads = 0;    ///< attention; kv_heads 0: as many as heads
   std::int64_t head_dim = 128;             ///< of keys and of values
-  std::int64_t sequences = 1, tokens = 0;  ///< of each; of decode_attention: those that are cached
+  std::int64_t sequences = 1, tokens = 0;  ///< tokens per sequence; for decode_attention those in the cache
   bool causal = true;
-  std::int64_t bytes = 0;   ///< stream, optimizer: read and written together
-  bool short_loop = false;  ///< gemm: timed before the power limit slows the clock (`burst`)
-  bool gap = false;         ///< timed back to back: the gap to the next kernel is in the time
+  std::int64_t bytes = 0;   ///< stream, optimizer: bytes read plus bytes written
+  bool short_loop = false;  ///< gemm: timed before the power limit lowers the clock (`burst`)
+  bool gap = false;         ///< timed back to back, so the time includes the gap to the next kernel
 };
 
-/// From JSON. \throws std::invalid_argument with the key that is wrong
+/// Reads a kernel from JSON.
+/// \throws std::exception, with the key that is wrong where the JSON is well-formed
 KernelCase kernel_case(const std::string& json);
-/// s of the kernel, alone, and of the gap after it if it was timed with that.
-/// \throws UserError if the GPU is unknown, or has no such precision
+/// The forecast time of a kernel, s, with the gap after it if `gap` is set.
+/// \throws UserError if the GPU is unknown, or does not support the precision
 double kernel_seconds(const KernelCase& kernel, const Hardware& hardware);
 
 }  // namespace fabricast

@@ -1,8 +1,10 @@
-// How far the level of a system's curve is from the forecast's: what a factor per system would leave, and what causes that
-// a scenario can state have to do with it.
+// Separates forecast errors of systems into a level and the rest: how large errors would be with a free factor per
+// system, and how levels relate to properties that a scenario can state.
 //
-// The level of a system in a band is the median of ln(forecast / measured) over its rows there. Two sites with the same
-// parts differ by it, as no model of the parts can tell them apart; whoever has measured a few sizes knows it.
+// The level of a system in a size band is the median of ln(forecast / measured) over its rows there. Two sites with the
+// same parts may differ in level. No model of the parts can distinguish them, but a few measured sizes show the level.
+//
+// Errors and levels are relative: 0.1 is 10 %. Pure functions; safe to call concurrently.
 #pragma once
 
 #include <string_view>
@@ -13,21 +15,24 @@
 
 namespace fabricast {
 
-/// Medians over systems.
+/// Errors by size band, as medians over systems of their median errors; 0 for a band without rows.
 struct Levels {
-  BandValues as_is{}, one_factor{},
-      factor_per_band{};  ///< errors: as they are, and with a free factor per system, or band
-  /// Nine of ten systems have a level within this factor of the forecast, less one.
+  BandValues as_is{};            ///< as forecast
+  BandValues one_factor{};       ///< with a free factor per system
+  BandValues factor_per_band{};  ///< with a free factor per system and band
+  /// 90th percentile over systems of the distance of their level from the forecast, as a factor minus 1.
   BandValues nine_of_ten{};
 };
 Levels levels_of(const std::vector<ErrorRow>& rows);
 
-/// A cause by which systems are parted, and the median level of each part: positive, if forecasts are above.
+/// A property that divides the systems in two, with the median level of both groups. Levels are positive if forecasts
+/// are above measurements.
 struct LevelCause {
   std::string_view name;
-  std::array<int, bands.size()> having{}, other{};  ///< systems
-  BandValues with{}, without{};
+  std::array<int, bands.size()> having{}, other{};  ///< numbers of systems with and without the property
+  BandValues with{}, without{};                     ///< their levels
 };
+/// A system has a property if one of its cases has it.
 std::vector<LevelCause> level_causes(const std::vector<ErrorRow>& rows, const std::vector<MeasuredCase>& cases);
 
 }  // namespace fabricast

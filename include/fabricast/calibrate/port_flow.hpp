@@ -1,5 +1,8 @@
-// Priority flow control of this host's network interfaces, as the kernel tells it by netlink (DCB, IEEE 802.1Qaz).
-// Read-only: one request per interface, nothing is set. Drivers without DCB, and kernels without it, tell nothing.
+// Priority flow control (PFC) of this host's network interfaces, as the kernel reports it by netlink (DCB, IEEE
+// 802.1Qaz, [Linux-dcbnl]).
+//
+// Read-only: one request per interface, and nothing is set. There is no answer from drivers or kernels without DCB, and
+// none about other hosts. The functions keep no state and may run concurrently.
 #pragma once
 
 #include <map>
@@ -12,20 +15,20 @@
 
 namespace fabricast {
 
-/// The message that asks for the IEEE attributes of an interface.
+/// The netlink message that requests the IEEE attributes of an interface.
 std::string dcb_request(std::string_view netdev);
-/// What an answer says of PFC, and of DSCP's priorities; nothing if it is another message, or damaged.
+/// PFC and the mapping of DSCPs in an answer; empty if it is another message, damaged, or without PFC.
 std::optional<PriorityFlow> dcb_answer(std::string_view bytes);
 
-/// Sends a request, and waits for its answer; empty: there is none.
+/// Sends a request and returns the answer, or an empty string if there is none. Tests replace it.
 using DcbExchange = std::string (*)(const std::string& request);
-/// That of the kernel, over a socket of its own, for a second at most.
+/// Asks the kernel over a new netlink socket, and waits for the answer for one second at most.
 std::string ask_kernel(const std::string& request);
 
-/// Of these interfaces those that answer.
+/// PFC of each interface that answers.
 std::map<std::string, PriorityFlow> flow_of_ports(const std::vector<std::string>& netdevs,
                                                   DcbExchange ask = ask_kernel);
-/// The interfaces of this host that are devices and not made by software.
+/// Names of this host's interfaces that are hardware devices, sorted; software interfaces such as bridges are left out.
 std::vector<std::string> hardware_netdevs();
 
 }  // namespace fabricast

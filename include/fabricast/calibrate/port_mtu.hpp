@@ -1,4 +1,4 @@
-// What sysfs does not tell of RDMA ports.
+// The active MTU of RDMA ports, which sysfs does not contain. Asks libibverbs, which is loaded at run time.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 
 namespace fabricast {
 
-/// Bytes that a packet of an active port carries, by device and port. Empty without libibverbs or RDMA devices; ports
-/// that can not be asked are left out.
+/// Payload of a packet in bytes (256 to 4096) of each active port of this host, by device and port. Empty without
+/// libibverbs or RDMA devices. Devices that cannot be opened or queried are left out.
 std::map<std::pair<std::string, int>, int> active_mtu_of_ports();
 
 }  // namespace fabricast

@@ -1,9 +1,12 @@
-// What forecasts of published serving are off by, by source and metric: rows of `serving.csv` against what was measured. And
-// the fit of what serving engines cost (`serving.*`) to them.
+// Errors of forecasts of published serving, by source and metric: rows of `serving.csv` compared with their published
+// values; and the fit of the parameters of serving engines (`serving.*`) to these rows.
 //
-// Rows of one configuration share a scenario, which is forecast once. An error is forecast over published, less one: of
-// times `+` is too slow, of rates `+` is too fast. Means over sources count each source once, by metric, for dense models
-// and MoE apart. The figures to trust are of fits that have not seen the source (leave_out_serving).
+// Rows of one configuration share a scenario, which is forecast once. An error is forecast / published - 1: for times
+// `+` is too slow, for rates `+` is too fast. Means over sources count each source once, by metric, separately for
+// dense and MoE models. The figures to rely on come from fits that have not seen the source (leave_out_serving).
+//
+// Forecasts of validate_serving run in parallel; results do not depend on the number of threads. Intervals are
+// log-normal with the standard deviations of `forecast.serving.*` (report/serving_interval.hpp).
 #pragma once
 
 #include <array>
@@ -17,87 +20,98 @@
 
 namespace fabricast {
 
-/// What a scenario of serving gives, by metric; 0: it says nothing of it.
+/// The forecast of a scenario by metric, in the unit of the metric; 0: the scenario does not determine the metric.
 using ServingFigures = std::array<double, EnumNames<ServingMetric>::names.size()>;
 
-/// Of a decode scenario: its batch at once, prompts and then output, and of `out_tok_s_gpu` decoding alone.
-/// \throws UserError if the scenario is refused, or does not fit in memory
+/// Forecasts a scenario. A scenario of phase decode is a static batch: all prompts, then its output tokens;
+/// `out_tok_s_gpu` counts decoding only.
+/// \param id  appears in messages
+/// \throws UserError if the scenario is refused, or does not fit in memory; its path is then `memory`
 ServingFigures serving_figures(const std::string& scenario, const std::string& id,
                                const Hardware& hardware = shipped_hardware());
 
+/// A row with its forecast, or the reason why there is none.
 struct ServingResult {
   MappedServing mapped;
   RowOutcome outcome = RowOutcome::forecast;
-  std::string key;      ///< of refused and unsayable: the key, or `memory`
-  std::string why;      ///< of refused and unsayable
-  double forecast = 0;  ///< in the metric's unit
-  double factor = 1;    ///< the 90 % interval: forecast / factor to forecast x factor
+  std::string key;      ///< refused and unmapped rows: the key, or `memory`
+  std::string why;      ///< refused and unmapped rows
+  double forecast = 0;  ///< in the unit of the metric
+  double factor = 1;    ///< 90 % interval: forecast / factor to forecast * factor
   double error() const { return forecast / mapped.row.value - 1; }
+  /// Whether the published value is in the 90 % interval.
   bool within() const { return std::abs(std::log(forecast / mapped.row.value)) <= std::log(factor); }
 };
 
-/// Forecasts of all rows that can be, in their order; the same bytes whatever the number of threads.
-/// \param threads  0: as many as the machine has
+/// Forecasts the rows, in their order.
+/// \param progress  called with the fraction that is done, from any thread; may be empty
+/// \param threads   0: one per core
+/// \throws Interrupted on Ctrl-C
 std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& rows,
                                             const Hardware& hardware = shipped_hardware(),
                                             const std::function<void(double)>& progress = {}, int threads = 0);
 
-/// Gives a row the interval of this spread.
+/// Sets `factor` of a result from a spread.
 void set_interval(ServingResult& result, const ServingSpread& spread);
 
 struct ServingFitOptions {
   int iterations = 6;
-  std::function<void(int iteration, double loss)> progress;
+  std::function<void(int iteration, double loss)> progress;  ///< may be empty
 };
-/// Fits `serving.*` to some rows of each source, engine and kind of model, weighed so that each source counts alike.
-/// \throws UserError if there are none
+/// Fits `serving.*` to at most eight scenarios of each source, engine and kind of model, with weights that make sources
+/// count alike. Rows of low confidence are left out.
+/// \throws UserError if no row is left
 Fit fit_serving(const std::vector<MappedServing>& rows, const Hardware& prior, const ServingFitOptions& options);
-/// Fits without each source in turn, and forecasts all its rows by that; in the order of the rows. Intervals are those that
-/// the other sources tell.
-/// \param fitted  with the fit of all rows, where each fit starts
+/// Fits without each source in turn and forecasts all rows of that source with the result. Rows are in their order.
+/// Intervals are learned from the errors of the other sources.
+/// \param fitted  hardware with the fit of all rows, where each fit starts
 std::vector<ServingResult> leave_out_serving(const std::vector<MappedServing>& rows, const Hardware& prior,
                                              const Hardware& fitted, const ServingFitOptions& options,
                                              const std::function<void(double)>& progress = {});
-/// What forecasts of sources that no fit has seen are off by. 90 % of rows lie within, each source counted once. What no row
-/// tells stays as it is in `prior`.
+/// Learns `forecast.serving.*` from rows of sources that no fit has seen: the standard deviations with which 90 % of
+/// rows are in their interval, each source counted once. Parameters that no row determines stay as in `prior`.
 std::vector<FittedParameter> learned_spread(const std::vector<ServingResult>& left_out, const Hardware& prior);
 
-/// Rows of one source, metric and kind of model. Collectives have no model: they count as dense.
+/// Errors of one source, metric and kind of model. Collectives have no model and count as dense.
 struct ServingSummary {
   std::string source;
   ServingMetric metric = ServingMetric::tpot_ms;
   bool experts = false;
   std::size_t rows = 0, forecast = 0, refused = 0, unsayable = 0;
-  std::size_t within = 0;                 ///< of those with a forecast, in their 90 % interval
-  double mean = 0, median = 0, bias = 0;  ///< of sizes of errors; of errors
-  double worst = 0;                       ///< with its sign
+  std::size_t within = 0;                 ///< of `forecast`: rows in their 90 % interval
+  double mean = 0, median = 0, bias = 0;  ///< mean and median of absolute errors; mean of errors
+  double worst = 0;                       ///< the largest error, with its sign
 };
-/// In the order of the rows.
+/// Summaries by source, metric and kind of model, in order of appearance.
 std::vector<ServingSummary> summarize_serving(const std::vector<ServingResult>& results);
 
-/// Of a metric and kind of model, each source once.
+/// Means over sources of one metric and kind of model, each source counted once.
 struct ServingMean {
   ServingMetric metric = ServingMetric::tpot_ms;
   bool experts = false;
   std::size_t sources = 0, rows = 0, within = 0;
-  double mean = 0, median = 0, bias = 0;  ///< means of those of the sources
+  double mean = 0, median = 0, bias = 0;
 };
-/// Those that have a forecast, dense models first, in the order of metrics.
+/// The means that have a forecast: dense models first, by metric.
 std::vector<ServingMean> serving_means(const std::vector<ServingSummary>& summaries);
 
+/// Number of unmapped rows by reason, most frequent first.
 std::vector<KeyCount> missing_keys(const std::vector<ServingResult>& results);
+/// Number of refused rows by key, most frequent first.
 std::vector<KeyCount> refusals(const std::vector<ServingResult>& results);
+/// Number of rows by setting that a scenario has no key for, most frequent first.
 std::vector<KeyCount> unsaid_settings(const std::vector<ServingResult>& results);
 
-/// \param rows  with every row and what was assumed of it
+/// Tables as text for people.
+/// \param rows  whether to list every row with its assumptions
 std::string serving_text(const std::vector<ServingResult>& results, bool rows);
-/// What the page for the docs is of.
+/// The content of docs/validation-serving.md.
 struct ServingPage {
   std::vector<ServingResult> results;     ///< left out by source, or in the fit
-  std::vector<ServingResult> in_the_fit;  ///< the same rows beside those left out; else empty
+  std::vector<ServingResult> in_the_fit;  ///< the same rows in the fit, if `results` are left out; else empty
 };
 std::string serving_markdown(const ServingPage& page);
-/// All as JSON (docs/formats.md).
+/// The results as JSON (docs/formats.md).
 std::string serving_json(const std::vector<ServingResult>& results);
 
 }  // namespace fabricast

@@ -1,9 +1,17 @@
-// Learns how measurements differ from forecasts (residual/residual.hpp) from systems that no fit has seen.
+// Learns the distribution of forecast errors (residual/residual.hpp) from systems that no fit has seen.
 //
-// In two steps. First what rows of one site have in common: the likeliest deviations by group of parameters and likeness
-// by size, plan, nodes and sweep, each system with a scale of its own. Then how far systems of a kind are off: the
-// likeliest scale of single rows, in which each system counts once in each size band, and the tail of Student's t. Both
-// with weak priors: a deviation is thought to be 15 %, a kind to be as others, within factors of e and of 2.
+// Two steps, each a maximum of the posterior density:
+//
+//   1. What the rows of one site have in common: the deviation of each group of parameters, and the correlation by
+//      size, plan, nodes and sweep. The distribution has heavy tails here, so that each system can have its own scale.
+//   2. How large errors are: the scale of single rows by size, kind of system and family of collectives, and the
+//      degrees of freedom. Each system counts once in each size band.
+//
+// Priors are weak. In step 1 logarithms have a standard deviation of 1, around a deviation of 15 % for groups; in step
+// 2 kinds and families have one of 0.7, around equality.
+//
+// Results are deterministic and do not depend on the number of threads. The functions use all cores and change only
+// arguments that are passed by non-const reference.
 #pragma once
 
 #include <string>
@@ -14,30 +22,35 @@
 
 namespace fabricast {
 
-/// Rows of one system with ln(measured / forecast), both by a fit that has not seen it.
+/// Rows of one system, forecast by a fit that has not seen it.
 struct SystemResiduals {
   std::string system, site;
   std::vector<ResidualRow> rows;
-  std::vector<double> logs;
-  std::vector<std::size_t> cases;  ///< by row, a number that rows of one case have in common
+  std::vector<double> logs;        ///< ln(measured / forecast), by row
+  std::vector<std::size_t> cases;  ///< by row, a number that identifies its case
 };
 
-/// Of results with residuals, by system; stand-ins for what NCCL would run are left out.
+/// Groups results by system. Rows for which another algorithm stands in for NCCL's choice are left out, and so are
+/// systems without rows.
+/// \param results  of runs with residuals (CaseRunner::run)
+/// \param cases    for the sites of the systems
 std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results,
                                           const std::vector<MeasuredCase>& cases);
 
-/// Deterministic. \pre systems have rows
+/// Learns the distribution from all systems.
+/// \pre there is at least one system, and each has rows
 ResidualModel learn_residuals(const std::vector<SystemResiduals>& systems);
 
-/// What systems are off by that no fit had seen, and how that is distributed.
+/// Held-out errors of systems, and the distributions learned from them.
 struct LeftOutErrors {
   std::vector<SystemResiduals> systems;
-  ResidualModel all;                   ///< learned from all of them
-  std::vector<ResidualModel> without;  ///< by system, learned without the fifth of the sites that it is of
+  ResidualModel all;                   ///< learned from all systems
+  std::vector<ResidualModel> without;  ///< by system: learned without the fifth of the sites that contains the system
 };
+/// \param results  of fits that have not seen the systems, with residuals
 LeftOutErrors left_out_errors(const std::vector<CaseResult>& results, const std::vector<MeasuredCase>& cases);
 
-/// Sets `factor` of all rows, by models that have not seen them.
+/// Sets `factor`, the 90 % interval, of all rows that have residuals, each by the model that has not seen its system.
 void add_intervals(std::vector<CaseResult>& results, const LeftOutErrors& errors);
 
 }  // namespace fabricast

@@ -1,9 +1,13 @@
-// A fit to one site's own measurements that can not make its forecasts worse.
+// A fit to the measurements of one site, which is accepted only if it improves forecasts of rows that it has not seen.
 //
-// Measured rows alone take forecasts a long way (report/interval.hpp): the site's level is theirs. Whether its parameters
-// should move as well is asked of the rows themselves: each part of them in turn is forecast from the others, by the
-// parameters as they were and by fitted ones. Where fitted ones are no better, they are refused. Either way the profile
-// keeps the rows, so that what was never measured keeps its spread.
+// Measured rows alone already improve forecasts, which are conditioned on them (report/interval.hpp). Whether
+// parameters should move as well is decided by the rows: each part of them in turn is left out and forecast from the
+// others, with the parameters as they were and with fitted ones. Fitted parameters are accepted if they reduce the mean
+// error by 2 % or more. Either way the profile keeps the rows, so forecasts continue from them and what was never
+// measured keeps its spread. docs/models/fit.md, "A fit of your own site".
+//
+// Errors are relative: 0.1 is 10 %. Results are deterministic; the functions use all cores and do not change their
+// arguments.
 #pragma once
 
 #include <optional>
@@ -14,44 +18,46 @@
 
 namespace fabricast {
 
-/// A parameter that has left what was thought possible, and the row that moved it most.
+/// A parameter that the fit moves beyond the 99 % range of its prior, and the row that pulls it most.
 struct Doubt {
   std::string path, unit;
-  double before = 0, after = 0;
-  std::string case_id;
+  double before = 0, after = 0;  ///< in that unit
+  std::string case_id;           ///< of the row; empty if no row comes nearer to its measurement
   std::int64_t bytes = 0;
-  std::string instead;  ///< what of the case is to be suspected first; empty: nothing stands out
+  std::string instead;  ///< what to suspect first about the way the case was timed; empty if nothing stands out
 };
 
-/// Median errors of rows that were not given, by band; no rows: 0.
+/// Median errors of rows that were left out, by size band; 0 for a band without rows.
 struct PartErrors {
-  BandValues shipped{};  ///< by the parameters as they were, nothing given
-  BandValues rows{};     ///< by these parameters, with the other rows given
-  BandValues fitted{};   ///< by parameters fitted to the other rows, which are given as well
-  int parts = 0;         ///< in which the rows were left out in turn; below two nothing was asked
+  BandValues shipped{};  ///< with the parameters as they were and no rows given
+  BandValues rows{};     ///< with these parameters, conditioned on the other rows
+  BandValues fitted{};   ///< with parameters fitted to the other rows, conditioned on them as well
+  int parts = 0;         ///< number of parts; below two nothing was tested
 };
 
-/// What a forecast of more nodes will be worth.
+/// How exact a forecast of a larger job will be.
 struct LargerJob {
   int nodes = 0;
-  BandValues half_width{};  ///< of its 90 % interval, less one; median over the sizes of a band
+  BandValues half_width{};  ///< half width of the 90 % interval as a factor, minus 1; median over the sizes of a band
 };
 
 struct SiteFit {
-  Fit fit;  ///< where it is refused, with all parameters as they were
-  bool refused = false;
+  Fit fit;               ///< if refused: without parameters, and with the hardware as it was
+  bool refused = false;  ///< whether fitted parameters were not better, or could not be tested
   PartErrors errors;
-  std::vector<Doubt> doubts;
-  std::vector<LargerJob> larger;
+  std::vector<Doubt> doubts;      ///< of the fit to all rows, whether it is accepted or refused
+  std::vector<LargerJob> larger;  ///< 1, 2, 4 and 16 times as many nodes as the largest case
   std::vector<MeasuredCase> seen;
 };
 
-/// \param start  parameters as they were
-/// \throws UserError if the cases tell of nothing
+/// \param start  hardware with the parameters as they were
+/// \pre there is at least one case
+/// \throws UserError if no parameter can be fitted or a case cannot run; Interrupted on Ctrl-C
 SiteFit fit_site(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
 
 std::string site_fit_text(const SiteFit& fit);
-/// Parameters, where they moved, and the rows.
+/// The profile: parameters that moved, unless the fit was refused, and the rows as measured cases.
+/// \param source  stated as the source of the parameters and cases
 std::string site_profile_json(const SiteFit& fit, const std::string& source);
 
 }  // namespace fabricast

@@ -1,9 +1,10 @@
-// What each term of a step explains of measured steps: the term is taken away, all else stays as it is fitted, and errors
-// are counted again.
+// The contribution of each term of the step model to the agreement with measured steps. A term is removed, all other
+// parameters keep their values, and the errors are computed again.
 //
-// A term that explains nothing of any row can go. One that explains much is worth measuring. Nothing is fitted anew: what
-// others would make up for is in the difference, too. A term is a parameter of all GPUs and software at once, set to what
-// makes it nothing.
+// A term whose removal changes no error can be dropped; a term that explains much is worth measuring. Parameters are
+// not fitted again, so the difference includes what a new fit of other parameters would compensate for. A term is
+// removed for all GPUs and software generations at once, by setting its parameters to the value at which it has no
+// effect.
 #pragma once
 
 #include <string>
@@ -14,22 +15,27 @@
 
 namespace fabricast {
 
+/// A term of the step model.
 struct StepTerm {
   std::string_view name;
-  std::vector<std::string_view> parameters;  ///< last words of their paths
-  double nothing = 0;                        ///< the value without the term
+  std::vector<std::string_view> parameters;  ///< last components of the paths of its parameters
+  double nothing = 0;                        ///< the value at which they have no effect
 };
+/// All terms.
 std::vector<StepTerm> step_terms();
 
+/// Forecasts of all steps without one term.
 struct StepsWithout {
-  std::string term;           ///< empty: with all of them
+  std::string term;           ///< empty: nothing was removed
   std::vector<StepRow> rows;  ///< without intervals, in the order of the steps
 };
-/// With all terms first, then without each. Kernels are left out. Uses all cores. \throws Interrupted on Ctrl-C
+/// Forecasts the steps with all terms, then without each of them. Kernels are ignored. Uses all cores; the result does
+/// not depend on the number of threads.
+/// \throws UserError if a scenario is refused; Interrupted on Ctrl-C
 std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps, const Hardware& hardware,
                                               const std::function<void(double)>& progress = {});
 
-/// The page for the docs: means over sources, and the sources that a term explains most of.
+/// The page docs/validation-step-terms.md: means over sources, and the sources whose errors grow most without a term.
 std::string terms_markdown(const std::vector<StepsWithout>& all);
 
 }  // namespace fabricast

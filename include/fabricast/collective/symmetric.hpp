@@ -1,11 +1,13 @@
-// Kernels for symmetric memory: buffers that lie at the same place of a window on every GPU of an NVLink domain, so that a
-// kernel loads from and stores to its peers without channels, slots and copies [NCCL-symmetric].
+// Kernels for symmetric memory [NCCL-symmetric]. Buffers are at the same place of a window on every GPU of an NVLink
+// domain, so a kernel loads from its peers and stores to them without channels, slots and copies. The names state how:
 //
-//   LL        data with flags: one way, twice the bytes
+//   LL        stores data with flags: a single phase, twice the bytes
 //   ST, LD    stores to, or loads from, each peer
-//   ..MC      the same by multicast or reduction in the NVSwitch
+//   ..MC      the same with multicast or reduction in the NVSwitch
 //
-// all_reduce is made of two: AGx.._R gathers everything and reduces, RSx.._AGx.. scatters sums and gathers them.
+// An all_reduce has two phases: AGx.._R gathers everything and reduces it; RSx.._AGx.. scatters sums and gathers them.
+//
+// Plain values. planner/symmetric.hpp has NCCL's rules for choosing among the kernels and its estimates of their times.
 #pragma once
 
 #include <array>
@@ -15,7 +17,7 @@
 
 namespace fabricast {
 
-/// In NCCL's order and with its names, which NCCL_SYM_KERNEL takes.
+/// The kernels in NCCL's order. Their names (EnumNames) are NCCL's, as the variable NCCL_SYM_KERNEL takes them.
 enum class SymmetricKernel {
   all_reduce_ll,
   all_reduce_llmc,
@@ -37,12 +39,12 @@ struct EnumNames<SymmetricKernel> {
       "ReduceScatter_LL",  "ReduceScatter_LD",    "ReduceScatter_LDMC"};
 };
 
-/// A kernel on a number of thread blocks, as NCCL estimates it.
+/// A kernel on a number of thread blocks, with NCCL's own estimate of its time.
 struct SymmetricRun {
   SymmetricKernel kernel = SymmetricKernel::all_reduce_ll;
   int blocks = 1;
-  double estimate_us = 0;
-  double least_us = 0;  ///< the same for an empty buffer
+  double estimate_us = 0;  ///< us, including the launch
+  double least_us = 0;     ///< us; the same for an empty buffer
 };
 
 }  // namespace fabricast

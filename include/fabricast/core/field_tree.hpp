@@ -1,8 +1,13 @@
-// The fields of a spec as a plain value: what `describe` prints, editors check, and completion offers.
+// The fields of a spec as a plain value: `describe` prints it, the JSON Schema and shell completion are made from it.
 //
-// A spec is visited once; what comes out names every key with its type, meaning, limits, words and default. Which keys
-// a section has may depend on a word in it (fabric.kind, workload.kind): `chosen` says which word to assume, as if the
-// file gave it.
+// A FieldTree visits a spec once and records every key with its type, meaning, limits, words and default. Which keys a
+// section has may depend on a word in it (`fabric.kind`, `workload.kind`). The `chosen` words are assumed as if the
+// file gave them, so a caller sees all keys by trying all words.
+//
+// Limits are in SI units, as in core/fields.hpp. A list is recorded with exactly one element, which shows the keys of
+// its elements. Not recorded: which keys are required, and constraints between keys.
+//
+// Free functions are pure and safe to call concurrently; use a FieldTree from one thread at a time.
 #pragma once
 
 #include <map>
@@ -14,6 +19,7 @@
 
 namespace fabricast {
 
+/// What a field holds, and how a file writes it.
 enum class FieldType {
   section,
   list,
@@ -37,27 +43,32 @@ struct EnumNames<FieldType> {
                                                           "time",    "rate",   "length", "power"};
 };
 
+/// A key with everything below it.
 struct Field {
-  std::string name;  ///< empty: the element of a list
-  std::string doc;
+  std::string name;  ///< empty for the element of a list
+  std::string doc;   ///< one line on its meaning
   FieldType type = FieldType::section;
-  Range range;
-  std::vector<std::string> words;  ///< of a word
-  std::string value;               ///< what the spec holds, as it is written in a file; of single values
-  std::vector<Field> parts;        ///< of a section its keys in order; of a list its one kind of element
+  Range range;                     ///< SI units; unlimited unless the spec says otherwise
+  std::vector<std::string> words;  ///< for a word: the closed list
+  std::string value;               ///< for a single value: what the spec holds, as a file writes it
+  std::vector<Field> parts;        ///< for a section: its keys in order; for a list: its element
 
-  /// The field at a path such as `fabric.switch.ports` below this one, or null. An element of a list is `faults[]`.
+  /// The field at a path such as `fabric.switch.ports` below this one, or null. `faults[]` is the element of a list.
   const Field* find(std::string_view path) const;
 };
 
-/// Where a part of a field is: `switch` below `fabric` is `fabric.switch`; without a name, the element of a list, `faults[]`.
+/// The path of a part of a field: `switch` below `fabric` is `fabric.switch`. An empty name is the element of a list:
+/// `faults[]`.
 std::string child_path(const std::string& path, const std::string& name);
 
-/// Words to assume, by path.
+/// Words to assume, by path: `{"workload.kind", "inference"}`.
 using ChosenWords = std::map<std::string, std::string>;
 
+/// The visitor that records fields. Use: construct, call `visit_fields(tree, spec)`, then `take()` once.
+/// Visiting sets the chosen words in the spec.
 class FieldTree final : public FieldVisitor {
  public:
+  /// \pre each chosen word is a word of its field; otherwise the visit throws InternalError
   explicit FieldTree(ChosenWords chosen = {}) : chosen_(std::move(chosen)) { open_.push_back({}); }
 
   void scalar(const FieldInfo& info, ScalarRef value) override;
@@ -66,27 +77,29 @@ class FieldTree final : public FieldVisitor {
   std::size_t enter_list(const FieldInfo& info, std::size_t size) override;
   void string_map(const FieldInfo& info, std::map<std::string, std::string>& map) override;
 
-  /// The section that was visited.
+  /// The visited spec as a section without a name.
   Field take() { return std::move(open_.front()); }
 
  private:
   Field begin(const FieldInfo& info, FieldType type);
   std::string path(std::string_view name) const;
   ChosenWords chosen_;
-  std::vector<Field> open_;  ///< the sections around, outermost first
+  std::vector<Field> open_;  ///< the enclosing sections, outermost first
   std::vector<std::string> paths_;
 };
 
-/// Every field below `tree` that holds a single value, a list of such or a map, with its path.
+/// Every field below `tree` that holds a single value, a list of single values or a map, with its path. The pointers
+/// are into `tree`.
 std::vector<std::pair<std::string, const Field*>> leaves(const Field& tree);
 
-/// The units that a quantity of this type may be written in; none of others.
+/// The units that a quantity of this type accepts; empty if the type has no units.
 std::vector<std::string_view> units_of(FieldType type);
 
-/// Limits in words, as they are written in a file: "at least 1", "between 1Mbps and 1000Tbps"; empty: there are none.
+/// Limits as text in the units of a file: "at least 1", "between 1Mbps and 1000Tbps", "write 1" if only one value is
+/// allowed. Empty if there are no limits.
 std::string limits_text(FieldType type, const Range& range);
 
-/// The type of a field that is held as a T.
+/// The field type of a C++ type. Types without one of their own, such as std::string, are text.
 template <class T>
 constexpr FieldType field_type_of() {
   if constexpr (std::is_same_v<T, bool>)

@@ -1,4 +1,4 @@
-// One list of fields per spec: it reads the YAML, prints the effective scenario and documents the keys.
+// One list of fields per spec: it reads the YAML, writes the effective scenario and documents the keys.
 //
 //   struct LeafSpineSpec { int leaves = 2; LinkSpec uplink; };
 //   void visit_fields(FieldVisitor& visit, LeafSpineSpec& spec) {
@@ -6,8 +6,15 @@
 //     visit("uplink", spec.uplink, "leaf to spine, each direction");
 //   }
 //
-// A field is a scalar (bool, int, int64, double, string, quantity, named enum), a nested spec (found by its own
-// visit_fields), a vector of either, or a map of strings. Adding a key is adding a line there and nowhere else.
+// A field is a scalar (bool, int, int64, double, string, quantity, named enum), a nested spec (with a visit_fields of
+// its own, found by argument-dependent lookup), a vector of either, or a map of strings. To add a key, add a line to
+// visit_fields; nothing else changes.
+//
+// The visitors are the YAML reader and the writer of the effective scenario (sim/scenario), and FieldTree
+// (core/field_tree.hpp). A visitor may write to the fields. The order of the calls is the order in files and documents.
+// Limits are in SI units; only the YAML reader enforces them.
+//
+// Names and descriptions are kept as string_view: pass literals, or text that outlives the visit.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +32,7 @@
 
 namespace fabricast {
 
-/// Admissible numbers, in SI units; both ends included.
+/// Limits of a number in SI units, both ends included. By default there are none.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -36,42 +43,50 @@ constexpr Range between(double low, double high) { return {low, high}; }
 /// Of one number to another, such as oversubscription.
 constexpr Range proportion(double low, double high) { return {low, high, true}; }
 
-/// Line rates in bytes per second that are no slip of the pen: 1 Mb/s to 1000 Tb/s.
+/// Plausible line rates in bytes per second, 1 Mb/s to 1000 Tb/s. Anything outside is a mistake in the unit.
 constexpr Range line_rates{0.125e6, 125e12};
 
-/// A ratio is written `10%` or `0.1`; a plain double is a pure number.
+/// A fraction, written `10%` or `0.1`. A plain double field is a number without a unit instead.
 struct Ratio {
   double value = 1;
 };
 
-/// A word out of a closed list.
+/// A word from a closed list, with type-erased access to the field that holds it as an index.
 struct WordRef {
   std::span<const std::string_view> words;
-  void* target;
-  std::size_t (*get)(const void*);
-  void (*set)(void*, std::size_t);
+  void* target;                     ///< the field; passed to `get` and `set`
+  std::size_t (*get)(const void*);  ///< index of the current word
+  void (*set)(void*, std::size_t);  ///< \pre the index is below words.size()
 };
 
+/// A field with a single value, by its type.
 using ScalarRef = std::variant<bool*, int*, std::int64_t*, double*, Ratio*, std::string*, Bytes*, Seconds*,
                                BytesPerSecond*, Metres*, Watts*, WordRef>;
 
+/// What a spec says of one of its fields.
 struct FieldInfo {
-  std::string_view name;
-  std::string_view doc;
+  std::string_view name;  ///< the key; empty for elements of a list
+  std::string_view doc;   ///< one line on its meaning, shown by `describe` and in the JSON Schema
   Range range;
 };
 
+/// Receives the fields of a spec in order. Derived classes implement the virtual functions; specs use operator().
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
+  /// A field with a single value.
   virtual void scalar(const FieldInfo& info, ScalarRef value) = 0;
-  /// Returns false to skip the nested fields.
+  /// A nested spec begins. Returns false to skip its fields; `leave` is then not called.
   virtual bool enter(const FieldInfo& info) = 0;
+  /// A nested spec or a list ends.
   virtual void leave() = 0;
-  /// Returns the length the list is to have; element i is then visited as a field named "" inside enter/leave.
+  /// A list begins that has `size` elements. Returns the length to give it. Its elements are then visited as fields
+  /// with an empty name, and `leave` is called.
   virtual std::size_t enter_list(const FieldInfo& info, std::size_t size) = 0;
+  /// A map of free keys to texts, such as `nccl.env`.
   virtual void string_map(const FieldInfo& info, std::map<std::string, std::string>& map) = 0;
 
+  /// Visits a field of a spec; chooses the virtual function by the type.
   template <class T>
   void operator()(std::string_view name, T& field, std::string_view doc, Range range = {}) {
     dispatch({name, doc, range}, field);

@@ -1,4 +1,7 @@
 // Whole files in, whole files out.
+//
+// Messages name the path and the reason of the operating system. Concurrent calls are safe unless they write to the
+// same path from one process.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +9,22 @@
 
 namespace fabricast {
 
-/// Reads a whole file, or what a pipe gives until it ends.
-/// \throws UserError if it can not be read, or holds more than `most` bytes.
+/// The content of a file, or everything that a pipe delivers until it ends.
+/// \param most  limit in bytes, which protects against endless devices and mistaken names; 256 MiB by default
+/// \throws UserError if the file cannot be read, is a directory, or holds more than `most` bytes
 std::string read_file(const std::string& path, std::size_t most = std::size_t{1} << 28);
 
-/// Writes a file whole or not at all: beside, then moved into place. Devices and pipes are written to as they are.
-/// \throws UserError if it can not be written; then nothing is left behind, and an older file stays as it was.
+/// Writes a file atomically: into a temporary file in the same directory, which then replaces the target. A reader sees
+/// the old content or the new one, never a part. A symbolic link stays and its target is replaced. Devices and pipes
+/// are written to directly.
+/// \throws UserError if the file cannot be written; the temporary file is removed and an existing file is unchanged
 void write_file(const std::string& path, const std::string& content);
 
-/// The system's words for an error number, in our spelling: "no such file or directory".
+/// The operating system's description of an errno value, in lower case: "no such file or directory".
 std::string system_reason(int error);
 
-/// Finds out before long work whether `write_file` has a chance.  \throws UserError
+/// Checks before long work that `write_file` is likely to succeed: the directory exists and is writable.
+/// \throws UserError if the path is empty, a directory or not writable
 void check_writable(const std::string& path);
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// Names the user may have misspelt: nearest known name, lists for messages.
+// Names that the user may have misspelled: the nearest known name, and lists of names for messages.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <optional>
@@ -9,19 +11,21 @@
 
 namespace fabricast {
 
-/// Optimal string alignment distance [Damerau1964].
+/// Optimal string alignment distance in bytes: insertions, deletions, substitutions and swaps of neighbours
+/// [Damerau1964].
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The closest of `known` if close enough to be a slip, not a different word.
+/// The closest of the known names, if it is close enough to be a typing mistake: at most a third of the word's length,
+/// and at least one edit. The first of several equally close names.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// "did you mean 'leaf_spine'?" or "known: a, b, c".
+/// A hint for an unknown name: "did you mean 'leaf_spine'?", or "known: a, b, c" if none is close.
 std::string suggestion(std::string_view word, std::span<const std::string_view> known);
 
-/// "a, b, c".
+/// The words with the separator between them: "a, b, c".
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
-/// Names of a table of descriptors (anything with a `name` member).
+/// The names in a table of descriptors, which are any type with a `name` member. They refer to the table's own strings.
 template <class Table>
 std::vector<std::string_view> names_of(const Table& table) {
   std::vector<std::string_view> names;
@@ -29,7 +33,7 @@ std::vector<std::string_view> names_of(const Table& table) {
   return names;
 }
 
-/// The descriptor of that name, or null.
+/// The descriptor with this name in a table, or null.
 template <class Table>
 auto find_by_name(const Table& table, std::string_view name) -> decltype(&*std::begin(table)) {
   for (const auto& item : table)

@@ -1,4 +1,7 @@
-// Independent tasks on several threads.
+// Runs independent tasks on several threads.
+//
+// Results must not depend on the order in which tasks run, because forecasts are the same for every number of threads.
+// Each call starts threads and joins them before it returns; there is no pool. Ctrl-C is checked before each task.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +17,15 @@
 
 namespace fabricast {
 
-/// As many threads as asked for; 0: as many as the machine has.
+/// The number of threads to use: `wanted`, or the number of hardware threads if it is 0.
 inline std::size_t thread_count(int wanted) {
   return wanted > 0 ? static_cast<std::size_t>(wanted) : std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Calls f(0) to f(count - 1), in any order, on so many threads at most. Of several faults the one of the first task is
-/// thrown, whichever thread met one first.
-/// \throws Interrupted on Ctrl-C, and what f throws
+/// Calls f(0) to f(count - 1) in any order, on at most `threads` threads including the caller's. After an exception no
+/// further task starts. If several tasks throw, the exception of the task with the lowest number is rethrown.
+/// \pre calls of f with different numbers may run concurrently
+/// \throws Interrupted on Ctrl-C, and whatever f throws
 template <class F>
 void in_parallel(std::size_t count, std::size_t threads, F f) {
   std::atomic<std::size_t> next{0};
@@ -47,11 +51,15 @@ void in_parallel(std::size_t count, std::size_t threads, F f) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Counts tasks that are done, from any thread, and tells the part of all.
+/// Counts finished tasks and reports the finished fraction, 0 to 1. Safe to use from several threads; the callback runs
+/// under a lock.
 class TaskProgress {
  public:
-  /// \param tell  may be empty. It outlives this.
+  /// \param tell   callback; may be empty
+  /// \param count  number of tasks
+  /// \pre `tell` outlives this object
   TaskProgress(const std::function<void(double)>& tell, std::size_t count) : tell_(tell), count_(count) {}
+  /// Counts one more task as finished.
   void one_done() {
     if (!tell_) return;
     const std::scoped_lock lock(mutex_);

@@ -1,4 +1,8 @@
-// Sorting by a number, digit by digit: for lists of millions, of which most numbers differ.
+// Radix sort by a 32-bit key, for lists of millions of items with mostly different keys.
+//
+// Each pass distributes the items by up to 11 bits of the key, least significant first, so n items take at most
+// 3 n moves instead of n log n comparisons. Short lists and sorted lists take the comparison sort or return at once.
+// A second list of the same length is allocated.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +14,13 @@
 
 namespace fabricast {
 
-/// Stable. \param key  of an item, 32 bits
+/// Sorts items by key in ascending order; items with equal keys keep their order.
+/// \param key  a function from an item to its key, at most 32 bits, unsigned
 template <class Item, class Key>
 void radix_sort(std::vector<Item>& items, Key key) {
   const auto less = [&](const Item& a, const Item& b) { return key(a) < key(b); };
   if (std::is_sorted(items.begin(), items.end(), less)) return;
-  constexpr std::size_t few = 512;  // for which counting digits is not worth it
+  constexpr std::size_t few = 512;  // clearing the counters of a pass costs more than comparing
   if (items.size() < few) {
     std::stable_sort(items.begin(), items.end(), less);
     return;
@@ -23,7 +28,9 @@ void radix_sort(std::vector<Item>& items, Key key) {
   std::uint32_t all = 0;
   for (const Item& item : items) all |= key(item);
   constexpr int most_bits = 11;
-  const int bits = std::bit_width(all), digits = (bits + most_bits - 1) / most_bits, width = (bits + digits - 1) / digits;
+  const int bits = std::bit_width(all);
+  const int digits = (bits + most_bits - 1) / most_bits;
+  const int width = (bits + digits - 1) / digits;
   std::vector<Item> sorted(items.size());
   std::array<std::size_t, std::size_t{1} << most_bits> next;
   for (int shift = 0; shift < bits; shift += width) {

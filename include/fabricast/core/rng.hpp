@@ -1,7 +1,11 @@
-// Portable seeded random numbers: the same bytes on every platform and standard library.
+// Portable seeded random numbers: the same sequence on every platform and standard library.
 //
-// Generator: xoshiro256** [Blackman2021], seeded by splitmix64 [Steele2014]. Only integer arithmetic
-// decides; std:: distributions are not used, since their results are not specified.
+// The generator is xoshiro256** [Blackman2021], seeded by splitmix64 [Steele2014]. The distributions of the standard
+// library are not used, because the standard does not specify their results. Integers and uniform numbers come from
+// integer arithmetic and are identical everywhere; `normal` depends on the platform's log and cos in the last bits.
+//
+// Free functions are pure and safe to call concurrently. An Rng has state: give each thread or task its own, with its
+// own seed. Not for cryptography.
 #pragma once
 
 #include <array>
@@ -15,10 +19,10 @@
 
 namespace fabricast {
 
-/// What splitmix64 adds to its state before each number: the golden ratio of 2^64 [Steele2014].
+/// The increment of splitmix64: 2^64 divided by the golden ratio [Steele2014].
 inline constexpr std::uint64_t splitmix64_step = 0x9e3779b97f4a7c15ULL;
 
-/// The number that splitmix64 makes of a state [Steele2014].
+/// The output of splitmix64 for a state [Steele2014]. A good 64-bit mixing function on its own.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += splitmix64_step;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -26,19 +30,21 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A number of a text: the same on every machine, another one for another seed.
+/// A 64-bit hash of a text: the same on every machine, and a different function for each seed.
 constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t seed = 0) {
   std::uint64_t hash = mix64(seed);
   for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
   return hash;
 }
 
+/// A xoshiro256** generator. Equal seeds give equal sequences.
 class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed) {
     for (std::uint64_t& word : state_) word = mix64(seed), seed += splitmix64_step;
   }
 
+  /// The next 64 random bits.
   constexpr std::uint64_t next() {
     const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
     const std::uint64_t t = state_[1] << 17;
@@ -51,7 +57,8 @@ class Rng {
     return result;
   }
 
-  /// Uniform in [0, bound), unbiased by rejection; \pre bound > 0.
+  /// Uniform in [0, bound). Unbiased: numbers beyond the largest multiple of `bound` are rejected.
+  /// \pre bound > 0
   constexpr std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t limit = bound * (UINT64_MAX / bound);
     std::uint64_t x = next();
@@ -59,10 +66,11 @@ class Rng {
     return x % bound;
   }
 
-  /// Uniform in [0, 1), 53 bits.
+  /// Uniform in [0, 1), with 53 random bits.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  /// Uniform in [low, high).
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  /// Standard normal [BoxMuller1958]; takes two numbers.
+  /// Standard normal, by the cosine branch of [BoxMuller1958]. Consumes two numbers per call.
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
@@ -72,7 +80,7 @@ class Rng {
   std::array<std::uint64_t, 4> state_{};
 };
 
-/// Fisher-Yates.
+/// A uniformly random permutation of the items in place (Fisher-Yates).
 template <class T>
 void shuffle(std::vector<T>& items, Rng& rng) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);

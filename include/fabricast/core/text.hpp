@@ -1,4 +1,6 @@
-// Words of a text.
+// Text as bytes: case, splitting, and making foreign text safe to print.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <string>
@@ -7,17 +9,17 @@
 
 namespace fabricast {
 
-/// Without capitals; letters beyond ASCII stay as they are.
+/// The text with A to Z in lower case. Other bytes, including letters beyond ASCII, are unchanged.
 std::string lower_case(std::string_view text);
 
-/// The parts between separators, empty ones too; of an empty text one empty part.
+/// The parts between separators, including empty ones. An empty text gives one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// On one line, and nothing that a terminal acts on: a blank for each control character; a question mark for each of U+0080
-/// to U+009F, of which terminals take U+009B for an escape, and for each byte that is not UTF-8.
+/// The text on one line, without anything that a terminal interprets. Control characters become blanks. U+0080 to
+/// U+009F become question marks, because terminals take U+009B for an escape; so do bytes that are not valid UTF-8.
 std::string printable(std::string_view text);
 
-/// In double quotes, its own doubled: a field of CSV [RFC4180], a name in SQL.
+/// The text in double quotes, with its own double quotes doubled: a field of CSV [RFC4180] or a name in SQL.
 std::string double_quoted(std::string_view text);
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// Some of many, evenly over all.
+// Chooses some of many items, spread evenly, for example the rows of a long table that a fit looks at.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +9,8 @@
 
 namespace fabricast {
 
-/// Every n-th of `count` numbers from 0 on, with the smallest n that leaves `most` at most. \pre most >= 1
+/// Every n-th of the numbers 0 to count - 1, starting at 0, with the smallest n that leaves at most `most` of them.
+/// \pre most >= 1
 inline std::vector<std::size_t> thinned(std::size_t count, std::size_t most) {
   const std::size_t every = std::max<std::size_t>(1, (count + most - 1) / most);
   std::vector<std::size_t> kept;
@@ -15,7 +18,9 @@ inline std::vector<std::size_t> thinned(std::size_t count, std::size_t most) {
   return kept;
 }
 
-/// `most` of `count` numbers from 0 on, the first and the last among them; all where there are no more. \pre most >= 1
+/// Exactly `most` of the numbers 0 to count - 1, evenly spaced and including the first and the last; all of them if
+/// there are no more than `most`. With most = 1, the first.
+/// \pre most >= 1
 inline std::vector<std::size_t> spread_over(std::size_t count, std::size_t most) {
   const std::size_t n = std::min(count, most);
   std::vector<std::size_t> kept;

@@ -1,8 +1,13 @@
-// Units as types: a number of bytes can not be added to a time, and a rate is never a bare double.
+// Units as types: bytes cannot be added to a time, and a rate is never a bare double.
 //
-// Bytes are whole (int64); times, rates and lengths are doubles in SI units. Decimal and binary
-// prefixes differ by type of literal: 1_KB = 1000 B, 1_KiB = 1024 B; 8_Gbps = 1_GBps.
-// Text always carries a unit; see core/quantity.hpp for the parser.
+// Bytes are whole numbers (int64, up to 8 EiB). Times, rates, lengths and powers are doubles in SI units: s, B/s, m, W.
+// Only physically meaningful operations exist: Bytes / BytesPerSecond is Seconds, Seconds / Seconds is a number, and
+// anything else does not compile. Overflow and division by zero are not checked.
+//
+// Literals are in `fabricast::literals`. Binary prefixes have an i: 1_KiB is 1024 B. A small b is bits and a capital B
+// bytes: 8_Gbps equals 1_GBps. Text always carries a unit; core/quantity.hpp parses and writes it.
+//
+// Constexpr value types; safe to use concurrently.
 #pragma once
 
 #include <bit>
@@ -11,33 +16,39 @@
 
 namespace fabricast {
 
-inline constexpr double gib = 1024.0 * 1024 * 1024;  ///< B
+inline constexpr double gib = 1024.0 * 1024 * 1024;  ///< bytes of a GiB
 
+/// A number of bytes.
 struct Bytes {
   std::int64_t value = 0;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 };
 
+/// A time or duration in seconds.
 struct Seconds {
   double value = 0;
   friend constexpr auto operator<=>(Seconds, Seconds) = default;
 };
 
+/// A data rate in bytes per second. Link rates are per direction.
 struct BytesPerSecond {
   double value = 0;
   friend constexpr auto operator<=>(BytesPerSecond, BytesPerSecond) = default;
 };
 
+/// A length in metres.
 struct Metres {
   double value = 0;
   friend constexpr auto operator<=>(Metres, Metres) = default;
 };
 
+/// A power in watts.
 struct Watts {
   double value = 0;
   friend constexpr auto operator<=>(Watts, Watts) = default;
 };
 
+// Whole bytes: division rounds toward zero.
 constexpr Bytes operator+(Bytes a, Bytes b) { return {a.value + b.value}; }
 constexpr Bytes operator-(Bytes a, Bytes b) { return {a.value - b.value}; }
 constexpr Bytes operator*(Bytes a, std::int64_t n) { return {a.value * n}; }
@@ -64,15 +75,21 @@ constexpr double operator/(BytesPerSecond a, BytesPerSecond b) { return a.value 
 
 constexpr double operator/(Watts a, Watts b) { return a.value / b.value; }
 
+// Time to move bytes at a rate, and the rate of bytes in a time.
 constexpr Seconds operator/(Bytes a, BytesPerSecond r) { return {static_cast<double>(a.value) / r.value}; }
 constexpr BytesPerSecond operator/(Bytes a, Seconds t) { return {static_cast<double>(a.value) / t.value}; }
 
-/// a / b rounded up; \pre a >= 0, b > 0.
+/// a / b, rounded up.
+/// \pre a >= 0, b > 0, and a + b does not overflow
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// The smallest multiple that is not below a.
+/// \pre as ceil_div
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t multiple) { return ceil_div(a, multiple) * multiple; }
-/// log2 n rounded up; \pre n > 0.
+/// log2(n), rounded up.
+/// \pre n > 0
 constexpr int log2_up(std::int64_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n) - 1)); }
 
+/// Numbers for output, in the units that nccl-tests prints.
 constexpr double microseconds(Seconds t) { return t.value * 1e6; }
 constexpr double gigabytes_per_second(BytesPerSecond r) { return r.value * 1e-9; }
 

@@ -1,11 +1,14 @@
-// A cluster as InfraGraph describes it [InfraGraph]: devices made of components, instances of devices, and edges between
-// slices of them: `host[0:4]`, `nic[0:2]`; of composed devices `cx5[0].port[0]`.
+// A cluster in the format of InfraGraph [InfraGraph]: devices made of components, instances of devices, and edges
+// between slices of them: `host[0:4]`, `nic[0:2]`, or `cx5[0].port[0]` in composed devices.
 //
-// An instance is a host if its device has an xpu (npu before version 1), else a switch. Taken are edges between a nic or
-// port of a host and a switch, and between switches. Other edges (NVLink between xpus and their switches) and the inside of
-// devices are left out: the node of the scenario has them. Names are InfraGraph's own: `host.3.nic.0`, `leafsw.1`.
+// An instance is a host if its device has an xpu (npu before version 1), otherwise a switch. The fabric consists of the
+// edges between a nic or port of a host and a switch, and between switches. Other edges (NVLink between xpus and their
+// switches) and the inside of devices are left out, because the node of the scenario describes them. Names are those of
+// InfraGraph: `host.3.nic.0`, `leafsw.1`.
 //
-// Not read: latencies of links, as ours count the switch too; annotations; the scheme `ring`.
+// Not read: latencies of links, because latencies here include the switch; annotations; the scheme `ring`.
+//
+// Plain values, and a pure function that is safe to call concurrently.
 #pragma once
 
 #include <string>
@@ -16,34 +19,42 @@
 
 namespace fabricast {
 
+/// A component of a device, `count` times.
 struct InfraComponent {
-  std::string name, choice;
+  std::string name;
+  std::string choice;  ///< kind: `xpu`, `nic`, `port`, `device` (then `name` is a device), ...
   int count = 1;
 };
+/// A type of device.
 struct InfraDevice {
   std::string name;
   std::vector<InfraComponent> components;
 };
+/// `count` devices of one type.
 struct InfraInstance {
   std::string name, device;
   int count = 1;
   int line = 0;
 };
+/// A type of link.
 struct InfraLink {
   std::string name;
-  BytesPerSecond rate{0};  ///< 0: not told
+  BytesPerSecond rate{0};  ///< 0: not stated
 };
+/// One side of an edge.
 struct InfraEndpoint {
-  std::string instance, component;  ///< with their slices
+  std::string instance, component;  ///< with slices
   int line = 0, column = 0;
 };
+/// Links between all ends of two sides.
 struct InfraEdge {
   InfraEndpoint a, b;
-  std::string scheme = "one2one", link;
+  std::string scheme = "one2one";  ///< or `many2many`
+  std::string link;                ///< type of the links
   int line = 0;
 };
 
-/// As read; names are not resolved.
+/// The contents of a file; names are not resolved.
 struct InfraGraph {
   std::vector<InfraDevice> devices;
   std::vector<InfraInstance> instances;
@@ -51,7 +62,10 @@ struct InfraGraph {
   std::vector<InfraEdge> edges;
 };
 
-/// Hosts in the order of instances; tiers are not decided. Faults go to `problems`.
+/// The fabric of an InfraGraph. Hosts are in the order of instances, and all switches are leaves until find_tiers
+/// (discover/fabric.hpp).
+/// \param problems  receives errors, such as unknown names and wrong slices, and a warning about edges that were left
+/// out
 FileFabric fabric_of_infragraph(const InfraGraph& graph, FileProblems& problems);
 
 }  // namespace fabricast

@@ -1,12 +1,18 @@
-// Traffic of others on the fabric: other jobs and storage, as a job's own connections meet it.
+// Background traffic: what other jobs and storage send on the fabric, as the links of a job see it.
 //
-// An *item* is what goes on at one rate: a channel of another job, or a storage connection. It is there in the mean of
-// time: one that sends a part d of the time counts on its links as d of a connection, and takes at most d of its rate.
+// Background traffic is a list of *items*. An item is a channel of another job or a storage connection, and it has one
+// rate. The model is an average over time. An item that sends for a fraction d of the time counts as d connections on
+// each of its links, and its rate is at most d times the rate that it sends with. On a link of capacity 1 that a
+// connection of the job and an item of duty d could each fill,
 //
-//     link of capacity 1, own connection and one of duty d, both could fill it:  own 1 / (1 + d), other d / (1 + d)
+//     the connection gets 1 / (1 + d),   and the item gets d / (1 + d).
 //
-// That is what both get if the other one computes for (1 - d) / d of the time that its transfer takes alone, and transfers
-// again: its transfer takes twice as long beside the own one (docs/models/jobs.md).
+// The same averages result if the other job computes for (1 - d) / d of the time that its transfer takes alone, and
+// then transfers again, because its transfer takes twice as long while it shares the link (docs/models/jobs.md).
+//
+// Rates are bytes per second of payload. A plain value.
+//
+// Not modelled: the phases of the other jobs relative to each other and to the job.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +22,18 @@
 
 namespace fabricast {
 
+/// Items and their use of links. All vectors by item have the same length.
 struct Background {
+  /// One item on one resource.
   struct Use {
-    std::uint32_t resource = 0;  ///< of the router: a link or a bundle
+    std::uint32_t resource = 0;  ///< of the router: a link or a bundle of links (routing/routing.hpp)
     std::uint32_t item = 0;
-    double use = 0;  ///< part of the resource's rate for each B/s
+    double use = 0;  ///< fraction of the resource's rate per B/s of the item
   };
-  std::vector<BytesPerSecond> rate;  ///< by item: at most, in the mean of time
-  std::vector<double> weight;        ///< by item: links are fair to rate / weight
-  std::vector<std::uint32_t> owner;  ///< by item: which of the others
-  std::vector<Use> uses;             ///< by resource, then by item; an item at most once on a resource
+  std::vector<BytesPerSecond> rate;  ///< by item: maximum, averaged over time
+  std::vector<double> weight;        ///< by item, > 0: links are fair to rate / weight
+  std::vector<std::uint32_t> owner;  ///< by item: number of the job or storage system that it belongs to
+  std::vector<Use> uses;             ///< sorted by resource, then by item; an item is at most once on a resource
 };
 
 }  // namespace fabricast

@@ -1,5 +1,10 @@
-// One call of one group of ranks, channel by channel: its time alone, and how that hangs on what its channels get of
-// links that others use as well. What a step is put together from.
+// The time of one call of one group of ranks, channel by channel: alone on its network, and as a function of the rates
+// that its channels get of links that others use as well. Steps are composed of these times (traffic/traffic.hpp).
+//
+// A *channel* here is a stream of the flow engine. Its *rate* is the payload rate of one of its connections, in bytes
+// per second. A *resource* is a link of the fabric or a bundle of links (routing/routing.hpp).
+//
+// The functions are safe to call concurrently on different setups. FabricConnections is immutable.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +18,29 @@
 
 namespace fabricast {
 
-/// A channel's time as a function of its rate: of the channel as the flow engine has timed it, all its slices slower.
+/// The time of a channel as a function of its rate. The makespan comes from the flow engine. At another rate, each of
+/// the channel's slices takes longer or shorter:
+///
+///     T(r') = T(r) + sum over whole and tail slices of  n ( max(g, b / r') - max(g, b / r) )
+///
+/// with n slices of b bytes, for which GPUs and proxy threads need g.
 struct ChannelPace {
+  /// Slices of one size.
   struct Slices {
-    std::int64_t count = 0;  ///< all steps of the algorithm counted
-    Seconds least;           ///< per slice, of GPUs and proxy threads, whatever the share
-    Bytes payload;           ///< of a slice
+    std::int64_t count = 0;  ///< over all steps of the algorithm
+    Seconds least;           ///< g: time per slice of GPUs and proxy threads, independent of the rate
+    Bytes payload;           ///< b: of a slice
+    /// The time of all slices at a rate.
     Seconds seconds(BytesPerSecond rate) const {
       return count > 0 ? static_cast<double>(count) * std::max(least, payload / rate) : Seconds{};
     }
   };
-  Seconds makespan;     ///< alone
-  BytesPerSecond rate;  ///< of one connection's payload, alone
-  BytesPerSecond cap;   ///< the same that its own threads allow
-  Slices whole, tail;
+  Seconds makespan;     ///< at `rate`
+  BytesPerSecond rate;  ///< when the group is alone on the network
+  BytesPerSecond cap;   ///< maximum rate that the channel's own threads allow
+  Slices whole, tail;   ///< slices of full size, and those of the last loop
 
-  /// Payload of one connection, all slices together.
+  /// Payload of one connection: the sum of all slices.
   Bytes payload() const { return whole.count * whole.payload + tail.count * tail.payload; }
   /// The makespan at another rate.
   Seconds at(BytesPerSecond other) const {
@@ -36,51 +48,58 @@ struct ChannelPace {
   }
 };
 
-/// A link inside a NCCL node, and what the channels take of it.
+/// The use of one link inside an NCCL node.
 struct InsideUse {
-  std::uint32_t node = 0;   ///< of the communicator: the first of its role, or one with a fault of its own
+  std::uint32_t node = 0;   ///< of the communicator: the first of its role, or one with a fault
   std::uint16_t link = 0;   ///< of the node graph
-  std::vector<double> use;  ///< by channel: parts of the link's rate for each B/s of payload
+  std::vector<double> use;  ///< by channel: fraction of the link's rate per B/s of payload
 };
 
 /// How often the connections of a group cross each link of the fabric (sim/engine/count/count_store.hpp).
 class SharedCount;
 
+/// The result of time_group.
 struct GroupTime {
   CollectiveResult result;
-  std::vector<ChannelPace> channels;  ///< one for all where one stream stands for all channels
+  std::vector<ChannelPace> channels;  ///< one for all channels where a single stream represents them
   std::vector<InsideUse> inside;
-  /// Rate of a channel at which one of its connections has 1 B/s of a link: links are fair to connections.
+  /// Rate of a channel at which one of its connections takes 1 B/s of a link. Links are fair to connections, so this is
+  /// the weight of a channel in max-min sharing.
   double weight = 1;
-  Seconds longest;                             ///< of the channels at the rates of the start
-  std::shared_ptr<const SharedCount> crossed;  ///< at the start; null inside a node
+  Seconds longest;                             ///< maximum of the channels' makespans at their initial rates
+  std::shared_ptr<const SharedCount> crossed;  ///< counts in the first segment; null if nothing crosses the fabric
 };
 
-/// As the flow engine runs the plan, alone on its network.
-/// \param router  of the first segment and this seed, if there is one already: thousands of groups share it
+/// Times a plan with the flow engine, alone on its network.
+/// \param router  of the first segment and this seed, to be shared by many groups; null: the function makes its own
+/// \throws UserError and Interrupted like NetworkEngine::run
 GroupTime time_group(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed, const Router* router = nullptr);
 
-/// How many connections of a group's channels cross the fabric's links. Links that look alike to them are one kind.
+/// How many connections of a group's channels cross each link of the fabric. A *kind* is a set of links with the same
+/// counts. Links may be millions, but kinds are few.
 class FabricConnections {
  public:
+  /// The connections of one channel on each link of a kind.
   struct OfChannel {
     std::uint32_t channel = 0;
     double connections = 0;
   };
-  /// \param crossed  what time_group has counted of the same plan and router, or null
+  /// \param crossed  the count that time_group has returned for the same plan and router, or null: count now
   /// \throws UserError if a connection has no path
   FabricConnections(const NetworkSetup& setup, const Router& router, const Plan& plan,
                     std::shared_ptr<const SharedCount> crossed);
 
+  /// The number of kinds.
   std::uint32_t kinds() const { return static_cast<std::uint32_t>(first_.size() - 1); }
-  /// By channel.
+  /// The channels with connections on links of a kind, in ascending order.
   std::span<const OfChannel> of(std::uint32_t kind) const {
     return std::span(all_).subspan(first_[kind], first_[kind + 1] - first_[kind]);
   }
-  /// The lowest resource of a kind, and what all of the same rate, whatever the hardware, have in common.
+  /// The lowest resource of a kind.
   std::uint32_t lowest(std::uint32_t kind) const { return links_[kind].lowest; }
+  /// A number that is equal for kinds whose links have the same rate, on any hardware.
   std::uint64_t rate_kind(std::uint32_t kind) const { return links_[kind].rate_kind; }
-  /// Calls use(resource, kind) by rising resource of the router: a link or a bundle.
+  /// Calls use(resource, kind) for every resource with connections, in ascending order of resources.
   void for_each(const std::function<void(std::uint32_t, std::uint32_t)>& use) const;
 
  private:
@@ -94,9 +113,11 @@ class FabricConnections {
   std::vector<Links> links_;          ///< by kind
 };
 
-/// What a connection takes of a resource is the bytes there for each of payload, over the resource's rate: parts of
-/// the rate for each B/s of payload.
+// A connection uses  wire_bytes / resource_rate  of a resource: the fraction of its rate per B/s of payload.
+
+/// Bytes on the wire per byte of payload, for the plan's protocol.
 double wire_bytes(const NetworkSetup& setup, const Plan& plan);
+/// The rate of a resource in the first segment.
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
 
 }  // namespace fabricast

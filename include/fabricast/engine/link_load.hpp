@@ -1,12 +1,14 @@
-// How busy a collective keeps each link of the fabric: what a heat map shows.
+// The load of each link of the fabric during a collective, as a heat map shows it.
 //
 //   load(l) = sum over channels c of  use(c, l) bytes(c)  /  makespan
 //
-// `use` is the part of the link's rate that the channel takes for each B/s of payload, `bytes` the payload of one of its
-// connections. So a load is the mean over one call: 1 is a link that is full from beginning to end. It is counted apart
-// from the forecast, which keeps no table of links.
+// `use` is the fraction of the link's rate that a channel takes per B/s of payload, and `bytes` is the payload of one
+// of its connections. A load is therefore an average over one call: at load 1 the link is full from beginning to end.
+// Forecasts keep no table of links, so loads are computed separately, for one plan and one seed.
 //
-// Of a network with faults the first segment counts. Links inside nodes are not here.
+// Of a network with faults only the first segment counts. Links inside nodes are not included.
+//
+// A pure function; safe to call concurrently.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +18,14 @@
 
 namespace fabricast {
 
+/// The result of link_loads.
 struct LinkLoads {
-  std::vector<float> load;  ///< by link of the fabric, 0 to 1; empty where the job has one node
-  Seconds makespan;         ///< of the flow engine
+  std::vector<float> load;  ///< by link of the fabric, 0 to 1; empty if the job has one node
+  Seconds makespan;         ///< by the flow engine
 };
 
-/// By the flow engine, whatever engine forecasts.
+/// The loads of a plan, by the flow engine whatever engine makes the forecast. If the policy spreads flows over
+/// bundles, the load of a bundle is divided among its links.
 /// \throws UserError if the fabric is cut
 LinkLoads link_loads(const NetworkSetup& setup, const Plan& plan, std::uint64_t seed);
 

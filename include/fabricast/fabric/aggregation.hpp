@@ -1,11 +1,14 @@
-// Aggregation trees: where the switches of a fabric reduce data on its way [SHARP-manual].
+// Aggregation trees: the switches that reduce data on its way through the fabric, as SHARP does [SHARP-manual].
 //
-// A tree joins a set of NIC ports: each sends up, every switch adds what its children send, the root sends the sum back
-// down, so that each cable of the tree carries the data once in each direction. In a Clos network a tree uses one
-// uplink of every leaf, and all trees with the same number use the same spines.
+// A tree connects a set of NIC ports. Each port sends its data up, every switch adds what its children send, and the
+// root sends the sum back down. Each cable of the tree therefore carries the data once in each direction. In a Clos
+// network a tree uses one uplink of every leaf, and all trees with the same number use the same spines.
 //
-// What limits it is the switches' generation: Quantum (HDR) streams one tree at a time in each switch, Quantum-2 (NDR)
-// and later one per port; short messages take other, low-latency trees.
+// The switches' generation limits how many trees can run: Quantum (HDR) streams one tree at a time in each switch,
+// Quantum-2 (NDR) and later one per port. Short messages use other, low-latency trees. These limits belong to the
+// planner; here a tree is only its links.
+//
+// Pure functions; safe to call concurrently. Links that are down are not avoided.
 #pragma once
 
 #include <vector>
@@ -14,15 +17,18 @@
 
 namespace fabricast {
 
+/// A tree over some NIC ports. Empty if it has no links.
 struct AggregationTree {
-  std::vector<LinkId> links;  ///< both directions of every cable, by id
-  std::vector<VertexId> switches;
-  int levels = 0;   ///< switches from a port to the root
-  Seconds latency;  ///< from a port up to the root and down again
+  std::vector<LinkId> links;       ///< both directions of every cable, ascending
+  std::vector<VertexId> switches;  ///< ascending
+  int levels = 0;                  ///< switches on the longest path from a port to the root, root included
+  Seconds latency;                 ///< of the longest path: from a port up to the root and down again
 };
 
-/// The tree number `index` over these endpoints; empty if they are not joined. In fabrics from a file the root is a
-/// switch of the highest tier, and ways are the shortest.
+/// The tree number `index` over a set of endpoints. Different numbers use different uplinks in turn. In a Clos network
+/// the tree is as low as the endpoints allow. In a fabric from a file the root is a switch of the highest tier, and
+/// paths to it are the shortest.
+/// \returns an empty tree if the fabric does not connect the endpoints, or if there are none
 AggregationTree aggregation_tree(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints,
                                  std::uint32_t index);
 

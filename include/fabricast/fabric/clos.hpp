@@ -1,6 +1,7 @@
 // Arithmetic of a folded Clos network of one, two or three tiers.
 //
-// Endpoints (NIC ports) hang off leaves; leaves in groups are joined by spines; groups in islands by cores.
+// Endpoints (NIC ports) connect to leaves. Spines connect the leaves of a group, and cores connect the groups of an
+// island. Islands are not connected with each other.
 //
 //   endpoints   0 .. E-1           endpoint = node * ports + port
 //   leaf l      in group  l / leaves_per_group
@@ -9,13 +10,18 @@
 //
 // Every leaf has `leaf_up` cables: cable j goes to spine j / leaf_spine_cables of its group.
 // Every spine has `spine_up` cables: cable j goes to core j / spine_core_cables of its plane.
-// So the spine index fixes the plane, and the way down from a core to a leaf is forced but for parallel cables.
+// The spine index thus fixes the plane, and the path down from a core to a leaf is determined except for parallel
+// cables.
 //
-// A network of several equal planes, of which each NIC has one port in each, is one such network whose links carry what
-// all planes carry: numbers here are of one plane, and `planes` says how many there are (docs/models/fabrics-and-links.md).
+// Several equal networks side by side, each with one port of every NIC, are folded into one network whose links carry
+// what all of them carry. Numbers here are those of one network, and `planes` is their count
+// (docs/models/fabrics-and-links.md).
 //
-// A cable is two directed links: 2k up, 2k + 1 down. Cables are numbered endpoints first, then by leaf, then by
-// spine. No table is needed to walk a path, which is what lets a million GPUs be hashed in milliseconds.
+// A cable is two directed links: 2k up, 2k + 1 down. Cables are numbered by endpoint first, then by leaf, then by
+// spine. Paths are computed without any table, which is why the flows of a million GPUs can be hashed in milliseconds.
+//
+// A plain value with pure functions; safe to use concurrently. Numbers of leaves, spines and cores count within their
+// tier, from 0. No function checks its arguments.
 #pragma once
 
 #include <cstdint>
@@ -25,31 +31,32 @@
 
 namespace fabricast {
 
+/// Dimensions of the network. The defaults are one leaf without a tier above it.
 struct Clos {
   bool operator==(const Clos&) const = default;
 
   std::uint32_t endpoints = 0;
   Divisor ports_per_node = 1;
-  // Where a NIC port is plugged in: block = node / nodes_per_block, rail = port % rails.
+  // The leaf of a NIC port follows from block = node / nodes_per_block and rail = port % rails.
   Divisor nodes_per_block = 1;
   Divisor rails = 1;
   Divisor block_stride = 1;  ///< leaf = block * block_stride + rail * rail_stride
   std::uint32_t rail_stride = 0;
 
   std::uint32_t leaves = 1;
-  std::uint32_t leaf_up = 0;
-  Divisor leaf_spine_cables = 1;  ///< parallel cables of a leaf and a spine
+  std::uint32_t leaf_up = 0;      ///< up cables of a leaf
+  Divisor leaf_spine_cables = 1;  ///< parallel cables between a leaf and a spine
   Divisor leaves_per_group = 1;
   std::uint32_t groups = 1;
   Divisor spines_per_group = 0;
 
-  std::uint32_t spine_up = 0;
-  Divisor spine_core_cables = 1;
-  Divisor groups_per_island = 1;  ///< islands are not joined (rail-only fabrics)
+  std::uint32_t spine_up = 0;     ///< up cables of a spine; 0: no cores
+  Divisor spine_core_cables = 1;  ///< parallel cables between a spine and a core
+  Divisor groups_per_island = 1;  ///< only rail-only fabrics have several islands
   std::uint32_t cores_per_plane = 0;
 
   std::uint32_t planes = 1;    ///< equal networks side by side, folded into this one
-  std::uint32_t breakout = 1;  ///< NIC ports to one port of a leaf
+  std::uint32_t breakout = 1;  ///< NIC ports per port of a leaf
 
   std::uint32_t spines() const { return groups * spines_per_group; }
   std::uint32_t islands() const { return (groups + groups_per_island - 1) / groups_per_island; }
@@ -59,6 +66,7 @@ struct Clos {
   std::uint32_t spine_cables() const { return spines() * spine_up; }
   std::uint32_t cables() const { return endpoints + leaf_cables() + spine_cables(); }
 
+  /// The leaf that an endpoint connects to, the group of a leaf, and the island of a group.
   std::uint32_t leaf_of(std::uint32_t endpoint) const {
     const std::uint32_t node = endpoint / ports_per_node, port = endpoint % ports_per_node;
     return node / nodes_per_block * block_stride + port % rails * rail_stride;
@@ -66,7 +74,8 @@ struct Clos {
   std::uint32_t group_of(std::uint32_t leaf) const { return leaf / leaves_per_group; }
   std::uint32_t island_of(std::uint32_t group) const { return group / groups_per_island; }
 
-  // Directed links.
+  // Numbers of directed links: from or to an endpoint; from a leaf or spine over its up cable j; and from a spine or
+  // core down to a leaf or spine, over one of the parallel cables between them.
   static std::uint32_t endpoint_up(std::uint32_t endpoint) { return 2 * endpoint; }
   static std::uint32_t endpoint_down(std::uint32_t endpoint) { return 2 * endpoint + 1; }
   std::uint32_t leaf_to_spine(std::uint32_t leaf, std::uint32_t j) const {
@@ -81,12 +90,12 @@ struct Clos {
   std::uint32_t core_to_spine(std::uint32_t spine, std::uint32_t core_index, std::uint32_t cable) const {
     return spine_to_core(spine, core_index * spine_core_cables + cable) + 1;
   }
-  /// The block of nodes whose NICs hang off a leaf.
+  /// The block of nodes that connect to a leaf.
   std::uint32_t block_of_leaf(std::uint32_t leaf) const {
     if (rails == 1 || block_stride > 1) return leaf / block_stride;
     return rail_stride > 1 ? leaf % rail_stride : 0;
   }
-  /// The upper switch at the other end of an up cable, counted within its tier.
+  /// The switch at the upper end of up cable j.
   std::uint32_t spine_of(std::uint32_t leaf, std::uint32_t j) const {
     return group_of(leaf) * spines_per_group + j / leaf_spine_cables;
   }

@@ -1,14 +1,18 @@
 // The switch network: an immutable directed graph of NIC ports, switches and links.
 //
-// Vertices are numbered endpoints first (node * ports + port), then switches by tier. Links come in pairs, one per
-// direction of a cable: 2k runs from the vertex nearer to the nodes, 2k + 1 back. A link holds its two ends and a
-// class; a million GPUs take about 60 MB. Names are computed, never stored, except in fabrics read from a file.
+// Vertices are the endpoints (NIC ports: node * ports + port), followed by the switches, tier by tier. Links come in
+// pairs, one for each direction of a cable: link 2k runs up, from the vertex nearer to the nodes, and link 2k + 1 runs
+// back. A link is stored as its source and a class of rate and latency, so a million GPUs take about 60 MB. Names are
+// computed and not stored, except in fabrics read from a file.
 //
-// Invariants: every link joins two existing vertices; link 2k and 2k + 1 have swapped ends; ids are dense and do not
-// depend on anything but the spec. A Fabric built as a Clos network also carries the arithmetic (see clos.hpp), and
-// its link numbering agrees with it (tested).
+// Invariants: every link connects two existing vertices; links 2k and 2k + 1 have swapped ends; numbers are dense and
+// depend on the specification only. A Fabric built as a Clos network also has the arithmetic of clos.hpp, and its link
+// numbers agree with it (tested).
 //
-// Not modelled here: the inside of nodes (node_graph.hpp), and congestion, which is the engines' business.
+// A Fabric does not change after it is built, so it is safe to use concurrently. Functions do not check numbers of
+// vertices and links.
+//
+// Not modelled here: the inside of nodes (node_graph.hpp), and sharing of links, which the engines compute.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +30,22 @@
 
 namespace fabricast {
 
+/// Tier of a switch; NICs connect to leaves.
 enum class Tier { leaf, spine, core };
 template <>
 struct EnumNames<Tier> {
   static constexpr std::array<std::string_view, 3> names{"leaf", "spine", "core"};
 };
 
+/// The graph. FabricBuilder makes it.
 class Fabric {
  public:
+  /// The two ends of a directed link.
   struct Link {
     VertexId from, to;
   };
 
+  // Counts. An endpoint is a NIC port, and a link is one direction of a cable.
   std::uint32_t nodes() const { return nodes_; }
   std::uint32_t ports_per_node() const { return ports_per_node_; }
   std::uint32_t endpoints() const { return nodes_ * ports_per_node_; }
@@ -46,40 +54,47 @@ class Fabric {
   std::uint32_t links() const { return static_cast<std::uint32_t>(class_of_.size()); }
   std::uint32_t cables() const { return links() / 2; }
 
+  /// The vertex of a NIC port, and whether a vertex is one.
   VertexId endpoint(std::uint32_t node, std::uint32_t port) const { return VertexId(node * ports_per_node_ + port); }
   bool is_endpoint(VertexId v) const { return v.value < endpoints(); }
+  /// \pre `v` is a switch
   Tier tier(VertexId v) const { return tier_of_switch_[v.value - endpoints()]; }
   Link link(LinkId id) const { return {VertexId(ends_[id.value]), VertexId(ends_[id.value ^ 1U])}; }
+  /// Rate and latency of a link, its class number, and all classes by number.
   const LinkClass& link_class(LinkId id) const { return classes_[class_of_[id.value]]; }
   std::uint8_t class_index(LinkId id) const { return class_of_[id.value]; }
   std::span<const LinkClass> classes() const { return classes_; }
+  /// The other direction of the same cable.
   static LinkId reverse(LinkId id) { return LinkId(id.value ^ 1U); }
 
-  /// Null for fabrics read from a file.
+  /// The arithmetic of the Clos network; null for fabrics read from a file.
   const Clos* clos() const { return clos_ ? &*clos_ : nullptr; }
 
-  /// LIDs and port numbers, if the file that the fabric is from tells them; else null.
+  /// LIDs and port numbers; null unless the fabric is from a file that states them.
   const Subnet* subnet() const { return subnet_.get(); }
 
-  /// `node3.nic2`, `leaf0`, `spine12`, `core3`, or the names given in a file: `dgx03.mlx5_2`.
+  /// `node3.nic2`, `leaf0`, `spine12`, `core3`, or the name in the file, such as `dgx03.mlx5_2`.
   std::string name(VertexId v) const;
-  /// `node3`, or the host's name in a file.
+  /// `node3`, or the name of the host in the file.
   std::string node_name(std::uint32_t node) const;
-  /// `leaf0-spine1` for the way up and `spine1-leaf0` for the way down; `#i` is added where several cables join the
-  /// two.
+  /// `leaf0-spine1` for the link up and `spine1-leaf0` for the link down. Where several cables connect the two, `#i` is
+  /// added.
   std::string name(LinkId id) const;
-  /// `node3.nic2` is understood in fabrics with names of their own, too.
+  /// The vertex with a name. `node3.nic2` is also valid in fabrics whose hosts have names.
   std::optional<VertexId> find_vertex(std::string_view name) const;
-  /// All directed links named: a cable `a-b` or `a-b#i` (both directions), every cable of a vertex `a`, or with `uplinks`
-  /// every cable between two switches.
-  /// Empty if the name fits nothing.
+  /// The links that a name stands for, both directions of each cable: all cables between two vertices (`a-b`) or one of
+  /// them (`a-b#i`), all cables of a vertex (`a`), or all cables between switches (`uplinks`).
+  /// \returns an empty list if nothing has that name
   std::vector<LinkId> find_links(std::string_view name) const;
 
-  /// Number of switches, and of cables that go up from a tier (endpoint cables are `cables_below(Tier::leaf)`).
+  /// The number of switches in a tier.
   std::uint32_t switches_in(Tier tier) const;
+  /// The number of cables that reach a tier from below. Those of the leaf tier are the cables of NICs. Counts all
+  /// links.
   std::uint32_t cables_below(Tier tier) const;
 
-  /// Outgoing links of a vertex in id order. Built on first use; not for the hot path of Clos networks.
+  /// The outgoing links of every vertex, ascending. Its construction takes a pass over all links; Clos networks do not
+  /// need it.
   class Adjacency {
    public:
     explicit Adjacency(const Fabric& fabric);
@@ -97,8 +112,8 @@ class Fabric {
   std::uint32_t nodes_ = 0, ports_per_node_ = 1;
   std::vector<Tier> tier_of_switch_;
   std::vector<std::uint32_t> first_of_tier_ = {0, 0, 0, 0};  ///< switches are sorted by tier
-  // Only for fabrics read from a file:
-  std::vector<std::string> switch_names_, node_names_, port_names_;  ///< of ports without their node's, by endpoint
+  // Only for fabrics read from a file. Names of ports are listed by endpoint, without the name of the node.
+  std::vector<std::string> switch_names_, node_names_, port_names_;
   std::shared_ptr<const Subnet> subnet_;
   std::vector<std::uint32_t> ends_;  ///< ends_[l] = source of link l
   std::vector<std::uint8_t> class_of_;
@@ -106,24 +121,29 @@ class Fabric {
   std::optional<Clos> clos_;
 };
 
-/// Builds a Fabric; `build` checks the invariants.
+/// Builds a Fabric. Violations of preconditions and invariants are bugs of the caller: they throw InternalError.
 class FabricBuilder {
  public:
   FabricBuilder(std::uint32_t nodes, std::uint32_t ports_per_node);
-  /// Switches must be added leaf tier first, then spines, then cores.
+  /// Adds a switch. Either all switches get names or none.
+  /// \pre leaves are added before spines, and spines before cores
   VertexId add_switch(Tier tier, std::string name = {});
-  /// One cable, two links; `lower` is the end nearer to the nodes.
+  /// Adds a cable, which is two links. `lower` is the end nearer to the nodes.
+  /// \pre the fabric has at most 256 different link classes
   void add_cable(VertexId lower, VertexId upper, const LinkClass& up, const LinkClass& down);
   void reserve_cables(std::size_t cables);
-  /// Names of hosts by node, and of their NIC ports by endpoint.
+  /// Sets the names of hosts, by node, and of their NIC ports, by endpoint.
   void name_nodes(std::vector<std::string> nodes, std::vector<std::string> ports);
   void set_subnet(Subnet subnet);
+  /// Checks the invariants and returns the fabric.
   Fabric build() &&;
-  /// All switches and cables of a Clos network. `cable` has the class of every cable's two directions by tier:
-  /// the way up is charged the upper device's latency, the way down the lower one's.
+  /// Classes of the two directions of a tier's cables. The link up has the latency of the upper device, the link down
+  /// that of the lower one.
   struct TierClasses {
     LinkClass up, down;
   };
+  /// All switches and cables of a Clos network.
+  /// \param tiers  classes of the cables below leaves, spines and cores
   static Fabric build_clos(const Clos& clos, std::uint32_t nodes, std::span<const TierClasses> tiers);
 
  private:

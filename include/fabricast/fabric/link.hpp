@@ -1,4 +1,6 @@
-// Kinds and classes of links.
+// Kinds and classes of links, of the fabric and inside nodes.
+//
+// Rates are bytes per second in one direction, latencies seconds. Plain values.
 #pragma once
 
 #include <array>
@@ -9,18 +11,19 @@
 
 namespace fabricast {
 
+/// The technology of a link. Its hardware data give rates, efficiencies and latencies.
 enum class LinkKind {
   infiniband,
   roce,
   efa,
   slingshot,
   gpudirect_tcpx,
-  socket,  ///< TCP through the kernel, on whatever Ethernet or IPoIB there is
+  socket,  ///< TCP through the kernel, over Ethernet or IPoIB
   nvlink,
   pcie,
   c2c,               ///< NVLink-C2C between a Grace CPU and its GPU
   cpu_interconnect,  ///< UPI, xGMI
-  memory             ///< a socket's DRAM
+  memory             ///< DRAM of a CPU socket
 };
 
 template <>
@@ -30,26 +33,25 @@ struct EnumNames<LinkKind> {
       "nvlink",     "pcie", "c2c", "cpu_interconnect", "memory"};
 };
 
-/// The kinds that join nodes.
+/// Whether links of this kind connect nodes.
 constexpr bool is_network(LinkKind kind) { return kind <= LinkKind::socket; }
 
-/// What many links have in common. `rate` is what the payload of one direction can reach: signalling rate times
-/// header efficiency. `latency` is charged when a transfer crosses the link (propagation, and the device entered).
+/// Properties that many links have in common.
 struct LinkClass {
   LinkKind kind = LinkKind::infiniband;
-  BytesPerSecond rate;
-  Seconds latency;
+  BytesPerSecond rate;  ///< maximum payload rate of one direction: line rate times header efficiency
+  Seconds latency;      ///< of a transfer over the link: propagation, and the device that it enters
   friend bool operator==(const LinkClass&, const LinkClass&) = default;
 };
 
-/// What a topology is built from: the links' line rate and payload efficiency, and the switches they join.
+/// Section `fabric.switch`: the switch that a topology is built from.
 struct SwitchSpec {
-  int ports = 64;
+  int ports = 64;             ///< radix
   BytesPerSecond rate{50e9};  ///< line rate of a port, one direction
-  Seconds latency{250e-9};    ///< port to port, including FEC
+  Seconds latency{250e-9};    ///< from port to port, with FEC
 };
 
-/// Light in fibre: n = 1.468 [FABRICS-2].
+/// Time of a signal in optical fiber, with a refractive index of 1.468 [FABRICS-2].
 constexpr Seconds propagation(Metres length) { return {length.value * 4.9e-9}; }
 
 }  // namespace fabricast

@@ -1,6 +1,7 @@
-// What an InfiniBand subnet manager calls the parts of a fabric: the addresses that forwarding tables are made of.
+// Addresses of an InfiniBand fabric, as its subnet manager assigns them. Forwarding tables are written in terms of them
+// (routing/forwarding.hpp).
 //
-// Only fabrics read from a file have it, and only if the file tells it (see docs/imports.md).
+// Only fabrics read from a file have addresses, and only if the file states them (docs/imports.md). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +10,17 @@
 
 namespace fabricast {
 
-/// A port with LMC m answers to 2^m LIDs from `lid` on [IBTA-spec].
+/// The address of a NIC port or switch.
 struct SubnetAddress {
-  int lid = 0;  ///< 0: not told
-  int lmc = 0;
-  std::string guid;  ///< 16 hexadecimal digits, of switches; empty: not told
+  int lid = 0;       ///< local identifier; 0: not stated
+  int lmc = 0;       ///< LID mask control: the port answers to 2^lmc LIDs, starting at `lid` [IBTA-spec]
+  std::string guid;  ///< for switches, 16 hexadecimal digits; empty: not stated
 };
 
+/// The addresses of all vertices of a Fabric and the port numbers of its links.
 struct Subnet {
   std::vector<SubnetAddress> of_vertex;
-  std::vector<std::uint8_t> port_of_link;  ///< number of the port that a link leaves by; 0: not told, or a NIC's
+  std::vector<std::uint8_t> port_of_link;  ///< port by which a link leaves its switch; 0: not stated, or a NIC port
 };
 
 }  // namespace fabricast

@@ -1,14 +1,23 @@
-// Floors of bus bandwidth, and ceilings of time, that a healthy cluster misses with a stated probability: for acceptance,
-// for nodes that return to service, for continuous integration of a cluster's image.
+// Floors of bus bandwidth and ceilings of time that a healthy cluster misses with a stated probability p. They serve
+// acceptance tests, nodes that return to service, and continuous integration of a cluster's image (docs/gate.md).
 //
-// The ceiling of a row is the time that a healthy cluster of this kind exceeds with probability p, by the distribution of
-// ln(measured / forecast) of residual/residual.hpp: Student's t, given what was measured of the site. With one draw of the
-// network it is time * exp(quantile(1 - p) - median); with several, each draw has its share of the chance. The floor is the
-// bus bandwidth at that time.
+// The ceiling of a row is the time that a healthy cluster of this kind exceeds with probability p, under the
+// distribution of ln(measured / forecast) in residual/residual.hpp, conditioned on the measured rows of the site:
 //
-// p is of one row. Rows of one cluster are off together, so of n rows at least one is below its floor with a probability
-// between p and n p. p says nothing of a cluster that is not healthy: how slow that is depends on what is wrong with it
-// (calibrate/check.hpp). Not modelled: other jobs on the fabric, first calls, results in place.
+//   ceiling = time * exp(quantile(1 - p) - median)     with one sample of the network
+//
+// With several samples, the ceiling is the quantile of their mixture (residual/tails.hpp). The floor is the bus
+// bandwidth at the ceiling.
+//
+// p refers to one row. Errors of rows of one cluster are correlated, so at least one of n rows is below its floor with
+// a probability between p and n p. p says nothing about a cluster that is not healthy: how slow that cluster is depends
+// on its fault (calibrate/check.hpp).
+//
+// Times are in seconds, rates in bytes per second, sizes in bytes. Not modelled: other jobs on the fabric, the first
+// call, in-place results. Only the flow engine has error distributions.
+//
+// Pure functions except for the progress callback; safe to call concurrently. Results do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -19,97 +28,112 @@
 
 namespace fabricast {
 
-/// Times in s, rates in B/s.
+/// The limits for one collective and size.
 struct GateRow {
   CollectiveOp op = CollectiveOp::all_reduce;
-  std::int64_t asked = 0;  ///< of the tool
-  std::int64_t bytes = 0;  ///< as the tool prints it
-  double expected = 0, ceiling = 0;
-  double expected_bandwidth = 0, floor_bandwidth = 0;  ///< on the bus
-  double known = 0;                                    ///< share of the variance that measured rows have taken away
-  bool printed = true;                                 ///< false: the tool makes no call of so few bytes
+  std::int64_t asked = 0;                              ///< size requested of the tool
+  std::int64_t bytes = 0;                              ///< size that the tool uses and prints, rounded to its ranks
+  double expected = 0, ceiling = 0;                    ///< times, s
+  double expected_bandwidth = 0, floor_bandwidth = 0;  ///< bus bandwidths, B/s
+  double known = 0;                                    ///< fraction of the variance that measured rows have removed
+  bool printed = true;                                 ///< false: the size rounds to nothing and the tool skips it
 };
 
-/// One run of nccl-tests: sizes from..to, each `factor` times the one before.
+/// One run of nccl-tests: the sizes from `from` to `to`, each `factor` times the previous one.
 struct GateSweep {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t from = 0, to = 0, factor = 1;  ///< factor 1: one size
   std::vector<GateRow> rows;
-  /// B/s. Mean of the rows, and what it is below with the gate's probability at most, however rows go together.
+  /// Mean bus bandwidth of the rows, B/s, and its floor. The mean is below this floor with at most the gate's
+  /// probability, whatever the correlations of the rows.
   double expected_average = 0, floor_average = 0;
 };
 
+/// All limits for a scenario.
 struct Gate {
-  double probability = 1e-3;  ///< that a row of a healthy cluster is below its floor
-  std::size_t measured = 0;   ///< rows that it goes on from
+  double probability = 1e-3;  ///< that one row of a healthy cluster is below its floor
+  std::size_t measured = 0;   ///< number of measured rows that the limits are conditioned on
   std::vector<GateRow> rows;
-  /// Runs that have all rows that the tool calls. Empty: the scenario is not timed as by nccl-tests.
+  /// Runs of nccl-tests that cover all rows with `printed`. Empty if the harness of the scenario is another tool.
   std::vector<GateSweep> sweeps;
 };
 
-/// Runs the sizes of the scenario for each operation.
+/// Computes the limits for the sizes of the scenario, for each of the operations in place of the scenario's own.
+/// \param probability  p
 /// \pre 0 < probability <= 0.5
-/// \throws UserError if an operation does not run, or the engine is not the flow engine
+/// \throws UserError if an operation cannot run on this cluster, or the engine is not the flow engine
 Gate gate_of(const World& world, const std::vector<CollectiveOp>& operations, const MeasuredSite& site,
              double probability, const RunOptions& options = {});
 
-/// The sizes as runs of nccl-tests: `-b`, `-e` and a whole `-f` reach each of them and no other. \pre rising sizes of one op
+/// Groups sizes into the fewest consecutive runs of nccl-tests, so that `-b`, `-e` and an integer `-f` reach each of
+/// them and no other size.
+/// \pre the rows are of one operation, in ascending order of `asked`
 std::vector<GateSweep> sweeps_of(const std::vector<GateRow>& rows);
 
-/// How nccl-tests is told to run as the scenario.
+/// The processes and variables with which nccl-tests runs as the scenario does.
 struct TestCommand {
   std::int64_t processes = 1, hosts = 1;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< NCCL's variables of the scenario
+  std::vector<std::pair<std::string, std::string>> environment;  ///< `nccl.env` of the scenario
+  /// Whether a launcher such as mpirun has to start several processes.
   bool launched() const { return processes > 1; }
   std::int64_t processes_per_host() const { return processes / hosts; }
 };
-/// \throws UserError if the scenario is timed by another tool, or a variable of it can not stand in a script
+/// \throws UserError if the harness of the scenario is another tool, or a variable cannot be written in a script
 TestCommand test_command(const Scenario& scenario, std::int64_t ranks);
-/// "all_reduce_perf"
+/// The program of nccl-tests for an operation: "all_reduce_perf".
 std::string test_program(CollectiveOp op);
-/// "-b 1024 -e 4294967296 -f 4 -g 1 -w 5 -n 20"
+/// Its arguments: "-b 1024 -e 4294967296 -f 4 -g 1 -w 5 -n 20".
 std::string test_arguments(const Scenario& scenario, const GateSweep& sweep);
-/// What NCCL_TESTS_MIN_BW has to be, GB/s: nccl-tests fails below 0.9 of it [nccl-tests-min-bw].
+/// The value for NCCL_TESTS_MIN_BW in GB/s. nccl-tests fails below 0.9 of it [nccl-tests-min-bw], so it is the floor of
+/// the mean divided by 0.9.
 double minimum_of_tests(const GateSweep& sweep);
-/// "NCCL_ALGO" can be set by `export`, and its value stands in quotes for a shell.
+/// The value in single quotes for a POSIX shell.
 std::string shell_quoted(const std::string& value);
 
+/// The limits as text for people.
 std::string gate_text(const World& world, const Gate& gate);
+/// The limits as JSON (docs/formats.md).
 std::string gate_json(const World& world, const Gate& gate);
+/// The same as YAML.
 std::string gate_yaml(const World& world, const Gate& gate);
-/// Shell variables, with the commands that they are of.
+/// Shell variables for nccl-tests, each with its command line in a comment.
+/// \throws UserError as test_command; so do the next two
 std::string gate_env(const World& world, const Gate& gate);
-/// A POSIX shell script that runs nccl-tests, holds its table against the ceilings, and drains the node.
+/// A POSIX shell script that runs nccl-tests, compares its table with the ceilings, and drains the node with Slurm.
 std::string gate_slurm(const World& world, const Gate& gate);
-/// A ConfigMap of floors and script, and a Job that runs it; of several hosts an MPIJob.
+/// A ConfigMap with floors and script, and a Job that runs it; for several hosts an MPIJob.
 std::string gate_kubernetes(const World& world, const Gate& gate);
 
-/// A measured row beside its floor. Times in s, rates in B/s.
+/// A measured row compared with its limits.
 struct GateJudgement {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0, nodes = 1;
-  double measured = 0, expected = 0, ceiling = 0;
-  double bandwidth = 0, floor_bandwidth = 0;  ///< on the bus
-  double chance = 0;                          ///< of a healthy cluster's row to be as slow or slower
-  std::string from;                           ///< log
+  double measured = 0, expected = 0, ceiling = 0;  ///< times, s
+  double bandwidth = 0, floor_bandwidth = 0;       ///< bus bandwidths, B/s
+  double chance = 0;                               ///< probability that a healthy cluster is as slow or slower
+  std::string from;                                ///< file of the log
   bool below() const { return measured > ceiling; }
 };
+
+/// The verdict on measured rows.
 struct GateVerdict {
   double probability = 1e-3;
   std::vector<GateJudgement> rows;
-  std::vector<WrongRow> wrong;
+  std::vector<WrongRow> wrong;  ///< rows with wrong results; any of them fails the gate
+  /// Number of rows below their floors.
   std::size_t below() const;
   bool passes() const { return below() == 0 && wrong.empty(); }
 };
 
-/// Judges series by the floors of their own sizes and nodes.
+/// Compares measured series with the limits for their own sizes and numbers of nodes. `wrong` stays empty.
 /// \throws UserError as gate_of
 GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site, double probability,
                   const RunOptions& options = {});
+/// The verdict as text for people, as JSON, and as YAML.
 std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict);
 std::string verdict_json(const Scenario& scenario, const GateVerdict& verdict);
 std::string verdict_yaml(const Scenario& scenario, const GateVerdict& verdict);
-/// JSON as YAML in block style.
+/// A JSON object as YAML in block style.
 std::string yaml_of_json(const std::string& json);
 
 }  // namespace fabricast

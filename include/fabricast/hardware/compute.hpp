@@ -1,7 +1,10 @@
-// How fast GPUs compute: data sheets by kind of GPU, and what kernels reach of them by generation.
+// Compute performance of GPUs: data sheets by kind of GPU, and the efficiency that kernels reach by generation.
 //
-// Peaks are dense, without sparsity. Efficiencies are Parameters with interval and source, shared by all kinds of a
-// generation (architecture); what belongs to software is in Stack (workload/stack.hpp).
+// Peaks are dense rates, without sparsity. Efficiencies are Parameters with an interval and a source, shared by all
+// kinds of GPU of a generation (architecture). What depends on software is in Stack and ServingStack (stack.hpp,
+// serving_stack.hpp). docs/models/compute.md describes how kernels.hpp uses these numbers.
+//
+// Plain values and pure functions; safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -15,59 +18,60 @@
 
 namespace fabricast {
 
-/// Of matrix operands. fp8 and fp4: linear layers as the framework's recipe has it; the rest stays at 16 bits.
+/// Precision of matrix operands. fp8 and fp4: of linear layers, as the framework's recipe does; the rest keeps 16 bits.
 enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
 template <>
 struct EnumNames<Precision> {
   static constexpr std::array<std::string_view, 6> names{"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
 };
-/// Of an operand in memory.
+/// Bytes of an operand element in memory, without scales.
 constexpr double bytes_of(Precision p) {
   return p == Precision::fp32 || p == Precision::tf32 ? 4 : p == Precision::fp8 ? 1 : p == Precision::fp4 ? 0.5 : 2;
 }
 
-/// The same with its scales: blocks of 16 numbers of NVFP4 share one of 8 bits [NVIDIA-NVFP4].
+/// Bytes of an operand element with its scales: blocks of 16 NVFP4 numbers share one 8-bit scale [NVIDIA-NVFP4].
 constexpr double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
 
 /// The data sheet of a kind of GPU.
 struct GpuSheet {
-  std::array<double, 6> peak{};  ///< FLOP/s by Precision; 0: the GPU has none
-  int multiprocessors = 0;
+  std::array<double, 6> peak{};  ///< FLOP/s by Precision; 0: not supported
+  int multiprocessors = 0;       ///< SMs
   Bytes memory;
   BytesPerSecond memory_rate;
-  Watts power;  ///< at which the peaks are stated
+  Watts power;  ///< for which the peaks are stated
   std::string source;
   double peak_of(Precision p) const { return peak[static_cast<std::size_t>(p)]; }
 };
 
-/// What kernels reach on a generation of GPUs.
+/// Efficiency of kernels on a generation of GPUs. Fractions are at most 1.
 struct ComputeModel {
   std::string summary;
-  std::string like;            ///< generation whose parameters count where there are none
-  Parameter gemm_16;           ///< large products of fp16 or bf16, tf32 or fp32: part of the peak
-  Parameter gemm_8;            ///< the same of fp8
-  Parameter gemm_4;            ///< the same of fp4
-  Parameter gemm_depth;        ///< K at which a product of 16 bits reaches half of that
-  Parameter grouped;           ///< rate of products side by side (experts), relative to a single one
-  Parameter burst;             ///< rate of a product before the power limit slows the clock, relative to later
-  Parameter gemm_memory;       ///< part of the memory's rate that products reach, bound by it
-  Parameter gemm_memory_4;     ///< the same with weights of 4 bits
-  Parameter decode_memory;     ///< the same of decode attention, which reads a cache
-  Parameter stream;            ///< the same of element-wise kernels
-  Parameter optimizer_stream;  ///< the same of the optimizer
-  Parameter kernel_gap;        ///< us between a kernel and the next
-  Parameter flash;             ///< fused attention, forward, heads of 128: part of the 16-bit peak
-  Parameter flash_backward;    ///< its backward, relative to forward
-  Parameter flash_block;       ///< keys that a query meets, in the mean, at which it reaches half of that
-  Parameter flash_head;        ///< what a score costs beside its products, as so many dimensions of a head
-  Parameter unfused;           ///< attention by separate products: part of the 16-bit peak
-  Parameter power_exponent;    ///< rates of products go with (power limit / power) to this exponent
+  std::string like;            ///< generation from which missing parameters are inherited
+  Parameter gemm_16;           ///< large GEMMs in fp16, bf16, tf32 or fp32: fraction of the peak
+  Parameter gemm_8;            ///< the same in fp8
+  Parameter gemm_4;            ///< the same in fp4
+  Parameter gemm_depth;        ///< K at which a 16-bit GEMM reaches half of that
+  Parameter grouped;           ///< rate of grouped GEMMs (experts), relative to a single GEMM
+  Parameter burst;             ///< rate of a GEMM before the power limit lowers the clock, relative to later
+  Parameter gemm_memory;       ///< memory-bound GEMMs: fraction of the memory bandwidth
+  Parameter gemm_memory_4;     ///< the same with 4-bit weights
+  Parameter decode_memory;     ///< the same for decode attention, which reads the KV cache
+  Parameter stream;            ///< the same for element-wise kernels
+  Parameter optimizer_stream;  ///< the same for the optimizer
+  Parameter kernel_gap;        ///< us between the end of a kernel and the start of the next
+  Parameter flash;             ///< fused attention, forward, heads of 128: fraction of the 16-bit peak
+  Parameter flash_backward;    ///< its backward pass: rate relative to forward
+  Parameter flash_block;       ///< mean number of keys per query at which it reaches half of that
+  Parameter flash_head;        ///< cost of a score besides its GEMMs, in dimensions of a head
+  Parameter unfused;           ///< attention by separate GEMMs: fraction of the 16-bit peak
+  Parameter power_exponent;    ///< GEMM rates scale with (power limit / power) to this exponent
 
-  /// Of large products of a precision: part of its peak.
+  /// Efficiency of large GEMMs in a precision, as a fraction of its peak.
   const Parameter& gemms(Precision p) const {
     return p == Precision::fp8 ? gemm_8 : p == Precision::fp4 ? gemm_4 : gemm_16;
   }
 };
+/// The parameters of a model with names, units and descriptions.
 std::vector<ParameterRef> parameters(ComputeModel& model);
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// GPUs and nodes by any name that people type and drivers print; the names are in the hardware data.
+// Finds GPUs and nodes by the names that people type and drivers print. The names are in the hardware data.
+//
+// Pure functions; safe to call concurrently. Returned pointers point into `hardware`.
 #pragma once
 
 #include <optional>
@@ -11,33 +13,35 @@
 
 namespace fabricast {
 
-/// What a name means. Points into the hardware.
+/// The GPU that a name stands for.
 struct NamedGpu {
   const GpuKind* kind = nullptr;
-  const GpuVariant* variant = nullptr;   ///< null: with the usual memory
-  std::vector<std::string_view> others;  ///< what else the name may mean; empty: nothing
+  const GpuVariant* variant = nullptr;   ///< null: with the standard memory
+  std::vector<std::string_view> others;  ///< other GPUs that the name may stand for
 };
 
-/// Absent if nothing is so called.
+/// The GPU of that name, if there is one.
 std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name);
-/// Another maker's, or none that runs NCCL; null if nothing known is so called.
+/// The accelerator of that name that is not modelled (another vendor's, or one without NCCL). Null if none is known.
 const OtherAccelerator* find_other_accelerator(const Hardware& hardware, std::string_view name);
-/// \throws UserError (path node.gpu) that says what the name is, if it is a node or another maker's accelerator
+/// The GPU of that name.
+/// \throws UserError (path node.gpu). The message tells if the name is that of a node or of another vendor's
+/// accelerator
 NamedGpu gpu_called(const Hardware& hardware, std::string_view name);
-/// One warning (path node.gpu) if the name may mean several kinds, which says the one that is taken.
+/// A warning (path node.gpu) if the name may stand for several kinds; it states which one is used.
 std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_view name);
 
-/// Null if no node is so called.
+/// The node of that name. Null if there is none.
 const NodePreset* find_node(const Hardware& hardware, std::string_view name);
-/// \throws UserError (path node.profile), likewise
+/// The node of that name. \throws UserError (path node.profile), with hints as for gpu_called
 const NodePreset& node_called(const Hardware& hardware, std::string_view name);
 
-/// Other names of all GPUs, as they are written in the data.
+/// All aliases of GPUs, as written in the data.
 std::vector<std::string> other_gpu_names(const Hardware& hardware);
-/// Of all nodes.
+/// All aliases of nodes, as written in the data.
 std::vector<std::string> other_node_names(const Hardware& hardware);
 
-/// A name without what does not count: capitals, signs, and the brand in front. Equal names mean the same.
+/// A name without case, punctuation, blanks and leading brand. Names with equal results are the same.
 std::string bare_name(std::string_view name);
 
 }  // namespace fabricast

@@ -1,7 +1,9 @@
-// What is bought: power and cages of hosts, switches, NICs and transceivers, as data (equipment.json).
+// Equipment to buy: power and port cages of hosts, switches, NICs, transceivers and cables, as data (equipment.json).
 //
-// Data sheets state the greatest power of a host; NICs that are part of it are in it. Where no source was found there is
-// a rule marked `guess`; prices.yaml may give better figures (docs/models/bill.md).
+// Power is in watts. Data sheets state the maximum power of a host, which includes its NICs. If no source was found, a
+// formula marked `guess` is used; prices.yaml may supply better numbers (docs/models/bill.md).
+//
+// Functions only read data compiled into the binary; safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -13,31 +15,34 @@
 
 namespace fabricast {
 
-/// What a cable is made of. dac and acc are copper, an aoc has its transceivers fixed to it; the others are fibres with
-/// a transceiver at each end.
+/// Kind of cable. dac and acc are copper, an aoc has transceivers fixed to it. The others are fibers with a pluggable
+/// transceiver at each end.
 enum class Medium { dac, acc, aoc, multimode, single_mode };
 template <>
 struct EnumNames<Medium> {
   static constexpr std::array<std::string_view, 5> names{"dac", "acc", "aoc", "multimode", "single_mode"};
 };
+/// Whether the cable needs separate transceivers.
 constexpr bool has_transceivers(Medium medium) { return medium >= Medium::multimode; }
 
-/// Power of one item, and where the figure is from.
+/// Power of one item, and the source of the number.
 struct RatedPower {
   Watts power{0};
   std::string source;
 };
 
-/// A host with its NICs, all GPUs at `limit`. \param sheet  of the GPU
+/// Power of a host with its NICs, and all GPUs at the power limit `limit`. \param sheet  data sheet of the GPU
 RatedPower power_of_host(std::string_view gpu, int gpus, const GpuSheet& sheet, Watts limit);
-/// Without transceivers. \param rate  of a port
+/// Power of a switch without transceivers. \param rate  per port
 RatedPower power_of_switch(int ports, BytesPerSecond rate);
+/// Power of a NIC.
 RatedPower power_of_nic(BytesPerSecond rate);
-/// \param ports  of so much each, in one plug
+/// Power of a transceiver. \param rate  per port  \param ports  ports in one plug
 RatedPower power_of_transceiver(Medium medium, BytesPerSecond rate, int ports);
-/// Both ends, where they are part of the cable.
+/// Power of a cable with both ends, if the ends are part of it.
 RatedPower power_of_cable(Medium medium, BytesPerSecond rate);
-/// Ports that share a cage, and so a transceiver: 2 in the twin-port OSFP of Quantum-2 [LinkX]; 1 where nothing is known.
+/// Number of ports that share a cage, and therefore a transceiver: 2 in the twin-port OSFP of Quantum-2 [LinkX]; 1 if
+/// nothing is known about the switch. \param ports  ports of the switch
 int ports_per_cage(LinkKind link, int ports, BytesPerSecond rate);
 
 }  // namespace fabricast

@@ -1,8 +1,11 @@
-// The wiring of a node as NCCL describes it in a topology file: sockets, PCIe switches, GPUs, NICs, NVLinks, and what
-// NCCL takes each link to carry.
+// The wiring of a node as NCCL describes it in a topology file: sockets, PCIe switches, GPUs, NICs, NVLinks, and the
+// bandwidth that NCCL assumes for each link.
 //
-// It comes from the few words of a scenario or from a topology file, and serves two: the planner's search, which works
-// with NCCL's numbers, and the node's graph, which carries the hardware data's numbers on the same links.
+// A layout is derived from a scenario or read from a topology file. The planner's search uses it with NCCL's
+// bandwidths. The node's graph has the same links, with the rates of the hardware data.
+//
+// Indices refer to the lists of NodeLayout; bandwidths are in GB/s, one direction. Plain values and pure functions;
+// safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -18,85 +21,89 @@ enum class CpuVendor { intel, amd, arm };
 struct PcieSlot {
   int generation = 3;
   int width = 16;
-  /// What NCCL takes it to carry, GB/s: x16 of Gen3 12, doubling by generation [NCCL-topo].
+  /// Bandwidth that NCCL assumes, GB/s: 12 for Gen3 x16, doubling with each generation [NCCL-topo].
   double gigabytes() const;
   bool operator==(const PcieSlot&) const = default;
 };
 
+/// Wiring of one host, or of several hosts that share an NVLink domain.
 struct NodeLayout {
-  static constexpr int nvswitch = -1;
+  static constexpr int nvswitch = -1;  ///< stands for the NVSwitch as a peer
 
   /// A socket, or a PCIe switch below one.
   struct Hub {
     int parent = -1;  ///< hub above; -1: a socket
-    PcieSlot up;      ///< of a switch: its way up
-    int host = 0;     ///< of the hosts that share a NVLink domain
+    PcieSlot up;      ///< of a switch: its slot upwards
+    int host = 0;     ///< number of the host among those of the NVLink domain
     CpuVendor cpu = CpuVendor::intel;
-    double socket_link = 0;  ///< GB/s that NCCL takes the link from a socket to another to carry
+    double socket_link = 0;  ///< GB/s that NCCL assumes between sockets
     bool operator==(const Hub&) const = default;
   };
+  /// A bundle of NVLinks to one peer.
   struct NvLinks {
-    int peer = nvswitch;  ///< a GPU, or the NVSwitch
-    double count = 0;     ///< may be a fraction in a mesh that is not known in detail
+    int peer = nvswitch;  ///< index of a GPU, or `nvswitch`
+    double count = 0;     ///< may be fractional in a mesh whose details are unknown
     bool operator==(const NvLinks&) const = default;
   };
   struct Gpu {
-    int device = -1;  ///< its number in the machine, of which others are left out; -1: its place in the list
+    int device = -1;  ///< number in the host if a job uses only some GPUs; -1: its index in the list
     int hub = 0;
     PcieSlot slot;
-    int capability = 90;
-    double c2c = 0;  ///< GB/s to the socket by NVLink-C2C; 0: none
+    int capability = 90;  ///< CUDA compute capability, 90 for sm_90
+    double c2c = 0;       ///< GB/s to the socket by NVLink-C2C; 0: none
     bool gdr = true;
     std::vector<NvLinks> nvlinks;
     bool operator==(const Gpu&) const = default;
   };
-  /// A NIC's slot; ports of one card share it.
+  /// The slot of a NIC, which the ports of one card share.
   struct Card {
     int hub = 0;
     PcieSlot slot;
     bool operator==(const Card&) const = default;
   };
+  /// A NIC port.
   struct Nic {
     int card = 0;
     double rate = 0;  ///< GB/s, line rate
     std::uint64_t asic = 0;
     int port = 0;
-    double latency_us = 0;  ///< NCCL adds it to a network hop
-    bool collnet = false;   ///< offered by a CollNet plugin
+    double latency_us = 0;  ///< stated by the driver; NCCL adds it to a network hop
+    bool collnet = false;   ///< supported by a CollNet plugin
     bool gdr = true;
     bool operator==(const Nic&) const = default;
   };
 
-  std::vector<Hub> hubs;  ///< a parent stands before its children
+  std::vector<Hub> hubs;  ///< parents before children
   std::vector<Gpu> gpus;  ///< by rank
   std::vector<Card> cards;
   std::vector<Nic> nics;                       ///< by device number
-  std::vector<std::array<int, 2>> peer_links;  ///< PCIe switches that are joined beside the tree
+  std::vector<std::array<int, 2>> peer_links;  ///< pairs of PCIe switches connected outside the tree
 
   bool operator==(const NodeLayout&) const = default;
 
   bool is_socket(int hub) const { return hubs[static_cast<std::size_t>(hub)].parent < 0; }
+  /// The socket above a hub, or the hub itself if it is one.
   int socket_of(int hub) const;
   int sockets() const;
   int switches() const;
   bool has_nvswitch() const;
 };
 
-/// What NCCL takes one NVLink to carry, GB/s [NCCL-topo].
+/// Bandwidth that NCCL assumes for one NVLink, GB/s [NCCL-topo].
 double nccl_nvlink(int capability);
-/// The same of the link between two sockets, by vendor and, for Intel, model of family 6 [NCCL-topo].
+/// The same for the link between two sockets, by vendor and, for Intel, by the model number of family 6 [NCCL-topo].
 double nccl_socket_link(CpuVendor vendor, int intel_model);
 
-/// The same wiring in `hosts` hosts, whose GPUs share the NVSwitch.
+/// The wiring of `hosts` identical hosts whose GPUs share an NVSwitch.
 NodeLayout repeat(const NodeLayout& one, int hosts);
 
-/// The same wiring with these GPUs and NICs alone, in the order given. Hubs and cards stay.
+/// The same wiring with only these GPUs and NICs, in the order given. Hubs and cards stay.
 NodeLayout restricted_to(const NodeLayout& whole, const std::vector<int>& gpus, const std::vector<int>& nics);
 
-/// Reads a NCCL topology file (NCCL_TOPO_DUMP_FILE) from its text; `file` is for messages.
+/// Reads an NCCL topology file (NCCL_TOPO_DUMP_FILE). \param file  its name in messages
 ///
-/// Elements that do not bear on paths are passed over. GPUs without rank are not part of the job if others have one.
-/// \throws UserError with file and line of everything that is damaged
+/// Elements that do not affect paths are ignored. If some GPUs have a rank, those without one are not part of the job.
+/// \throws UserError with file and line of everything that is invalid
 NodeLayout read_topology(const std::string& text, const std::string& file);
 
 }  // namespace fabricast

@@ -1,4 +1,5 @@
-// A number that describes hardware: a value, the interval in which it is believed to lie, and where it comes from.
+// A number that describes hardware or software: its value, the 90 % interval in which it is believed to lie, and its
+// source.
 #pragma once
 
 #include <string>
@@ -10,47 +11,51 @@
 
 namespace fabricast {
 
+/// A parameter. Its unit is in the ParameterRef that lists it. low <= value <= high.
 struct Parameter {
-  double value = 0;  ///< in the unit that the list of parameters states
+  double value = 0;
   double low = 0, high = 0;
-  std::string source;  ///< origin, colon and remark with keys of docs/references.md; of a fit its key alone
-  /// Values that the data could as well have led to; the n-th of all parameters belong together. Empty: not fitted, the
-  /// interval tells.
+  std::string source;  ///< origin, colon, remark with keys of docs/references.md; only the key if a fit found the value
+  /// Posterior samples. The n-th samples of all parameters belong together. Empty: not fitted, so only the interval is
+  /// known.
   std::vector<double> samples;
-  bool inherited = false;  ///< has no value of its own: that of the set that its set is like counts
+  bool inherited = false;  ///< has no value of its own; the value of the set that its set is `like` applies
 
+  /// The value as a time, for unit us.
   Seconds us() const { return {value * 1e-6}; }
-  BytesPerSecond gbps() const { return {value * 1e9}; }  ///< unit GB/s
+  /// The value as a rate, for unit GB/s.
+  BytesPerSecond gbps() const { return {value * 1e9}; }
 };
 
-/// What kind of knowledge a parameter's value rests on.
+/// Kind of knowledge behind the value of a parameter.
 enum class ParameterOrigin {
-  fit,         ///< this project's own fit of measurements, or a user's
+  fit,         ///< fitted to measurements, by this project or by a user
   study,       ///< a prototype fitted to measurements (docs/studies)
-  data_sheet,  ///< what the maker states
-  standard,    ///< computed from a format that a standard lays down
+  data_sheet,  ///< stated by the vendor
+  standard,    ///< computed from a format that a standard defines
   literature,  ///< measured and published by others
-  guess,       ///< nobody measured it: the interval is an engineer's
-  constant     ///< no interval: what it stands for is not there, or counted elsewhere
+  guess,       ///< not measured; the interval is an engineer's estimate
+  constant     ///< no interval: the effect does not exist, or another parameter includes it
 };
 template <>
 struct EnumNames<ParameterOrigin> {
   static constexpr std::array<std::string_view, 7> names{"fit",        "study", "data sheet", "standard",
                                                          "literature", "guess", "constant"};
 };
-/// By the word that its source begins with; `fit` where there is none, as in profiles of users.
+/// The origin, from the first word of the source. `fit` if that is no origin, as in profiles of users; `constant` if
+/// low equals high.
 ParameterOrigin origin_of(const Parameter& parameter);
 
-/// Quantile of the standard normal distribution below which 95 % lie: intervals hold 90 %.
+/// Quantile of the standard normal distribution below which 95 % lie. Intervals are 90 % intervals.
 inline constexpr double quantile_95 = 1.645;
 
-/// One line of a parameter list: for reading, writing, describing and fitting.
+/// One entry of a list of parameters, for reading, writing, describing and fitting.
 struct ParameterRef {
   std::string_view name;
-  std::string_view unit;  ///< "us", "GB/s", "KiB", "terms", "keys" or "" for a ratio
+  std::string_view unit;  ///< "us", "GB/s", "KiB", "terms", "keys" and so on; "" for a ratio
   std::string_view doc;
   Parameter* parameter;
-  bool share = false;  ///< part of a whole: above 0, at most 1
+  bool share = false;  ///< fraction of a whole: above 0, at most 1
 };
 
 }  // namespace fabricast

@@ -1,10 +1,10 @@
-// Serving engines: what an inference framework of a certain release does, and what it costs.
+// Serving engines: what a release of an inference framework does, and what it costs.
 //
-// Facts (how prompts are scheduled, which kernels run) are plain members; what is measured is a Parameter. A set that is
-// `like` another inherits the parameters that it does not state, so releases share what nothing tells apart. Values:
-// models/hardware/data/serving.json and, fitted, fitted_serving.json.
+// Facts (how prompts are scheduled, which kernels run) are plain members. Measured quantities are Parameters. A release
+// that is `like` another one inherits the parameters that it does not state, so releases share what no measurement
+// distinguishes. Values: models/hardware/data/serving.json and, fitted, fitted_serving.json.
 //
-// Not modelled: several engines behind a router that balances by cache, adapters (LoRA), guided decoding.
+// Not modelled: several engines behind a router that considers caches, adapters (LoRA), guided decoding.
 #pragma once
 
 #include <string>
@@ -14,52 +14,54 @@
 
 namespace fabricast {
 
+/// A release of a serving engine. A plain value.
 struct ServingStack {
   std::string name, summary, source;
-  std::string like;  ///< set whose parameters count where there are none
+  std::string like;  ///< release from which missing parameters are inherited
   Framework framework = Framework::vllm;
-  int year = 0;          ///< of several of a framework the newest is its default
-  int tokens = 0;        ///< most tokens of a pass that has prompts
-  bool mixed = false;    ///< prompts go into passes that decode; else they have passes of their own, which come first
+  int year = 0;          ///< the newest release of a framework is its default
+  int tokens = 0;        ///< maximum tokens of a pass with prompts
+  bool mixed = false;    ///< prompts join passes that decode; else they have passes of their own, which run first
   bool chunked = false;  ///< prompts are cut to fill a pass
-  double reserves = 1;   ///< part of its output that a request is admitted with room for
-  bool memory_of_free = false;  ///< `memory` counts of what weights and workspace leave free; else of all
-  bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as one kernel of the engine's own
-  // Kernels besides GEMMs; all of a layer.
-  int attention_kernels = 0;  ///< of half a layer: norm, rotation, attention, cache
-  int latent_kernels = 0;     ///< more with latent attention: into and out of the latent space, head by head
-  int ffn_kernels = 0;        ///< of half a layer: norm, activation
-  int expert_kernels = 0;     ///< more with experts: router, order of tokens, and back
-  int cast_kernels = 0;       ///< more with 8 bits and fewer, of half a layer
-  int sampling_kernels = 0;   ///< of a pass
-  // Traffic of element-wise kernels, B per token and element of width.
-  double outside = 0;    ///< per hidden element, of a layer: norms, residuals
-  double attention = 0;  ///< per element of queries, and of keys (or values)
+  double reserves = 1;   ///< fraction of its output for which a request needs room to be admitted
+  bool memory_of_free = false;  ///< `memory` is a fraction of what weights and workspace leave free; else of the whole
+  bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as a kernel of the engine
+  // Numbers of kernels besides GEMMs, per layer unless stated otherwise.
+  int attention_kernels = 0;  ///< of attention: norm, rotation, attention, cache
+  int latent_kernels = 0;     ///< additional ones of latent attention: into and out of the latent space, by head
+  int ffn_kernels = 0;        ///< of a feed-forward block: norm, activation
+  int expert_kernels = 0;     ///< additional ones of MoE: router, permutation of tokens and back
+  int cast_kernels = 0;       ///< additional ones per half layer with 8 bits or fewer
+  int sampling_kernels = 0;   ///< per pass
+  // Memory traffic of element-wise kernels, in bytes per token and element of width.
+  double outside = 0;    ///< per hidden element and layer: norms, residuals
+  double attention = 0;  ///< per element of queries and of keys (or values)
   double ffn = 0, gated_ffn = 0;
-  double cast = 0;   ///< per element that GEMMs read, where they read 8 bits or fewer
+  double cast = 0;   ///< per element of GEMM inputs with 8 bits or fewer
   double logit = 0;  ///< per logit: sampling
-  // What is measured.
+  // Measured.
   Parameter gemm;            ///< rate of GEMMs, relative to the GPU's
   Parameter attention_rate;  ///< rate of attention, relative to the GPU's
-  Parameter small_kernel;    ///< us of a kernel besides GEMMs, however little it does, beside the gap to the next
-  Parameter expert_rate;     ///< rate of GEMMs of experts, relative to the GPU's of well-filled ones
-  Parameter expert_fixed;    ///< us of a layer with experts beside its kernels: routing and order of tokens
-  Parameter kernel_launch;   ///< us of the host per kernel, without CUDA graphs
-  Parameter layer_launch;    ///< us of the host per layer beside its kernels, without CUDA graphs
-  Parameter expert_launch;   ///< us more per layer with experts
-  Parameter dispatch;        ///< us that tokens take to or from their experts' ranks beside the collective
-  Parameter collective;      ///< us of a collective in a pass beside its own time: ranks wait for their slowest
-  Parameter reduce_start;    ///< start of an own all-reduce, relative to that of a collective of NCCL on the GPU
-  Parameter reduce_rate;     ///< share of NVLink's rate that an own all-reduce reads at
-  Parameter reduce_launch;   ///< us of the host per own all-reduce, without CUDA graphs
-  Parameter step_fixed;      ///< us of the host per pass: schedule, inputs, what comes out
-  Parameter sequence_fixed;  ///< the same per sequence
-  Parameter request_fixed;   ///< us of a request outside of passes: its way to the engine, and of tokens to the client
-  Parameter request_serial;  ///< us of it during which no other request of the engine gets on
-  Parameter transfer_fixed;  ///< us more where prompts have GPUs of their own: routing, memory, completion
-  Parameter interference;    ///< part of its speed that computation loses to a collective beside it
-  Parameter memory;          ///< part of a GPU's memory that is used, or of what is left for the cache
+  Parameter small_kernel;    ///< us, minimum time of a kernel other than a GEMM, without the gap to the next
+  Parameter expert_rate;     ///< rate of GEMMs of experts, relative to the GPU's with full tiles
+  Parameter expert_fixed;    ///< us per MoE layer besides its kernels: routing and permutation of tokens
+  Parameter kernel_launch;   ///< us of host time per kernel, without CUDA graphs
+  Parameter layer_launch;    ///< us of host time per layer besides its kernels, without CUDA graphs
+  Parameter expert_launch;   ///< additional us of host time per MoE layer
+  Parameter dispatch;        ///< us per dispatch or combine besides its collective
+  Parameter collective;      ///< us per collective of a pass besides its own time: ranks wait for the slowest
+  Parameter reduce_start;    ///< start of the engine's own all-reduce, relative to a collective of NCCL on the GPU
+  Parameter reduce_rate;     ///< fraction of NVLink's rate at which the engine's own all-reduce reads
+  Parameter reduce_launch;   ///< us of host time per own all-reduce, without CUDA graphs
+  Parameter step_fixed;      ///< us of host time per pass: scheduling, inputs, outputs
+  Parameter sequence_fixed;  ///< the same per sequence of a pass
+  Parameter request_fixed;   ///< us per request outside passes: to the engine, and from it to the client
+  Parameter request_serial;  ///< part of it, in us, in which the engine handles no other request
+  Parameter transfer_fixed;  ///< additional us per request with disaggregated prefill: routing, memory, completion
+  Parameter interference;    ///< fraction of its speed that computation loses to an overlapped collective
+  Parameter memory;          ///< fraction of a GPU's memory that the engine uses, or of what is left for the cache
 };
+/// The parameters of an engine with names, units and descriptions.
 std::vector<ParameterRef> parameters(ServingStack& stack);
 
 }  // namespace fabricast

@@ -1,7 +1,8 @@
-// Software generations: what a training or inference framework of a certain year does, and what it costs.
+// Stacks: what a generation of a training framework does, and what it costs.
 //
-// Facts (which kernels are fused, what runs behind what) are plain members; what is measured is a Parameter. A stack is
-// named after its framework and release, and belongs to all GPUs it runs on.
+// Facts (which kernels are fused, which collectives overlap computation) are plain members. Measured quantities are
+// Parameters. A stack is named after its framework and release, and is the same on all GPUs.
+// Values: models/hardware/data/stacks.json and, fitted, fitted_steps.json.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 namespace fabricast {
 
+/// Frameworks for training and serving.
 enum class Framework { megatron, nemo, fsdp, ddp, deepspeed, vllm, tensorrt_llm, sglang };
 template <>
 struct EnumNames<Framework> {
@@ -20,60 +22,62 @@ struct EnumNames<Framework> {
                                                          "deepspeed", "vllm", "tensorrt_llm", "sglang"};
 };
 
+/// A generation of a training framework. A plain value.
 struct Stack {
   std::string name, summary, source;
-  std::string like;  ///< stack whose parameters count where there are none
+  std::string like;  ///< stack from which missing parameters are inherited
   Framework framework = Framework::megatron;
-  int year = 0;  ///< of several of a framework the newest is its default
+  int year = 0;  ///< the newest stack of a framework is its default
   // What it does.
-  bool fused_attention = true;     ///< flash attention; else products, softmax, mask and dropout by themselves
-  bool fused_accumulation = true;  ///< products add weight gradients to what is there; else a pass of its own
+  bool fused_attention = true;     ///< flash attention; else separate GEMMs, softmax, mask and dropout
+  bool fused_accumulation = true;  ///< GEMMs accumulate weight gradients; else a separate pass does
   bool fused_loss = false;         ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
-  bool hides_tensor_backward = true;  ///< collectives of tensor parallelism run behind products of weight gradients
-  /// Tensor parallelism gathers what GEMMs read after it is cast to 8 bits, if its scales allow; else at 16 bits.
+  bool hides_tensor_backward = true;  ///< weight-gradient GEMMs overlap collectives of tensor parallelism
+  /// Tensor parallelism gathers GEMM inputs after the cast to 8 bits if the scaling recipe allows it; else in 16 bits.
   bool gathers_cast = false;
-  /// A collective puts parts of sequences one behind the other: a copy of all brings them into order, unless the
-  /// collective is overlapped, which takes it apart.
+  /// A collective concatenates shards of sequences, and a copy of the whole tensor restores the order. An overlapped
+  /// collective is split and needs no copy.
   bool reorders_parts = false;
-  bool compiled = true;  ///< element-wise kernels are fused by a compiler, or by hand
+  bool compiled = true;  ///< element-wise kernels are fused, by a compiler or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
   int zero = 0;                                                                    ///< default of `parallel.zero`
-  int gradient_bytes = 4;                                                          ///< of a gradient as it is reduced
-  /// ZeRO 1 of whole tensors: gradients are all-reduced, and each owner broadcasts its tensors to the others. Else each
-  /// rank has a slice of all: gradients are reduce-scattered, parameters all-gathered.
+  int gradient_bytes = 4;  ///< bytes of a gradient when it is reduced
+  /// ZeRO 1 and 2 assign whole tensors to ranks: gradients are all-reduced, and each owner broadcasts its tensors.
+  /// Otherwise each rank has a slice of all tensors: gradients are reduce-scattered, parameters all-gathered.
   bool owns_tensors = false;
-  bool current_scaling = false;    ///< numbers of 8 bits are scaled by what they are now; else by what they have been
-  std::int64_t bucket = 25 << 20;  ///< B, default of `overlap.bucket`
-  // Traffic of element-wise kernels, B per token and element of width, forward; backward is twice that.
+  bool current_scaling = false;    ///< default scaling of fp8 is current; else delayed
+  std::int64_t bucket = 25 << 20;  ///< bytes, default of `overlap.bucket`
+  // Memory traffic of element-wise kernels, in bytes per token and element of width, forward. Backward has twice that.
   double outside = 22;            ///< per hidden element: norms, dropout, residuals
-  double attention = 8;           ///< per element of queries, and of keys (or values)
+  double attention = 8;           ///< per element of queries and of keys (or values)
   double ffn = 4, gated_ffn = 6;  ///< per element of the feed-forward width
   double logit = 24;              ///< per logit, forward and backward
-  // What is measured.
-  Parameter gemm;            ///< rate of products, relative to the GPU's
+  // Measured.
+  Parameter gemm;            ///< rate of GEMMs, relative to the GPU's
   Parameter attention_rate;  ///< rate of attention, relative to the GPU's
-  Parameter eager;           ///< element-wise traffic without a compiler, relative
-  Parameter tensor_exposed;  ///< with overlap.tensor: part of a collective of tensor parallelism that stays exposed
-  /// B per element that is cast to 8 bits with delayed scaling: what products read, and norms and activations have not
-  /// cast on their way. Other recipes go with their traffic.
+  Parameter eager;           ///< element-wise traffic without a compiler, relative to compiled
+  Parameter tensor_exposed;  ///< with overlap.tensor: exposed fraction of tensor parallel collectives
+  /// Bytes per element cast to 8 bits with delayed scaling, of GEMM inputs that norms and activations have not already
+  /// cast. Other recipes scale with their traffic (cast_traffic in scaling.hpp).
   Parameter cast;
-  Parameter expert_cast;      ///< the same of what products of experts read
-  Parameter context_exposed;  ///< the same of the exchange of keys and values
-  Parameter expert_exposed;   ///< with overlap.expert: part of the exchange of tokens that stays exposed
-  /// 0: ranks that share a sequence attend to equally much; 1: in order, the last to most.
+  Parameter expert_cast;      ///< the same for GEMM inputs of experts
+  Parameter context_exposed;  ///< exposed fraction of context parallel collectives
+  Parameter expert_exposed;   ///< with overlap.expert: exposed fraction of dispatch and combine
+  /// Balance of attention among context parallel ranks. 0: equal; 1: as if sequences were split in order.
   Parameter context_imbalance;
-  Parameter interference;  ///< part of its speed that computation loses beside 16 channels of a collective
-  Parameter accumulation;  ///< B per parameter and micro-batch, to add gradients up
-  Parameter optimizer;     ///< B per parameter of the optimizer
-  Parameter layer_launch;  ///< us per layer and pass that the GPU waits for its host; backward twice
-  Parameter launch;  ///< us that the host takes to launch half a layer, forward or backward; it runs ahead of the GPU
-  Parameter router_launch;  ///< us to launch router, permutation and what prepares the dispatch, forward or backward
-  Parameter fused_launch;   ///< the same of router and dispatch where dispatching permutes tokens, too: HybridEP
-  Parameter expert_launch;  ///< us to launch a product of a local expert, likewise
+  Parameter interference;  ///< fraction of its speed that computation loses to 16 channels of a collective
+  Parameter accumulation;  ///< bytes per parameter and micro-batch to accumulate gradients
+  Parameter optimizer;     ///< bytes per parameter of the optimizer
+  Parameter layer_launch;  ///< us per layer and forward pass that the GPU waits for its host; backward twice that
+  Parameter launch;  ///< us of host time to launch half a layer, in each direction; the host runs ahead of the GPU
+  Parameter router_launch;  ///< us of host time to launch router, permutation and preparation of the dispatch
+  Parameter fused_launch;   ///< the same if the dispatch also permutes tokens (HybridEP)
+  Parameter expert_launch;  ///< us of host time to launch a GEMM of a local expert
   Parameter step_fixed;     ///< s per step: data, synchronization with the host, logging
-  Parameter jitter;         ///< standard deviation of a layer's time, relative: groups wait for their slowest
-  Parameter spread;         ///< standard deviation of ln(measured / forecast) of steps when all else is known
+  Parameter jitter;         ///< relative standard deviation of a layer's time; groups wait for their slowest rank
+  Parameter spread;         ///< standard deviation of ln(measured / forecast) of steps if all else is known
 };
+/// The parameters of a stack with names, units and descriptions.
 std::vector<ParameterRef> parameters(Stack& stack);
 
 }  // namespace fabricast

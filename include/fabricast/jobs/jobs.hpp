@@ -1,5 +1,11 @@
-// Several jobs on one fabric: what each takes alone and beside the others, who slows whom, which links they meet on, and
-// where the scenario's own job would better be.
+// Several jobs on one fabric: the time of each job alone and concurrently with the others, which job slows which, the
+// links on which they meet, and a better placement for the scenario's own job.
+//
+// An owner is a job or a background flow. Owners are numbered: the scenario's own job is 0, then come the jobs of
+// section `jobs`, then the flows of section `background`. Times are in seconds, rates in bytes per second.
+//
+// How loads of other jobs are averaged and shared: docs/models/jobs.md. Not modelled: phases of jobs that lock into
+// each other, congestion control, hosts that several jobs share, jobs that start or end.
 #pragma once
 
 #include <string>
@@ -10,47 +16,53 @@
 
 namespace fabricast {
 
+/// One job, alone on the fabric and concurrently with all others.
 struct JobRow {
-  std::string name, what;  ///< e.g. `all_reduce 1GiB`
+  std::string name, what;  ///< `what`: what it repeats, e.g. `all_reduce 1GiB`
   std::vector<std::uint32_t> hosts;
   PlacementShape shape;
-  JobTime alone, beside;
+  JobTime alone, beside;  ///< `beside`: concurrently with all others
   double slowdown() const { return beside.seconds / alone.seconds; }
 };
 
+/// One background flow.
 struct FlowRow {
   std::string name, what;
-  double wanted = 0, got = 0;  ///< B/s of all connections, in the mean of time; got: beside all jobs, median draw's
+  /// B/s of all its connections, averaged over time: the rate that it requests, and the rate that it gets concurrently
+  /// with all jobs (in the median sample).
+  double wanted = 0, got = 0;
 };
 
-/// A link that several use. Of the first draw.
+/// A link that several owners use, in the first sample of the network.
 struct SharedLink {
   std::string name;
-  double load = 0;               ///< parts of its rate that all want in the mean of time, each as if it were alone
-  std::vector<double> by_owner;  ///< the same of each
+  double load = 0;               ///< fraction of its rate, averaged over time, if each owner ran alone; may exceed 1
+  std::vector<double> by_owner;  ///< the same for each owner
 };
 
-/// The scenario's job on the hosts that the others leave, placed in another way.
+/// The scenario's job placed by another policy on hosts that the other jobs leave free.
 struct PlacementTrial {
   Placement placement = Placement::in_order;
-  std::vector<std::uint32_t> hosts;
+  std::vector<std::uint32_t> hosts;  ///< in rank order
   PlacementShape shape;
-  double alone = 0, beside = 0;  ///< s, medians of `draws` draws
-  bool given = false;            ///< the scenario's own
+  double alone = 0, beside = 0;  ///< s, medians over `samples_of_trials` samples
+  bool given = false;            ///< the scenario's own placement
 };
 
+/// The result of `forecast_jobs`.
 struct JobsForecast {
-  std::vector<JobRow> jobs;    ///< the scenario's own first
-  std::vector<FlowRow> flows;  ///< owners after all jobs
-  /// Row: a job; column: a job or flows. How many times longer the row takes beside the column alone; 1 on the diagonal.
+  std::vector<JobRow> jobs;    ///< the scenario's own job first
+  std::vector<FlowRow> flows;  ///< their owner numbers follow those of the jobs
+  /// Row: a job; column: an owner. How many times longer the job takes concurrently with that owner alone; 1 on the
+  /// diagonal, and where the two use no common link.
   std::vector<std::vector<double>> slowdown;
-  std::vector<SharedLink> links;  ///< the fullest ones
-  std::size_t shared = 0;         ///< links that several use
-  std::size_t contended = 0;        ///< and of which they want more than there is
-  std::vector<PlacementTrial> trials;  ///< the fastest beside the others first
-  double shuffled = 0;                 ///< s: the first one's hosts in a random order of ranks
-  int samples_of_trials = 1;             ///< that matrix and trials are medians of
-  std::uint32_t hosts = 0, free = 0;   ///< of the fabric; of these, in nobody's hands beside the scenario's own job
+  std::vector<SharedLink> links;       ///< the most loaded shared links, at most 20
+  std::size_t shared = 0;              ///< number of links that several owners use
+  std::size_t contended = 0;           ///< number of these with a load above 1
+  std::vector<PlacementTrial> trials;  ///< the fastest concurrently with the others first, so the first is recommended
+  double shuffled = 0;                 ///< s: the hosts of the first trial in a random order of ranks
+  int samples_of_trials = 1;           ///< number of samples over which matrix and trials are medians
+  std::uint32_t hosts = 0, free = 0;   ///< of the fabric; not held by other jobs, storage or `taken`
   std::uint64_t fingerprint = 0;
   const PlacementTrial* trial(Placement placement) const {
     for (const PlacementTrial& t : trials)
@@ -59,16 +71,22 @@ struct JobsForecast {
   }
 };
 
-/// \param size  of the scenario's call, if its workload is a collective
-/// \throws UserError, Interrupted on Ctrl-C. The same bytes on any number of threads.
+/// Forecasts all jobs of a scenario, all pairs of a job and another owner, and the placements. The result does not
+/// depend on the number of threads. Not safe to call concurrently on one world, which is changed during the call.
+/// \param size  B of the scenario's collective; ignored for other workloads
+/// \throws UserError as `check_others`, or if a job cannot run; Interrupted on Ctrl-C
 JobsForecast forecast_jobs(World& world, std::int64_t size, const RunOptions& options = {});
 
+/// Tables of jobs, pairs, shared links and placements, and the recommended placement.
 std::string jobs_text(const World& world, const JobsForecast& forecast);
+/// The same in JSON (docs/formats.md, jobs).
 std::string jobs_json(const World& world, const JobsForecast& forecast);
+/// One line for each job.
 std::string jobs_csv(const JobsForecast& forecast);
 
-/// The `--set` words that place the scenario's job so and hold all others where they are. The first one is the job's own,
-/// `cluster.placement=[3, 4, ...]`; the others are none where nobody else is placed by a policy.
+/// The `--set` words that place the scenario's job on these hosts and keep all other jobs where they are. The first
+/// word is the job's own, `cluster.placement=[3, 4, ...]`. There are others only if policies place other jobs or
+/// reservations.
 std::vector<std::string> placement_words(const World& world, const std::vector<std::uint32_t>& hosts);
 
 }  // namespace fabricast

@@ -1,10 +1,15 @@
-// What is beside the job of a scenario: the jobs and flows of its sections `jobs` and `background`, as traffic.
+// The traffic of other jobs and flows (sections `jobs` and `background`) on the links that a scenario's job uses.
 //
-//   1  each job is forecast alone: how long what it repeats takes, and which part of that each of its exchanges runs
-//   2  its channels then count on the fabric's links in the mean of time (engine/background.hpp)
-//   3  all others of a job are put together: each has at most what these leave each other
+//   1  each job is forecast alone, which gives the time of what it repeats, and the fraction of that time (the duty) in
+//      which each of its collectives runs
+//   2  the load of its channels on the links of the fabric is averaged over time (engine/background.hpp)
+//   3  all others of a job are combined: each gets at most the rate that the rest leave
 //
-// The traffic of a job is that of the job alone, whoever it meets: how it slows down itself is in the rule of shares.
+// The traffic of a job is that of the job alone, whatever other jobs it meets. The rule by which links are shared
+// accounts for its own slowdown (docs/models/jobs.md).
+//
+// `Background` vectors have one element for each sample of the network. Functions that take a const World may run
+// concurrently on one world.
 #pragma once
 
 #include <memory>
@@ -16,45 +21,58 @@
 
 namespace fabricast {
 
-/// What a job repeats: a call, a step, or tokens. Times in s over the draws of the network.
+/// The time of what a job repeats: a call, a step, or the tokens of a decode step. Times in s over samples of the
+/// network.
 struct JobTime {
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
   int samples = 1;
-  std::string bottleneck;  ///< of the median draw
-  Program collectives;       ///< its groups and exchanges, without activities
-  std::vector<double> duty;  ///< by exchange: part of the time in which it runs
+  std::string bottleneck;    ///< of the median sample; for steps, that of the collective that runs longest
+  Program collectives;       ///< groups and collectives, without activities
+  std::vector<double> duty;  ///< for each collective, the fraction of the time in which it runs
   std::uint64_t fingerprint = 0;
 };
-/// With what is in `world.beside`. \param size  of the call, if the workload is a collective
+/// Forecasts the workload of a world, concurrently with what `world.beside` holds.
+/// \param size  B of the collective; ignored for other workloads
+/// \throws UserError if the workload cannot run; Interrupted on Ctrl-C
 JobTime time_job(const World& world, std::int64_t size, const RunOptions& options = {});
 
-/// One of the others.
+/// One job of section `jobs`.
 struct OtherJob {
   std::string name;
   std::vector<std::uint32_t> hosts;
   std::unique_ptr<World> world;  ///< the job alone on the fabric
-  std::int64_t size = 0;         ///< of its call, if it is a collective
-  double duty = 1;               ///< of what `time_job` says
+  std::int64_t size = 0;         ///< B of its collective; ignored for other workloads
+  double duty = 1;               ///< fraction of the time in which the job does what `time_job` times
 };
-/// The jobs of section `jobs`, where the allocation has put them.
+/// The jobs of section `jobs`, on the hosts that the allocation gave them.
+/// \throws UserError if a job is inconsistent or does not fit in memory, at the job's key
 std::vector<OtherJob> other_jobs(const World& main);
 
-/// By draw of `draws`. \param time  of the job alone
+/// The traffic of a job, for each sample. \param time  of the job alone \param owner  number that identifies the job
 std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Samples& samples,
                                        std::uint32_t owner);
-/// Of section `background`, likewise. \throws UserError if a host can not reach a target
+/// The traffic of an entry of section `background`, for each sample of the main world. Empty backgrounds if the flows
+/// have a network of their own.
+/// \param flows  index in the section
+/// \throws UserError if a host cannot reach a target, or there are more than a million connections
 std::vector<Background> traffic_of_flows(const World& main, std::size_t flows, std::uint32_t owner);
 
-/// What World::beside takes: all of these together, by draw. \param who  by owner, each by draw
-std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& who);
+/// The combined traffic of several owners, for each sample, as World::beside takes it. The number of samples is the
+/// smallest of theirs. \param owners  for each owner, its traffic for each sample
+std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& owners);
 
-/// Whether the scenario has jobs or flows beside its own job.
+/// Whether the scenario has other jobs or background flows.
 bool has_others(const Scenario& scenario);
-/// \throws UserError at what the forecast of several jobs does not take: other engines, times of faults, versions
+/// Checks that several jobs can be forecast.
+/// \throws UserError if the world has no fabric, or for another engine than flow, `selection: best`, several NCCL
+/// versions,
+///         or faults that come or go
 void check_others(const World& main);
-/// Puts them into `world.beside`, so that forecasts are beside them; nothing if there are none.
-/// \throws UserError, Interrupted on Ctrl-C
+/// Computes the traffic of all other jobs and flows, and stores it in `world.beside`, so that forecasts of the world
+/// take it into account. Does nothing if there are none. The duties of the other jobs come from one sample of the
+/// network.
+/// \throws UserError as `check_others`, `other_jobs` and `traffic_of_flows`; Interrupted on Ctrl-C
 void add_others(World& world, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -1,13 +1,15 @@
-// Charts as plain values: what is drawn, not how.
-//
-// Two writers draw them: `chart_svg` (here, for papers and for pages without scripts) and the page's script, which gives
-// lines and scatter to uPlot where that is built in. Both take ticks and texts of the same functions.
+// Charts as plain values: they say what a chart shows, and the writers decide how it is drawn.
 //
 //   LineChart     curves over a common x, with bands; `stepped`: cumulative distributions
 //   BarChart      stacked horizontal bars
-//   ScatterChart  two columns of a table against each other, with its Pareto front
+//   ScatterChart  two columns of a table, one against the other, with the Pareto front
 //
-// Values that are not finite, or not positive on a logarithmic axis, are left out, not drawn as something else.
+// There are two writers. `chart_svg` (here) draws SVG for papers and for pages without scripts. The script of a
+// page draws line and scatter charts with uPlot if uPlot is built in. Both use the ranges, ticks and texts of this
+// header, so the two drawings agree.
+//
+// Values that are not finite, or not positive on a logarithmic axis, are left out: a curve has a gap there.
+// Plain values and pure functions; safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -29,82 +31,94 @@ struct ChartAxis {
   Measure measure = Measure::number;
   std::string unit;  ///< of `number`
   ChartScale scale = ChartScale::linear;
-  bool from_zero = true;  ///< a linear axis begins at 0
+  bool from_zero = true;  ///< a linear axis includes 0; ignored by logarithmic axes
 };
 
-/// What lies around a curve, by x.
+/// A band around a curve: two values for each x.
 struct ChartBand {
   std::string name;  ///< e.g. `90 % interval`
   std::vector<double> low, high;
 };
 
+/// One curve. `y` and the bands have one value for each x of the chart.
 struct ChartSeries {
   std::string name;
   std::vector<double> y;
-  std::vector<ChartBand> bands;  ///< wider ones first
+  std::vector<ChartBand> bands;  ///< the widest first, because later bands are drawn on top
 };
 
-/// A vertical line at a value of x.
+/// A labelled line across a chart at one value: of x in a LineChart, of the value axis in a BarChart.
 struct ChartMark {
   double x = 0;
   std::string label;
 };
 
 struct LineChart {
-  std::string name;   ///< a word: `busbw`; unique in a page
-  std::string title;  ///< says what is seen
+  std::string name;   ///< one word, unique in a page, e.g. `busbw`: selects the chart for `--chart`
+  std::string title;  ///< what the chart shows
   std::string note;   ///< how to read it; may be empty
   ChartAxis x, y;
-  std::vector<double> at;  ///< x, rising
+  std::vector<double> at;  ///< values of x in ascending order
   std::vector<ChartSeries> series;
   std::vector<ChartMark> marks;
-  bool stepped = false;
+  bool stepped = false;  ///< y changes only at the points, as in a cumulative distribution
 };
 
+/// One colour of a stacked bar chart.
 struct BarPart {
   std::string name;
-  std::vector<double> values;  ///< by bar, not negative
+  std::vector<double> values;  ///< one for each bar, not negative
 };
 
 struct BarChart {
-  std::string name, title, note;
+  std::string name, title, note;  ///< as in LineChart
   ChartAxis value;
-  std::vector<std::string> bars;
-  std::vector<BarPart> parts;
-  std::vector<ChartMark> marks;  ///< e.g. the capacity
+  std::vector<std::string> bars;  ///< labels, from top to bottom
+  std::vector<BarPart> parts;     ///< stacked from left to right
+  std::vector<ChartMark> marks;   ///< e.g. the capacity
 };
 
-/// Points are the rows of a table of the same page. A click on an entry of the legend filters both.
+/// Each point is a row of a table on the same page, so the filters of the table also apply to the chart. A click on a
+/// legend entry hides its group in both.
 struct ScatterChart {
-  std::string name, title, note;
-  std::string table;  ///< its name
-  std::size_t x = 0, y = 0;
+  std::string name, title, note;  ///< as in LineChart
+  std::string table;              ///< name of the table
+  std::size_t x = 0, y = 0;       ///< columns of the table, counted from 0
   ChartScale x_scale = ChartScale::linear, y_scale = ChartScale::linear;
-  std::optional<std::size_t> group;  ///< a column of text: colours and legend
+  std::optional<std::size_t> group;  ///< column of text that gives the colours and the legend; none: one colour
 };
 
-/// How often a value is at most x, over samples. Marks: p5, median, p95.
-/// \pre there is a sample
+/// Empirical cumulative distribution: the fraction of samples that are at most x. Marks show p5, median and p95.
+/// Samples are rounded to six digits, so values that differ only by rounding count as equal.
+/// \pre `samples` is not empty
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples);
-/// How many samples lie in each of so many equal intervals.
+/// Number of samples in each of `bins` intervals of equal width; one interval if all samples are equal.
+/// \pre `samples` is not empty, and `bins` is positive
 BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis, const std::vector<double>& samples,
                          int bins = 20);
 
-/// Where an axis is labelled, from low to high.
+/// A labelled position on an axis.
 struct ChartTick {
   double value = 0;
-  std::string label;
+  std::string label;  ///< without unit, except for bytes, seconds and percent
 };
+/// The ends of an axis. \invariant low < high
 struct ChartRange {
   double low = 0, high = 1;
 };
-/// Ends on round values, around all that there is to show; never empty.
+/// The range of an axis that shows all values: ends on round values, and is never empty. Values that the axis cannot
+/// show are ignored. Without any value the range is 0 to 1, or 1 to 10 on a logarithmic axis.
 ChartRange range_of(const ChartAxis& axis, const std::vector<double>& values);
+/// Ticks at round values within the range, in ascending order. \param about  approximate number of ticks
 std::vector<ChartTick> ticks_of(const ChartAxis& axis, ChartRange range, int about = 6);
 
-/// `standalone`: a file of its own, with its colours; else the colours are those of the page.
+/// A chart as one `<svg>` element.
+/// \param standalone  true: an SVG file of its own, with a style, a size and the title. False: for embedding in a page,
+///                    which supplies the colours (dark mode, paper) and shows the title itself
 std::string chart_svg(const LineChart& chart, bool standalone = true);
 std::string chart_svg(const BarChart& chart, bool standalone = true);
+/// \param table  the table that `chart.table` names
+/// \throws InternalError if the chart uses a column that the table does not have
 std::string chart_svg(const ScatterChart& chart, const PageTable& table, bool standalone = true);
 
 }  // namespace fabricast

@@ -1,7 +1,9 @@
-// Pages of forecasts: what `run --html` and `explain --html` write.
+// Pages of forecasts, which `run --html` and `explain --html` write.
 //
-// Each begins with the answer in a sentence, goes on with what the engineer checks it by, and ends with the command and
-// the scenario that give it again. Docs: docs/report.md.
+// Each page begins with the answer in a sentence and a few figures. Then come the details that an engineer needs to
+// check the answer, and last the command and the scenario that reproduce it.
+//
+// The functions read the world and the forecast and change neither; safe to call concurrently. Docs: docs/report.md.
 #pragma once
 
 #include <string>
@@ -13,23 +15,29 @@
 
 namespace fabricast {
 
-/// A page with all that does not hang on the kind of forecast. \param command  as it was typed
+/// A page with everything that does not depend on the kind of forecast: title, warnings, command, scenario, version.
+/// \param command  as it was typed
 Page empty_page(const World& world, std::string command);
 
-/// Charts `busbw`, `time`, `parts`; of several draws `draws`; of several nodes `load`, for which the median draw of the
-/// largest size is run once more.
+/// The page of a collective. Charts: `busbw` and `time` over message size; with the flow engine `parts` (where the time
+/// goes); with several samples `samples`; with the flow engine on several nodes `load` (the fabric's links). The
+/// median sample of the largest size is run once more for the link loads.
+/// \pre the forecast has a row
 Page collective_page(const World& world, const Forecast& forecast, std::string command);
-/// Charts `breakdown`, `memory`; of several draws `draws`.
+/// The page of a training step or a trace. Charts: `breakdown`; `memory` if it is known; with several samples
+/// `samples`.
 Page step_page(const World& world, const StepForecast& forecast, std::string command);
-/// Charts `breakdown`, `throughput`, `latency`; of several draws `draws`.
+/// The page of inference. Charts: `breakdown` and `memory`; with several batch sizes `throughput` and `latency`; with
+/// several samples `samples`.
 Page inference_page(const World& world, const InferenceForecast& forecast, std::string command);
 
-/// The same of what `explain` found, with what would help.
+/// Pages of what `explain` found: the page of the forecast, and a section with the changes that would help. For a
+/// collective it replaces the charts over message size, because `explain` forecasts one size.
 Page explain_page(const World& world, const Explanation& explanation, std::string command);
 Page explain_step_page(const World& world, const StepExplanation& explanation, std::string command);
 Page explain_inference_page(const World& world, const InferenceExplanation& explanation, std::string command);
 
-/// The fabric of a scenario alone, without loads; chart `fabric`.
+/// The fabric of a scenario without loads; its name is `fabric`. \pre the world has a fabric
 FabricDrawing scenario_drawing(const World& world);
 
 }  // namespace fabricast

@@ -1,10 +1,13 @@
-// Conditions on rows: `step_s <= 1.05 * best`, `cost_per_gpu < 40000`, `busbw_gbps >= 0.95 * best`.
+// Conditions on the rows of a study: `step_s <= 1.05 * best`, `cost_per_gpu < 40000`, `busbw_gbps >= 0.95 * best`.
 //
 //   condition = product comparison product        comparison: < <= > >= ==
-//   product   = factor { (*|/) factor }           factor: a number, `best`, or a metric
+//   product   = factor { (*|/) factor }           factor: a number, `best`, or the name of a metric
 //
-// `best` is the best value, over all rows that were forecast, of the only metric on the other side. A condition whose
-// metric has no value in a row does not hold there.
+// `best` is the best value of the condition's only metric over all rows that were forecast, kept or not. A condition
+// with `best` therefore names exactly one metric, and the metric must have a better direction. A condition does not
+// hold in a row where one of its metrics has no value.
+//
+// Values are in the unit that the name of the metric states. Pure functions; safe to call concurrently.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +21,31 @@ namespace fabricast {
 
 enum class Comparison { less, at_most, more, at_least, equal };
 
+/// A factor of a product.
 struct Factor {
   enum class Kind { number, metric, best };
   Kind kind = Kind::number;
-  double number = 1;
-  std::size_t metric = 0;  ///< by place in metrics(); of `best`, that whose best it is
-  bool divide = false;
+  double number = 1;       ///< of `number`
+  std::size_t metric = 0;  ///< index into metrics(): the metric itself, or the one whose best value `best` is
+  bool divide = false;     ///< divide by the factor instead of multiplying
 };
 
 struct Condition {
-  std::string text;
+  std::string text;  ///< as the user wrote it
   std::vector<Factor> left, right;
   Comparison comparison = Comparison::less;
 };
 
-/// \throws UserError about the key at `path`, with what was expected where
+/// Parses a condition.
+/// \param path  the key of the condition, for messages
+/// \throws UserError at `path`: a syntax error with its position, an unknown metric, no metric, or an unclear `best`
 Condition parse_condition(const std::string& text, const std::string& path);
 
-/// The best value of each metric over rows, by place in metrics(); nothing where there is none, or no better way.
+/// The best value of each metric over the rows, indexed as metrics(). Empty where no row has a value, or where neither
+/// direction is better.
 std::vector<std::optional<double>> best_values(const std::vector<SweepRow>& rows);
 
+/// Whether a condition holds in a row; false if the row is not done. \param best  from `best_values`
 bool holds(const Condition& condition, const SweepRow& row, const std::vector<std::optional<double>>& best);
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// One configuration, forecast as `run` would.
+// Forecasts one configuration of a study, as `fabricast run` would, with its bill, cost and risk.
+//
+// Safe to call concurrently; calls may share the site and the search store of the options.
 #pragma once
 
 #include <memory>
@@ -11,13 +13,15 @@ namespace fabricast {
 
 struct EvaluateOptions {
   int threads = 1;
-  bool risk = false;                      ///< whether to find out what failures do, which takes longer than all else
-  bool intervals = true;                  ///< whether to find out the 90 % interval, which takes most of the time
-  const MeasuredSite* site = nullptr;     ///< what is measured of the site; null: nothing
-  std::shared_ptr<SearchStore> searches{};  ///< what NCCL's search has found in other rows; null: nothing
+  bool risk = false;                        ///< forecast failures, which takes longer than everything else
+  bool intervals = true;                    ///< compute 90 % intervals, which takes most of the remaining time
+  const MeasuredSite* site = nullptr;       ///< measured rows to condition intervals on; null: none
+  std::shared_ptr<SearchStore> searches{};  ///< cache of NCCL's topology searches, shared between rows; null: none
 };
 
-/// Forecasts a row of a study. A row that does not fit together is no fault: it is refused, and says why.
+/// Forecasts a row of a study. An error of the user in the row (an inconsistent configuration, or one that does not fit
+/// in memory) is not thrown: the row is returned as refused, with the reason.
+/// \param row  number of the row, below row_count(study)
 /// \throws Interrupted on Ctrl-C
 SweepRow evaluate(const Study& study, std::size_t row, const EvaluateOptions& options);
 

@@ -1,8 +1,11 @@
-// What is known of a configuration as numbers: the columns of a sweep, and the words of its objective.
+// Metrics: the numbers that describe a configuration. They are the columns of a sweep, and the names that an objective
+// and its conditions can use.
 //
-// A metric is a line of the table in sim/plan/metrics.cpp: a name with its unit in it, what it means, which way is better,
-// and how it is read off what was made of the configuration. It has no value where it makes no sense, e.g. a bus bandwidth
-// of a training step.
+// The table of metrics is in sim/plan/metrics.cpp. Each line gives a name that ends in the unit, a description, the
+// better direction, and a function that reads the value from the results of a configuration. A metric has no value
+// where it makes no sense, e.g. the bus bandwidth of a training step. `fabricast list metrics` prints the table.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <cstddef>
@@ -19,38 +22,41 @@
 
 namespace fabricast {
 
+/// Which direction of a metric is better.
 enum class Better { neither, lower, higher };
 
-/// What was made of one configuration.
+/// The results of one configuration, from which metrics are read. Not owned.
 struct Measured {
   const World& world;
-  const Forecast* collective = nullptr;  ///< exactly one of these three, by the workload
+  const Forecast* collective = nullptr;  ///< exactly one of these three is set, by the workload
   const StepForecast* step = nullptr;
   const InferenceForecast* inference = nullptr;
   const Bill* bill = nullptr;
-  const Risk* risk = nullptr;  ///< null: nobody asked for it
+  const Risk* risk = nullptr;  ///< null: not requested
   const Cost* cost = nullptr;  ///< null: the scenario names no prices
 };
 
 struct Metric {
   std::string_view name, summary;
   Better better = Better::neither;
-  std::optional<double> (*of)(const Measured&) = nullptr;
+  std::optional<double> (*of)(const Measured&) = nullptr;  ///< the value; empty where the metric makes no sense
 };
+/// All metrics. Other functions refer to a metric by its index in this list.
 std::span<const Metric> metrics();
 
-/// Whether a metric is made of failures, which take longer than all else.
+/// Whether a metric needs the forecast of failures, which takes longer than everything else.
 bool is_of_risk(std::size_t metric);
 
-/// Its place in `metrics()`.
+/// The index of a metric; empty if there is none of that name.
 std::optional<std::size_t> find_metric(std::string_view name);
-/// \throws UserError about the key at `path` if there is none of that name
+/// The index of a metric. \throws UserError at `path` if there is none of that name, with the most similar name as hint
 std::size_t metric_named(std::string_view name, const std::string& path);
 
-/// By place in `metrics()`; 10 digits, so that a value prints alike on every machine.
+/// The values of all metrics, rounded to 10 digits so that a value prints the same on every machine.
+/// \throws InternalError if a value is not finite
 std::vector<std::optional<double>> measure(const Measured& measured);
 
-/// The size of a collective that metrics are of: the largest.  \pre there are rows
+/// The row of the largest size of a collective, which the metrics describe. \pre the forecast has rows
 const ForecastRow& largest(const Forecast& forecast);
 
 }  // namespace fabricast

@@ -1,10 +1,12 @@
-// NCCL's own cost model: the time that NCCL believes each algorithm and protocol takes, by which it chooses.
+// NCCL's own cost model: its estimate of the time of each algorithm and protocol, from which it chooses.
 //
-// This predicts NCCL's *choice*. How long the choice really takes is what the engines forecast; the two differ by
-// factors of two below a megabyte, which is the point of keeping them apart [NCCL-tuning].
+// The estimate predicts NCCL's *choice*. The engines forecast the time that this choice really takes. Below a megabyte
+// the two differ by factors of two, which is why they are separate [NCCL-tuning].
 //
-// NCCL changed its constants and formulas over the years. Four eras are kept: before 2.17, 2.17 to 2.19, 2.20 to 2.27,
-// 2.28 on. Facts were read from NCCL's source of versions 2.16, 2.18, 2.26 and 2.30.
+// NCCL changed its constants and formulas over the years. The model has five eras: before 2.17, 2.17 to 2.19, 2.20 to
+// 2.27, 2.28 to 2.30, and from 2.31 on. Facts were read from NCCL's source of versions 2.16, 2.18, 2.26 and 2.30.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +15,26 @@
 
 namespace fabricast {
 
-/// Latency (us) and bandwidth (GB/s of the buffer that nccl-tests counts) of one operation, algorithm and protocol.
+/// NCCL's latency (us) and bandwidth (GB/s of the size that nccl-tests counts) of an operation, algorithm and protocol.
 struct AlgorithmCost {
   double latency = 0;
   double bandwidth = 0;  ///< 0: not usable
 };
 
+/// NCCL's table of costs for a communicator.
 struct CostTable {
   std::array<std::array<std::array<AlgorithmCost, 3>, algorithm_count>, 5> of{};  ///< [operation][algorithm][protocol]
-  /// By operation: NCCL_ALGO or NCCL_PROTO left nothing usable, so NCCL's default stands.
+  /// By operation: NCCL_ALGO or NCCL_PROTO left nothing usable, so NCCL's fallback applies.
   std::array<bool, 5> fell_back{};
-  // What time() needs besides.
+  // Further inputs of time().
   std::int64_t nodes = 1, ranks = 1;
   int channels = 1, capability = 90;
   bool x86 = true, joined_by_nvlink = true;
-  int gpus = 8;          ///< of a NCCL node
-  double nic_gbps = 50;  ///< GB/s
+  int gpus = 8;          ///< per NCCL node
+  double nic_gbps = 50;  ///< GB/s of a NIC
   NcclVersion version;
 
-  /// NCCL's estimate in us for `bytes` as nccl-tests counts them; negative if not usable.
+  /// NCCL's estimate in us for `bytes`, counted as in nccl-tests. Negative if the combination is not usable.
   double time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const;
 
  private:
@@ -39,7 +42,7 @@ struct CostTable {
   double one_domain_plateau(CollectiveOp op, std::int64_t bytes) const;
 };
 
-/// \param nodes NCCL nodes; ranks = nodes * gpus of a node
+/// The table for a communicator of `nodes` NCCL nodes with all their GPUs.
 CostTable nccl_cost_model(const Node& node, std::int64_t nodes, const SearchGraphs& graphs,
                           const NcclSettings& settings);
 

@@ -1,4 +1,5 @@
-// What NCCL's search leaves behind: how many channels, at which speed, in which order of GPUs, by which NICs.
+// Results of NCCL's search: the number of channels, their bandwidth, the order of GPUs and the NICs of each. Plain
+// values.
 #pragma once
 
 #include <vector>
@@ -7,22 +8,24 @@
 
 namespace fabricast {
 
+/// The channels of one algorithm.
 struct SearchGraph {
   int channels = 0;
   double bw_intra = 0, bw_inter = 0;  ///< GB/s per channel
-  double latency_inter = 0;           ///< us, that the NIC states
+  double latency_inter = 0;           ///< us, as stated by the NIC
   PathType type_intra = PathType::LOC, type_inter = PathType::LOC;
   int cross_nic = 0;
   bool same_channels = true;
-  TreePattern pattern = TreePattern::balanced;  ///< of trees
-  std::vector<ChannelShape> shapes;             ///< one per channel; of NVLS and CollNet direct the head comes first
+  TreePattern pattern = TreePattern::balanced;  ///< for trees
+  std::vector<ChannelShape> shapes;             ///< one per channel; for NVLS and CollNetDirect the head comes first
 };
 
+/// The channels of all algorithms of a communicator.
 struct SearchGraphs {
   SearchGraph ring, tree;
-  SearchGraph nvls;                           ///< no channels where there is no NVLS
-  SearchGraph collnet_chain, collnet_direct;  ///< no channels without CollNet
-  int channels = 0;                           ///< channels of ring and tree collectives after duplication and limits
+  SearchGraph nvls;                           ///< without channels if NVLS is not available
+  SearchGraph collnet_chain, collnet_direct;  ///< without channels if CollNet is not available
+  int channels = 0;                           ///< of ring and tree collectives, after duplication and limits
 };
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// NCCL's version and environment, as far as they decide how a collective runs.
+// NCCL's version and environment variables, as far as they affect how a collective runs.
+//
+// Pure functions and plain values; safe to call concurrently.
 #pragma once
 
 #include <array>
@@ -15,53 +17,57 @@
 
 namespace fabricast {
 
-/// From 2.24 on NCCL_ALGO and NCCL_PROTO are strict: lists by function, and no way back to NCCL's own choice if a list
-/// leaves nothing [NCCL-env].
+/// From this version on NCCL_ALGO and NCCL_PROTO are strict: lists by function, and an error instead of NCCL's own
+/// choice if a list leaves nothing [NCCL-env].
 inline constexpr NcclVersion strict_lists{2, 24, 0};
-/// From when on NVLS, and send and receive, work on registered buffers; and kernels on symmetric memory
-/// [NCCL-registration] [NCCL-symmetric].
+/// First versions in which NVLS, and send and receive, work on registered buffers, and first version with kernels for
+/// symmetric memory [NCCL-registration] [NCCL-symmetric].
 inline constexpr NcclVersion nvls_in_place{2, 19, 0}, peers_in_place{2, 23, 0}, symmetric_kernels_since{2, 27, 0};
-/// The newest version whose rules the planner has.
+/// The newest version whose rules the planner knows.
 inline constexpr NcclVersion newest_nccl{2, 32};
-inline constexpr int most_channels = 64, most_sockets = 64;  ///< of NCCL
+inline constexpr int most_channels = 64, most_sockets = 64;  ///< limits of NCCL
 
-/// `2.18`, `2.21.5`. Empty if the text is no version.
+/// Parses `2.18` or `2.21.5`. Nothing if the text is not a version.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+/// `2.18` or `2.21.5`.
 std::string to_text(const NcclVersion& version);
 
-/// The versions that a scenario's may be: one, `2.18-2.21`, or `unknown` (all that know the GPU).
+/// The possible versions of a scenario: one, a range such as `2.18-2.21`, or `unknown` (all that support the GPU).
 struct NcclVersions {
   NcclVersion first, last;
   bool known() const { return first == last; }
   bool contain(const NcclVersion& v) const { return first <= v && v <= last; }
 };
-/// Empty if the text is neither a version, nor a range of two, nor `unknown`.
+/// Parses the key `nccl.version`. Nothing if the text is neither a version, nor a range, nor `unknown`.
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
-/// One version of each kind that the model tells apart: the first of the range, and each in it where something changed.
+/// One version of each kind that the model distinguishes: the first of the range, and each one in it that changed
+/// something.
 /// \param ofi_plugin  whether the network is EFA
 std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers = Buffers::plain,
                                            bool ofi_plugin = false);
 
-/// A version that is in use, and how probably.
+/// A version in use, and its probability.
 struct UsualVersion {
   NcclVersion version;
   double weight = 0;
 };
-/// Those of machines with such GPUs, the oldest first; their weights are 1 together.
+/// Versions in use on machines with such GPUs, in ascending order. Their weights add up to 1.
 std::span<const UsualVersion> usual_versions(int compute_capability);
-/// The middle one: taken where none is given.
+/// Their weighted median, the default of scenarios without a version.
 NcclVersion usual_version(int compute_capability);
 
-/// Which (operation, algorithm) or (operation, protocol) pairs NCCL_ALGO and NCCL_PROTO leave enabled.
+/// Pairs of operation and algorithm that NCCL_ALGO leaves enabled.
 struct EnabledAlgorithms {
   std::array<std::array<bool, algorithm_count>, 5> of;  ///< [operation][algorithm]
 };
+/// Whether NCCL_PROTO allows a protocol; automatic: NCCL decides (LL128 by default).
 enum class ProtocolSwitch { off, on, automatic };
+/// Pairs of operation and protocol that NCCL_PROTO leaves enabled.
 struct EnabledProtocols {
-  std::array<std::array<ProtocolSwitch, 3>, 5> of;
+  std::array<std::array<ProtocolSwitch, 3>, 5> of;  ///< [operation][protocol]
 };
 
-/// NCCL_* variables, parsed. Absent means NCCL's default.
+/// Parsed NCCL_* variables. Absent values stand for NCCL's default.
 struct NcclSettings {
   NcclVersion version;
   EnabledAlgorithms algorithms;
@@ -71,19 +77,19 @@ struct NcclSettings {
   bool collnet_enable = false;
   std::optional<int> collnet_node_threshold;
   std::optional<double> net_overhead_us;
-  bool ofi_tuner = true;  ///< on EFA its plugin may choose (ofi_plugin.hpp)
+  bool ofi_tuner = true;  ///< on EFA the OFI plugin may choose (ofi_plugin.hpp)
 
   // Channels, threads, buffers and chunks of collectives.
   std::optional<int> min_channels, max_channels, nvls_channels;
   std::optional<int> threads, ll128_threads;
-  /// Bytes per thread, [tree, ring][protocol]; negative: NCCL's.
+  /// Bytes per thread, [tree, ring][protocol]; negative: NCCL's default.
   std::array<std::array<std::int64_t, 3>, 2> thread_thresholds{{{-1, -1, -1}, {-1, -1, -1}}};
   std::optional<Bytes> ll_buffer_size, ll128_buffer_size, buffer_size;
   std::optional<Bytes> nvls_chunk, nvlstree_chunk;
 
   // The caller's buffers.
   std::optional<bool> local_register, window_enable;
-  bool zero_blocks = false;  ///< policy ZERO: copy engines in place of thread blocks
+  bool zero_blocks = false;  ///< policy ZERO: copy engines instead of thread blocks
   std::optional<std::string> symmetric_kernel;
   std::optional<int> symmetric_blocks;
 
@@ -107,10 +113,11 @@ struct NcclSettings {
   int cross_nic = 2;
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
-  std::optional<SearchGraphs> given_graphs;  ///< what stands in NCCL_GRAPH_FILE
+  std::optional<SearchGraphs> given_graphs;  ///< contents of NCCL_GRAPH_FILE
 };
 
-/// \throws UserError for values NCCL would refuse; appends warnings (variables without effect here, unknown ones).
+/// Parses variables. Appends warnings about unknown variables and those without effect on a forecast.
+/// \throws UserError with all values that are invalid or contradict each other
 NcclSettings parse_nccl_environment(const NcclVersion& version, const std::map<std::string, std::string>& environment,
                                     std::vector<Diagnostic>& warnings);
 

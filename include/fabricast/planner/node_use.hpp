@@ -1,27 +1,31 @@
-// What NCCL's variables leave of a host: its NICs, its network, its ways between GPUs [NCCL-env].
+// How NCCL's variables restrict a host: its NICs, its network, and the paths between its GPUs [NCCL-env].
+//
+// Pure functions; safe to call concurrently. Errors and warnings have the path of a variable, `nccl.env.NCCL_X`.
 #pragma once
 
 #include "fabricast/planner/nccl.hpp"
 
 namespace fabricast {
 
-/// The longest way on which GPUs access each other directly, or `otherwise` if no variable says so.
+/// Maximum distance at which GPUs access each other directly, or `otherwise` if no variable sets it.
 PathType peer_level(const NcclSettings& settings, PathType otherwise);
 
-/// The same by NCCL's version and the CPU where no variable says so.
+/// The same with NCCL's default, which depends on its version and the CPU.
 PeerLevels peer_levels(const NcclSettings& settings, CpuVendor cpu);
 
-/// Changes a host's spec to what NCCL uses of it: sockets instead of InfiniBand, PCIe instead of NVLink.
-/// \returns what a spec can not say
-/// \throws UserError if nothing is left, or variables contradict each other or the host; warns of those without effect.
+/// Changes the spec of a host to what NCCL uses: sockets instead of InfiniBand, PCIe instead of NVLink. Appends
+/// warnings about variables without effect.
+/// \returns restrictions that a spec cannot express
+/// \throws UserError if nothing is left, or if variables contradict each other or the host
 NodeUse use_of_node(NodeSpec& spec, const NcclSettings& settings, std::vector<Diagnostic>& warnings);
 
-/// A host whose GPUs may not meet in host memory, as NCCL sees it: where some do not reach others, those that do are nodes
-/// of their own, which use the NICs beside them. \returns the first of them, with their number
-/// \throws UserError if they are not alike.
+/// A host as NCCL sees it if its GPUs must not use host memory (NCCL_SHM_DISABLE). If some GPUs cannot reach others,
+/// each group of GPUs that reach each other becomes a node with the NICs close to it.
+/// \returns the first such node; its `parts` is their number. The host itself if nothing is split
+/// \throws UserError if the groups are not alike
 Node split_by_network(const Node& host, const NcclSettings& settings, const NodeUse& use);
 
-/// \throws UserError if NCCL_SHM_DISABLE takes the only way between the GPUs of a node.
+/// \throws UserError if NCCL_SHM_DISABLE removes the only path between GPUs of a node
 void check_paths_inside(const Node& node, const NcclSettings& settings);
 
 }  // namespace fabricast

@@ -1,4 +1,6 @@
-// Variables that the provider of a network sets for its users: its plugin where they are unset, or its instructions.
+// NCCL variables that the provider of a network sets: by its plugin if they are unset, or by its instructions.
+//
+// A pure function; safe to call concurrently.
 #pragma once
 
 #include <map>
@@ -9,12 +11,13 @@
 
 namespace fabricast {
 
+/// Variables and their origin.
 struct ProviderEnvironment {
-  std::string from;  ///< who sets them
+  std::string from;  ///< what sets them, as shown to users; empty: nothing
   std::map<std::string, std::string> variables;
 };
 
-/// What NCCL finds set on such a host before a user sets anything.
+/// The variables that are set on a host before the user sets any.
 ProviderEnvironment provider_environment(const NodeSpec& host, const GpuKind& gpu, const NcclVersion& version);
 
 }  // namespace fabricast

@@ -1,9 +1,11 @@
-// What is known to be slow in versions of NCCL, from its release notes and issues: models/planner/data/regressions.json.
+// Known performance regressions of NCCL, from its release notes and issues: models/planner/data/regressions.json.
 //
-// The table cites; no forecast is made slower for it, except where the rule itself is modelled (docs/models/planner.md).
-// `check` tries those whose mechanism a scenario can state.
-// `explain` and `check` cite the entries that fit a call, `list regressions` prints all. An entry without `match` is about
-// something that a scenario does not say (grouped calls, the host's kernel): it is listed only.
+// The entries are only cited. They do not make a forecast slower, unless the rule itself is modelled
+// (docs/models/planner.md). `explain` and `check` cite the entries that match a call, and `list regressions` prints
+// all. `check` also tries those whose mechanism a scenario can express. An entry without `match` is about something
+// that a scenario does not state (grouped calls, the host's kernel) and is only listed.
+//
+// The table is parsed once, on first use. All functions are safe to call concurrently.
 #pragma once
 
 #include <optional>
@@ -15,36 +17,39 @@
 
 namespace fabricast {
 
+/// An entry of the table.
 struct Regression {
-  /// Where it shows: each list is of words, empty for any.
+  /// Calls that it affects. Empty lists and strings match anything.
   struct Match {
     std::vector<std::string> collectives, architectures, gpus, links, algorithms, protocols;
     std::string intranode;  ///< `nvlink` or `pcie`
     std::string cpu, buffers;
     std::optional<int> cross_nic;  ///< NCCL_CROSS_NIC
     std::int64_t least_nodes = 1, most_nodes = INT64_MAX;
-    int least_gpus = 1, most_gpus = INT32_MAX;  ///< of a node
+    int least_gpus = 1, most_gpus = INT32_MAX;  ///< per node
     int least_nics_per_gpu = 0;
   };
   std::string id;
-  std::optional<NcclVersion> since;  ///< none: its source does not say
-  std::optional<NcclVersion> fixed;  ///< the first without it; none: not known to be. One of both is there
+  std::optional<NcclVersion> since;  ///< first version with it; none: unknown
+  std::optional<NcclVersion>
+      fixed;  ///< first version without it; none: not known to be fixed. At least one of both is set
   std::string where, symptom, workaround, source, confidence;
   std::optional<Match> match;
-  /// `--set` words that make a scenario do what it does; empty: its mechanism is not modelled, or always is.
+  /// Arguments of `--set` that reproduce it in a scenario; empty: its mechanism is not modelled, or always modelled.
   std::vector<std::string> simulated;
 
-  /// `2.19.3 on`, `2.25.1 to before 2.29.2`, `before 2.23.4`.
+  /// Affected versions as text: `from 2.19.3 on`, `2.25.1 to before 2.29.2`, `before 2.23.4`.
   std::string versions() const;
 };
 
-/// All of them, by version. \throws InternalError if the table is damaged
+/// All entries, ordered by version. \throws InternalError if the table is invalid
 std::span<const Regression> known_regressions();
 
-/// Those that fit a call. Where the source does not say since when, of releases less than three before the fix.
+/// Entries that match a call. If the first affected version is unknown, the versions less than three minor releases
+/// before the fix match.
 std::vector<const Regression*> regressions_of(const Planner& planner, const Plan& plan);
 
-/// A paragraph and a JSON array of some; empty, or `[]`, for none.
+/// A paragraph and a JSON array of entries; empty, or `[]`, if there are none.
 std::string regressions_text(const std::vector<const Regression*>& known);
 std::string regressions_json(const std::vector<const Regression*>& known);
 

@@ -1,9 +1,10 @@
-// NCCL's search for channels on a node: ladder of speeds, order of relaxations, duplication, and what is made of the
-// result for a communicator.
+// NCCL's search for channels on a node: the speeds that it tries, the order in which it relaxes constraints,
+// duplication of channels, and the number of channels of a communicator.
 //
-// The search runs on the node's layout, be it the usual one of its kind or that of a topology file, with NCCL's own
-// bandwidths and limits of steps, so that it finds what NCCL finds [NCCL-search]. What NCCL_GRAPH_FILE gives is taken
-// instead, as NCCL does.
+// The search runs on the node's layout (a usual one or that of a topology file), with NCCL's bandwidths and step
+// limits, so it finds what NCCL finds [NCCL-search]. Graphs of NCCL_GRAPH_FILE replace the search, as in NCCL.
+//
+// Pure functions except for the SearchStore, which is safe to share between threads.
 #pragma once
 
 #include <memory>
@@ -12,21 +13,22 @@
 
 namespace fabricast {
 
-/// What has been found, for all who ask the same of nodes wired alike (models/planner/search_store.hpp).
+/// Results of searches, shared by all scenarios with identical nodes (models/planner/search_store.hpp).
 class SearchStore;
+/// An empty store.
 std::shared_ptr<SearchStore> make_search_store();
 
-/// Whether a GPU may send by a NIC through a GPU that is near it: needs NVLink and a NIC that reads GPU memory
+/// Whether GPUs may use PXN: send to a NIC through another GPU close to it. Needs NVLink, and NICs other than sockets
 /// [NCCL-paths].
 bool uses_pxn(const Node& node, const NcclSettings& settings);
-/// Distance of the GPU that is farthest from the NIC it uses; PXN if it may go through a GPU that is near one.
+/// The largest distance between a GPU and its NIC; at most PXN if GPUs may send through a GPU close to a NIC.
 PathType nic_distance(const Node& node, bool pxn);
 
-/// Whether NCCL asks the fabric's switches to reduce (CollNet), `nodes` NCCL nodes being there.
+/// Whether NCCL uses CollNet, in which switches reduce, for a communicator of `nodes` NCCL nodes.
 bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
-/// \param nodes number of NCCL nodes (NVLink domains)
-/// \param store  what has been found, and takes what is; null: all is searched for
+/// The channels of a communicator. \param nodes  number of NCCL nodes (NVLink domains)
+/// \param store  supplies and receives results; null: none
 SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings,
                            SearchStore* store = nullptr);
 

@@ -1,5 +1,5 @@
-// NCCL's environment variables: one table from which reading, `list variables`, `describe`, the page
-// docs/nccl-variables.md and the suggestions for unknown names come [NCCL-env].
+// NCCL's environment variables. Parsing, `list variables`, `describe`, the page docs/nccl-variables.md and the
+// suggestions for unknown names all come from one table [NCCL-env].
 #pragma once
 
 #include <span>
@@ -11,16 +11,17 @@ namespace fabricast {
 
 class VariableValue;
 
+/// A variable. All texts are shown to users.
 struct NcclVariable {
   std::string_view name;
-  std::string_view unset;    ///< what NCCL does without it
-  std::string_view accepts;  ///< values
-  std::string_view summary;  ///< what it is for
-  std::string_view effect;   ///< what it changes in a forecast; empty: accepted, no effect on time
-  void (*read)(VariableValue&, NcclSettings&) = nullptr;  ///< null where any text goes
+  std::string_view unset;    ///< default
+  std::string_view accepts;  ///< accepted values
+  std::string_view summary;  ///< purpose
+  std::string_view effect;   ///< effect on a forecast; empty: accepted, but without effect on time
+  void (*read)(VariableValue&, NcclSettings&) = nullptr;  ///< parses a value; null if any text is accepted
 };
 
-/// All that are known, in order of name.
+/// All known variables, sorted by name.
 std::span<const NcclVariable> nccl_variables();
 
 }  // namespace fabricast

@@ -1,14 +1,20 @@
-// What the protocols cost: the numbers between a schedule and its time.
+// What the protocols LL, LL128 and Simple cost: the numbers between a schedule and its time.
 //
-// A slice on its way from rank to rank passes *stations*, each a server that handles one slice after the other:
+// On its way from rank to rank a slice passes *stations*. Each is a server that handles one slice after the other:
 //
 //   GPU       its threads wait for the slice, reduce or copy it, and store it to the next GPU or to the NIC's buffer
-//   network   the proxy thread posts it, the NIC sends it
+//   network   the proxy thread posts the slice, and the NIC sends it
 //
-// A GPU keeps a slice of b bytes for the longer of `overhead + b / copy_rate`, its threads, and b over its share of the
-// links inside the node: handshake and transfer of neighbouring slices overlap. A proxy thread serves the messages of
-// its GPU one by one; so does a NIC, at the rate that the path has left. Then the slice takes `latency` to the next
-// station. Both engines time the same stations; they differ in how links are shared and in what is folded.
+// A GPU keeps a slice of b bytes for the longer of `overhead + b / copy_rate` (its threads) and b over its share of the
+// links inside the node. Handshake and transfer of neighbouring slices overlap. A proxy thread serves the messages of
+// its GPU one by one. A NIC does the same, at the rate that remains on the path. Then the slice takes `latency` to the
+// next station. Both engines time the same stations; they differ in how they share links and in what they fold.
+//
+// The parameters are those of `comm.node` (docs/models/protocols.md). All times are in seconds.
+//
+// Not modelled: other kernels that take SMs from the collective.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include "fabricast/collective/costs.hpp"
@@ -16,16 +22,19 @@
 
 namespace fabricast {
 
+/// The costs of a call's stations, with the adjustments of its algorithm.
+/// \pre the plan is one of this communicator
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan);
 
-/// s; what a call pays for the channels it launches.
+/// s; what a call pays for the channels that it launches. It is contained in ProtocolCosts::launch.
 double channel_launch(const Communicator& comm, const Plan& plan);
 
-/// Nodes that stand for all: one per role, with how many there are.
+/// A node that stands for all nodes of its role.
 struct NodeClass {
-  std::uint32_t node = 0;
-  std::uint32_t count = 1;
+  std::uint32_t node = 0;   ///< the first of them
+  std::uint32_t count = 1;  ///< how many there are
 };
+/// One node for each role (CollectiveAlgorithm::node_role), in the order of their numbers. Counts add up to all nodes.
 std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorithm);
 
 }  // namespace fabricast

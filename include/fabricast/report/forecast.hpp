@@ -1,4 +1,18 @@
-// The forecast: one record per size, from which all writers print. And the run that makes it.
+// The forecast of a collective: one record per size, which all writers print, and the functions that compute it.
+//
+// A row is the plan that NCCL makes for a size, simulated on each sample of the network (random ECMP hashes). Times are
+// those that the benchmark tool of the scenario would print (report/harness.hpp): the median over the samples,
+// percentiles by nearest rank, and the maximum.
+//
+//   run_forecast        the sizes of the scenario                     -> Forecast, one row per size
+//   add_unstated, add_intervals, forecast_versions                    fill in further members of the rows
+//   run_candidates      the alternatives that NCCL considered         -> Forecast, several rows per size
+//   run_plans           plans of the caller                           -> Forecast, one row per plan
+//
+// Times are in seconds, rates in bytes per second, sizes in bytes. Results do not depend on the number of threads.
+//
+// The functions only read the World and may run concurrently on one World, except with the chunk engine, which forks
+// and therefore uses one thread.
 #pragma once
 
 #include <functional>
@@ -12,22 +26,22 @@
 
 namespace fabricast {
 
-/// An algorithm and a protocol; s, 0 if it is not simulated.
+/// An algorithm and a protocol with their time.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  double time = 0;
+  double time = 0;  ///< s; 0 if it is not simulated
 };
 
-/// A measured row beside a forecast one.
+/// The measured row that informs a forecast row most, and how the two differ.
 struct KnownNear {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0, nodes = 1;
-  bool same_plan = false;  ///< of the same algorithm and protocol
-  double octaves = 0;      ///< between their sizes
+  bool same_plan = false;  ///< whether algorithm and protocol are the same
+  double octaves = 0;      ///< distance of their sizes, as log2
 };
 
-/// What a size takes from a NCCL version on.
+/// The time and plan of a size with NCCL versions from `from` on.
 struct VersionTime {
   NcclVersion from;
   double time = 0;
@@ -36,81 +50,92 @@ struct VersionTime {
   int channels = 1;
 };
 
-/// Times in s, rates in B/s.
+/// The forecast of one size. Times in s.
 struct ForecastRow {
-  std::int64_t bytes = 0;  ///< as asked for: what the tool sends of it is `plan.bytes`
-  double time = 0;         ///< median over draws
+  std::int64_t bytes = 0;  ///< requested size; the tool may round it, and sends `plan.bytes`
+  double time = 0;         ///< median over the samples
   double time_p5 = 0, time_p95 = 0, time_worst = 0;
-  std::vector<double> sample_times;    ///< of every draw
-  std::size_t median_sample = 0;       ///< that `time` and `result` are of
-  double factor = 1;                 ///< 90 % interval of `time`: divided and multiplied by it; 1: not asked for
-  std::optional<Residual> residual;  ///< of which `factor` is; absent: not asked for
-  double level = 1;                  ///< what measured rows of the site have multiplied the times by
-  std::optional<KnownNear> near;     ///< the measured row that tells most of this one; absent: there is none
+  std::vector<double> sample_times;  ///< one per sample
+  std::size_t median_sample = 0;     ///< index of the sample that `time` and `result` come from
+  /// The 90 % interval is from time / factor to time x factor. 1 until add_intervals sets it.
+  double factor = 1;
+  std::optional<Residual> residual;  ///< the distribution that `factor` is derived from; set by add_intervals
+  double level = 1;                  ///< factor by which measured rows of the site have shifted the times
+  std::optional<KnownNear> near;     ///< the nearest measured row, if there are measured rows
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  int channels = 1;
-  CollectiveResult result;  ///< of the median draw
+  int channels = 1;         ///< channels that carry data; thread blocks of a kernel on symmetric memory
+  CollectiveResult result;  ///< of the median sample; not shifted by measured rows
   Plan plan;
-  /// What NCCL would run, if that is not the row: it has no schedule yet, or selection `best` found a faster one.
+  /// NCCL's choice if the row is another one: either NCCL's choice has no schedule yet, or selection `best` found a
+  /// faster one. Not shifted by measured rows.
   std::optional<Choice> nccl;
-  std::vector<VersionTime> by_version;  ///< empty where NCCL's version is known
+  std::vector<VersionTime> by_version;  ///< set by forecast_versions; empty if the version of NCCL is known
+  /// Algorithm bandwidth in B/s, of the bytes that the tool sends.
   double algorithm_bandwidth() const { return static_cast<double>(plan.bytes) / time; }
 };
 
-/// An input that nobody stated, and what its other values make of the times.
+/// An unstated input, and how its other values would change the times.
 struct UnstatedEffect {
   UnstatedInput input;
-  std::vector<std::vector<double>> ratios;  ///< [other value][row] time over that with the assumed value
+  std::vector<std::vector<double>> ratios;  ///< [other value][row]: time divided by that with the assumed value
 };
 
+/// The forecast of a scenario's sizes.
 struct Forecast {
   std::vector<ForecastRow> rows;
-  std::vector<NcclVersion> versions;     ///< from which rows differ; empty where NCCL's version is known
-  std::vector<UnstatedEffect> unstated;  ///< empty: all is stated, or nobody asked (report/unstated.hpp)
+  std::vector<NcclVersion> versions;     ///< from which on the plans differ; empty if NCCL's version is known
+  std::vector<UnstatedEffect> unstated;  ///< set by add_unstated; empty if everything is stated
   std::int64_t ranks = 0;
   CollectiveOp op = CollectiveOp::all_reduce;
-  int samples = 1;
-  std::uint64_t fingerprint = 0;
-  /// The row of an algorithm and a protocol, or null.
+  int samples = 1;                ///< number of samples of the network
+  std::uint64_t fingerprint = 0;  ///< hash of the event trajectories of all samples
+  /// The first row with an algorithm and a protocol, or null.
   const ForecastRow* find(Algorithm algorithm, Protocol protocol) const {
     for (const ForecastRow& row : rows)
       if (row.algorithm == algorithm && row.protocol == protocol) return &row;
     return nullptr;
   }
+  /// Bus bandwidth of a row in B/s, by the factor of nccl-tests for the operation.
   double bus_bandwidth(const ForecastRow& row) const { return row.algorithm_bandwidth() * bus_factor(op, ranks); }
 };
 
+/// How to run work. It does not change results.
 struct RunOptions {
   int threads = 0;                       ///< 0: as many as the machine has
-  std::function<void(double)> progress;  ///< called now and then with the part done, from one thread at a time
+  std::function<void(double)> progress;  ///< called with the completed fraction, by one thread at a time; may be empty
 };
 
-/// Where tasks are shared out over threads further up.
+/// For tasks that already run in parallel.
 inline const RunOptions one_thread{1, {}};
 
-/// The options of a part of longer work: its progress goes from `begin` to `end` of the whole.
+/// Options for a part of longer work: its progress, 0 to 1, becomes `begin` to `end` of the whole.
 RunOptions part_of(const RunOptions& options, double begin, double end);
 
-/// The plan of the scenario's collective at a size, as the tool that times it calls it.
+/// NCCL's plan for the scenario's collective at a requested size, which the benchmark tool may round.
+/// \throws UserError as plan_collective
 Plan plan_workload(const World& world, std::int64_t asked);
 
-/// Runs every size and draw of the scenario. The same input gives the same bytes whatever the number of threads.
+/// Simulates all sizes and samples of the scenario. With `nccl.selection: best`, each row is the fastest of what NCCL
+/// considered; otherwise it is NCCL's choice.
+/// \throws UserError if the collective cannot run (no algorithm, or faults cut the fabric); Interrupted on Ctrl-C
 Forecast run_forecast(const World& world, const RunOptions& options = {});
 
-/// The same for each row's size with each algorithm and protocol that NCCL weighed there and that has a schedule.
+/// Simulates the alternatives: for the size of each row of `forecast`, every algorithm and protocol that NCCL
+/// considered and that has a schedule. The result also contains the rows of `forecast` themselves.
 Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options = {});
 
-/// A row for each plan. \pre all are of one operation
+/// Simulates plans of the caller; one row per plan, in their order.
+/// \pre all plans are of one operation
 Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options = {});
 
-/// What NCCL would run and the fastest of those that were weighed for the row's size.
+/// NCCL's choice for a size, and the fastest of what NCCL considered.
 struct Selected {
   Choice nccl, best;
-  double cost() const { return nccl.time - best.time; }  ///< s that NCCL's choice takes longer
+  double cost() const { return nccl.time - best.time; }  ///< additional time of NCCL's choice, s
 };
-/// \param weighed of that size by run_candidates
-/// \returns nothing where NCCL's choice is not simulated, or has none
+/// \param weighed  the alternatives of the row's size, and of no other, by run_candidates
+/// \returns nothing if NCCL's choice is not simulated, or NCCL did not choose by estimates
 std::optional<Selected> compare_selections(const ForecastRow& row, const Forecast& weighed);
 
 }  // namespace fabricast

@@ -1,4 +1,10 @@
-// What the tool that times the calls makes of a size and of a call.
+// What the benchmark tool makes of a size and of a call: nccl-tests, PyTorch, or a host that times each call.
+//
+// Tools round sizes, overlap calls that are issued back to back, and add their own cost to each call
+// (docs/models/harness.md). The tool `isolated` adds nothing: one call takes launch + makespan.
+//
+// Sizes are in bytes, times in seconds. Pure functions; safe to call concurrently.
+// Not modelled: CUDA graphs, several communicators, and differences between in-place and out-of-place calls.
 #pragma once
 
 #include "fabricast/engine/engine.hpp"
@@ -7,13 +13,16 @@
 
 namespace fabricast {
 
-/// The bytes that the tool passes to NCCL if asked for a size.
+/// The bytes that the tool passes to NCCL when it is given a size. Where a buffer has a share for each rank, nccl-tests
+/// rounds the share down to whole 16 B [nccl-tests-parts]. Sizes that are whole elements for each rank are not rounded,
+/// because older versions printed them. The other tools do not round.
 std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked);
 
-/// Whether it calls NCCL at all for a size: nccl-tests rounds small parts down to nothing [nccl-tests-parts].
+/// Whether the tool calls NCCL at all for a size: nccl-tests rounds small shares down to nothing [nccl-tests-parts].
 bool harness_calls(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked);
 
-/// What the tool prints for a call that takes `result`.
+/// The time that the tool prints for a call, in s.
+/// \param result  of the engine, for one isolated call of `plan`
 double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
                     const CollectiveResult& result);
 

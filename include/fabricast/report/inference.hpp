@@ -1,4 +1,18 @@
-// The forecast of inference: steps, requests, what a larger batch gives, and what prompts on GPUs of their own change.
+// The forecast of inference: the time of a step, requests under load, larger batches, and disaggregated prefill.
+//
+//   phase decode      the step gives each sequence of the batch its next token (several with speculation)
+//   phase prefill     the step processes the prompts of the whole batch
+//   phase both        a decode step, and the load of the scenario simulated pass by pass (workload/serving_load.hpp)
+//   phase all_reduce  the step is one all-reduce of tensor parallelism
+//
+// Only the step is repeated for every sample of the network. Everything else is computed on the sample with the median
+// step time. docs/models/inference.md has the model and its validation.
+//
+// Times are in seconds, sizes in bytes, rates per second. Rates are of all replicas together. Results do not depend on
+// the number of threads. The functions only read the World and may run concurrently on one World.
+//
+// Not modelled: eviction of KV caches as such, caches in host memory, routers that consider caches, and context
+// parallelism.
 #pragma once
 
 #include <optional>
@@ -11,90 +25,100 @@
 
 namespace fabricast {
 
-/// One step, repeated for ever; s.
+/// A step or a prompt of an engine. Decode steps of a pipeline are in steady state: their times are the increment of
+/// one further round of passes.
 struct TimedPasses {
   double seconds = 0;
-  std::vector<ActorTimes> stages;
-  ActorTimes mean;  ///< over all GPUs; its parts add up to the step
+  std::vector<ActorTimes> stages;  ///< one per pipeline stage
+  ActorTimes mean;                 ///< over all GPUs; its components add up to `seconds`
   std::vector<CollectiveUse> collectives;
   Program program;
 };
 
+/// Decoding with another batch.
 struct BatchRow {
-  int batch = 0;  ///< of a replica
+  int batch = 0;  ///< per replica
   double step = 0, tokens_per_second = 0;
-  double memory = 0;  ///< B of a GPU
+  double memory = 0;  ///< B per GPU
 };
 
-/// Over requests; s.
+/// The distribution of a waiting time over requests, in s.
 struct WaitTimes {
   double mean = 0, p50 = 0, p90 = 0, p99 = 0;
 };
 
-/// What requests of a load see, and what the GPUs give.
+/// Requests under the scenario's load.
 struct Serving {
-  double tokens_per_second = 0;   ///< of output, until the last request has ended
-  WaitTimes first_token;          ///< from a request to its first token, with the queue
-  WaitTimes inter_token;          ///< between tokens of a request, its mean
+  double tokens_per_second = 0;   ///< output tokens divided by the time until the last request has ended
+  WaitTimes first_token;          ///< TTFT: from a request to its first token, queueing included
+  WaitTimes inter_token;          ///< TPOT: mean time between the tokens of a request
   WaitTimes request;              ///< from a request to its last token
-  double inter_token_worst = 0;   ///< s: the longest gap between two tokens
-  double inter_token_median = 0;  ///< s: over all tokens, whatever their request
-  std::int64_t requests = 0;      ///< that were simulated
-  double sequences = 0;           ///< of a replica that were decoded at once, mean over time
+  double inter_token_worst = 0;   ///< s: longest gap between two tokens of a request
+  double inter_token_median = 0;  ///< s: median gap over all tokens, whatever their request
+  std::int64_t requests = 0;      ///< simulated requests, including those of the warm-up
+  double sequences = 0;           ///< decoded concurrently per replica, mean over time
   double requests_per_second = 0;
 };
 
-/// 90 % intervals: figures are divided and multiplied by these (report/serving_interval.hpp).
+/// 90 % intervals: from a figure divided by its factor to the figure times the factor (report/serving_interval.hpp).
 struct ServingFactors {
-  double step = 1;  ///< of passes, rates, times between tokens and of whole requests
-  double wait = 1;  ///< of times to first tokens
+  double step = 1;  ///< for steps, rates, times between tokens and times of whole requests
+  double wait = 1;  ///< for times to the first token
 };
 
+/// Disaggregated serving: prefill GPUs process prompts and send the KV cache to decode GPUs.
 struct DisaggregatedForecast {
   Serving serving;
-  TimedPasses prompt;
-  double decode = 0;  ///< s of a decode step beside hand-overs
-  double decode_alone = 0;
-  double transfer = 0;                       ///< s of a request's cache
-  double exposed = 0;                        ///< s of it that prompts do not hide
-  double bytes = 0;                          ///< of a request's cache, on the way
-  double prefill_rate = 0, decode_rate = 0;  ///< requests/s of the GPUs for prompts, of those that decode
-  double balanced_tokens = 0;                ///< 1/s of output, with as many GPUs for prompts as make both rates equal
-  double balanced_gpus = 0;                  ///< for prompts, with which both rates are equal
-  CollectiveUse collective;
+  TimedPasses prompt;          ///< one prompt on the prefill GPUs
+  double decode = 0;           ///< s of a decode step, with the average overlap with KV-cache transfers
+  double decode_alone = 0;     ///< s of a decode step without transfers
+  double transfer = 0;         ///< s of the KV-cache transfer of one request, concurrent with a decode step
+  double exposed = 0;          ///< s of `transfer` that remain after the prompt has been computed
+  double bytes = 0;            ///< KV cache of one request that is sent
+  double prefill_rate = 0;     ///< requests/s that prefill GPUs and KV-cache transfers sustain
+  double decode_rate = 0;      ///< requests/s that the decode GPUs sustain
+  double balanced_tokens = 0;  ///< output tokens/s of all GPUs if they were divided so that both rates are equal
+  double balanced_gpus = 0;    ///< prefill GPUs of that division; may be fractional
+  CollectiveUse collective;    ///< the KV-cache transfer
 };
 
+/// The forecast of an inference scenario.
 struct InferenceForecast {
-  TimedPasses step;  ///< of the phase; of both: the decode step
+  TimedPasses step;  ///< of the median sample
   std::int64_t gpus = 0;
   int samples = 1;
   double step_p5 = 0, step_p95 = 0, step_worst = 0;
-  std::vector<double> sample_seconds;  ///< the step's, of every draw
-  Bytes message{0};                  ///< of phase all_reduce
-  double mfu = 0;                    ///< of the step
-  double tokens_per_second = 0;
-  std::vector<BatchRow> batches;  ///< of decoding
-  MemoryUse memory;
-  double capacity = 0;            ///< B of a GPU that are used
-  bool near_the_limit = false;    ///< the engine has to be told to use more than it does by itself
-  double prefill = 0;             ///< s of one prompt; 0: not asked for
-  TimedPasses prompt;             ///< the same; empty where prompts have GPUs of their own, too
-  std::optional<Serving> shared;  ///< prompts and decoding on the same GPUs
-  std::optional<DisaggregatedForecast> disaggregated;
+  std::vector<double> sample_seconds;  ///< the step in each sample
+  Bytes message{0};                    ///< for phase all_reduce
+  double mfu = 0;                      ///< model FLOPs of the step relative to the peak of its precision
+  double tokens_per_second = 0;        ///< output tokens; for phase prefill, prompt tokens
+  std::vector<BatchRow> batches;       ///< powers of two that fit in memory, and the scenario's batch; if decoding
+  MemoryUse memory;                    ///< of a GPU, with the scenario's batch
+  double capacity = 0;                 ///< B of a GPU's memory that the engine uses
+  bool near_the_limit = false;         ///< the engine must be configured to use more memory than by default
+  double prefill = 0;                  ///< s of one prompt; 0 for phases decode and all_reduce
+  TimedPasses prompt;                  ///< the same with its breakdown; also empty if prefill is disaggregated
+  std::optional<Serving> shared;       ///< phase both: prompts and decoding share all GPUs
+  std::optional<DisaggregatedForecast> disaggregated;  ///< phase both with prefill GPUs
   ServingFactors factors;
-  std::uint64_t fingerprint = 0;
+  std::uint64_t fingerprint = 0;  ///< hash of the step in all samples and of the main rates
 };
 
+/// The step of the scenario. For phase both its batch is reduced to what fits in memory; further requests wait.
 /// \pre the workload is inference
 InferenceStep inference_of(const World& world);
 
-/// Whether the step fits in memory is not asked (require_memory).
-/// \param batches  whether to forecast other batches, too
-/// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
+/// Forecasts the scenario. Does not check whether the step fits in memory (require_memory).
+/// \param batches  whether to also forecast other batches
+/// \pre the workload is inference
+/// \throws UserError if the network cannot carry the step's collectives; Interrupted on Ctrl-C
 InferenceForecast run_inference(const World& world, const RunOptions& options = {}, bool batches = true);
 
+/// The forecast as text for people.
 std::string inference_text(const World& world, const InferenceForecast& forecast);
+/// The forecast as JSON (docs/formats.md).
 std::string inference_json(const World& world, const InferenceForecast& forecast);
+/// The batches as CSV; without batches, the breakdown of the step.
 std::string inference_csv(const World& world, const InferenceForecast& forecast);
 
 }  // namespace fabricast

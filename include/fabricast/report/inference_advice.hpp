@@ -1,7 +1,13 @@
-// What would help an inference step: changes of its scenario, each simulated, and what they gain. And what binds it.
+// `explain` of inference: what limits a step, and which changes of the scenario would help. Each change is simulated.
 //
-// What is asked for depends on the phase: of decode and prefill the time of the step, of both the tokens per second of a
-// GPU. All that is tried stands in one table, sim/report/inference_settings.cpp.
+// The goal depends on the phase: the time of the step for decode, prefill and all_reduce, tokens per second and GPU for
+// both. The table of all changes is sim/report/inference_settings.cpp; docs/models/inference.md lists them.
+//
+// Times are in seconds, rates per second and GPU, gains fractions. Results do not depend on the number of threads. The
+// functions only read the World and may run concurrently on one World.
+//
+// Not tried: two changes at once, more GPUs, other requests. Effects of precision on the quality of answers are not
+// modelled.
 #pragma once
 
 #include <string>
@@ -12,69 +18,78 @@
 
 namespace fabricast {
 
-/// A gain below this is not worth a line.
+/// Changes with a smaller gain are not reported.
 inline constexpr double least_inference_gain = 0.005;
 
-/// What a gain is of.
+/// The figure that changes are judged by.
 enum class InferenceGoal { step, tokens };
 template <>
 struct EnumNames<InferenceGoal> {
   static constexpr std::array<std::string_view, 2> names{"step", "tokens"};
 };
+/// The goal of the scenario's phase.
 InferenceGoal goal_of(const World& world);
 
-/// s of the step; of a decode step beside hand-overs, where there are some.
+/// Time of the step in s; with disaggregated prefill, of a decode step that overlaps with KV-cache transfers.
 double step_seconds(const InferenceForecast& forecast);
-/// Per second and GPU.
+/// Tokens per second and GPU.
 double tokens_per_gpu(const InferenceForecast& forecast);
 
-/// A change and what it does.
+/// A change and its effect.
 struct InferenceWhatIf {
   std::string what;
-  std::vector<std::string> set;
-  double step = 0;         ///< s
-  double tokens = 0;       ///< 1/s of a GPU
-  double gain = 0;         ///< part of the step that is saved, or of the tokens that is added
-  double more_tokens = 0;  ///< part of the tokens that is added
-  double memory = 0;       ///< B of a GPU that decodes
-  bool fits = true;
+  std::vector<std::string> set;  ///< its `--set` words
+  double step = 0;               ///< s
+  double tokens = 0;             ///< 1/s per GPU
+  double gain = 0;               ///< of the goal: fraction of the step that is saved, or of the tokens that is added
+  double more_tokens = 0;        ///< fraction of the tokens that is added
+  double memory = 0;             ///< B per decode GPU
+  bool fits = true;              ///< in memory
 };
 
-/// What limits the rate of requests where prompts have GPUs of their own.
+/// What limits the rate of requests with disaggregated prefill.
 enum class ServingLimit { prompts, kv_transfer, decoding };
 template <>
 struct EnumNames<ServingLimit> {
   static constexpr std::array<std::string_view, 3> names{"prompts", "kv_transfer", "decoding"};
 };
-/// \pre prompts have GPUs of their own
+/// \pre prefill is disaggregated
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
 
-/// What is to be shorter: of one phase its step; of both what requests wait for most, a prompt or the decode step.
+/// The passes that should become shorter. For a single phase this is its step. For phase both it is one prompt if
+/// prompts (or, with disaggregated prefill, prompts or KV-cache transfers) are the limit, otherwise the decode step.
+/// \returns a reference into `forecast`
 const TimedPasses& binding_passes(const World& world, const InferenceForecast& forecast);
 
-/// What holds passes up.
+/// What passes spend most time on.
 struct InferenceBinding {
-  std::string part;    ///< that takes most; of exchanges it is a part of parallelism
+  std::string part;    ///< the largest component; for communication, the kind of parallelism
   double seconds = 0;  ///< of it
-  /// The longest exchange of the part of parallelism that is exposed most, by number in the passes' exchanges; -1: none.
+  /// Index into TimedPasses::collectives of the longest collective of the kind of parallelism that takes most exposed
+  /// time; -1 if no communication is exposed.
   int collective = -1;
-  double exposed = 0;  ///< s of that part
+  double exposed = 0;  ///< s of that kind of parallelism, including the fixed cost of its calls
 };
 InferenceBinding binding_of(const TimedPasses& passes);
 
-/// All changes that apply. Of alternatives at most one is told.
+/// The changes that apply to a scenario. At most one of a group of alternatives is reported.
 std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast);
 
-/// Tries everything, on all threads. \returns what gains `least_inference_gain` or more, of the goal or of tokens; by
-/// gain of the goal
+/// Simulates all changes. Changes that the scenario does not accept are skipped.
+/// \returns those that gain `least_inference_gain` or more, of the goal or of the tokens, in descending order of the
+///          gain of the goal. Of alternatives, the best that fits in memory, and one that does not fit if it gains more
+/// \throws Interrupted on Ctrl-C
 std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const InferenceForecast& forecast,
                                                        const RunOptions& options = {});
 
+/// The answer of `explain`.
 struct InferenceExplanation {
   InferenceForecast forecast;
   std::vector<InferenceWhatIf> what_ifs;
 };
+/// The forecast, what limits it, and what would help, as text for people.
 std::string explain_inference_text(const World& world, const InferenceExplanation& explanation);
+/// The same as JSON (docs/formats.md).
 std::string explain_inference_json(const World& world, const InferenceExplanation& explanation);
 
 }  // namespace fabricast

@@ -1,9 +1,14 @@
-// How far a forecast may be off: its 90 % interval, and what measured rows of the same site make of both.
+// How far a forecast may be off: its 90 % interval, conditioned on measured rows of the same site.
 //
-// The distribution of ln(measured / forecast) is that of residual/residual.hpp. Without measured rows its median is the
-// forecast. With some, it is conditioned on them: physical parameters stay as they are, times move by what the rows tell of
-// that size, collective, algorithm and number of nodes, and intervals narrow near them. The chance of hashes is not part of
-// it: percentiles over samples of the network tell that.
+// ln(measured / forecast) has the distribution of residual/residual.hpp. Without measured rows, its median is 0: the
+// forecast stays as it is. With measured rows, the distribution is conditioned on them. Times shift by the median for
+// their size, collective, algorithm and number of nodes, and intervals become narrower near measured rows. The physical
+// parameters do not change.
+//
+// Variation by random ECMP hashes is not part of the interval. The percentiles over samples show it.
+//
+// Times are in seconds, sizes in bytes. Results do not depend on the number of threads. The functions may run
+// concurrently on one World and one MeasuredSite.
 #pragma once
 
 #include <optional>
@@ -17,19 +22,19 @@ namespace fabricast {
 
 /// Measured rows of one collective on some hosts of a site.
 struct MeasuredSeries {
-  Scenario scenario;                     ///< of that collective and of these sizes
-  std::vector<double> seconds;           ///< by size
+  Scenario scenario;                     ///< with that collective and the measured sizes
+  std::vector<double> seconds;           ///< one per size of the scenario
   std::string from;                      ///< file or key, for messages
-  std::vector<std::string> hosts, nics;  ///< by name, where a log tells them
+  std::vector<std::string> hosts, nics;  ///< names, if a log contains them
 };
 
-/// Results of a size that the tool counted as wrong.
+/// Results of a size that the benchmark tool counted as wrong.
 struct WrongRow {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0, results = 0;
 };
 
-/// What is measured of a site, against its forecasts. Immutable, so that threads may share it.
+/// The measured rows of a site, compared with their forecasts. Immutable; threads may share it.
 struct MeasuredSite {
   struct Row {
     CollectiveOp op;
@@ -39,22 +44,25 @@ struct MeasuredSite {
     double seconds, forecast;
   };
   std::vector<Row> rows;
-  SiteResiduals residuals;
-  std::string gpu;  ///< kind of its GPUs; empty: nothing is measured
+  SiteResiduals residuals;  ///< the distribution, conditioned on the rows
+  std::string gpu;          ///< the kind of its GPUs; empty: nothing is measured
 };
 
-/// \throws UserError if a series' scenario does not run
+/// Forecasts the measured rows and conditions the distribution on them.
+/// \throws UserError if the scenario of a series cannot run; Interrupted on Ctrl-C
 MeasuredSite measured_site(const ResidualModel& model, const std::vector<MeasuredSeries>& series,
                            const RunOptions& options = {});
-/// Of which nothing is measured.
+/// A site without measured rows.
 MeasuredSite unmeasured_site(const ResidualModel& model = shipped_residuals());
 
-/// Whether what is measured tells of a scenario: rows of other GPUs do not.
+/// Whether the measured rows say something about a scenario: whether there are any, from the same kind of GPU.
 bool tells_of(const MeasuredSite& site, const Scenario& scenario);
 
-/// Fills in what is not stated, `factor`, and what measured rows tell; with such rows, moves all times of the row by it. The
-/// same for any number of threads.
+/// Sets `factor` and `residual` of each row, and `unstated` of the forecast. With measured rows it also sets `near` and
+/// `level`, and multiplies all times of the row by `level`, except those of `result` and `nccl`. A second call would
+/// shift the times again. Whether the site informs the scenario is not checked (tells_of).
 void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options = {});
+/// The same without measured rows.
 void add_intervals(const World& world, Forecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

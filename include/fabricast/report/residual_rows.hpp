@@ -1,4 +1,12 @@
-// A forecast's rows as the distribution of errors sees them (residual/residual.hpp).
+// The properties of a forecast's rows on which the distribution of errors depends (residual/residual.hpp): the kind of
+// system, derivatives with respect to groups of parameters, and effects of unstated inputs.
+//
+// A derivative is a difference quotient: the logarithms of all parameters of a group are lowered by 0.1, and the plans
+// of the rows are simulated again, on the first sample of the network. Groups that cannot affect any row, such as those
+// of a protocol that no row uses, are skipped.
+//
+// Results do not depend on the number of threads. The functions only read the World and may run concurrently on one
+// World.
 #pragma once
 
 #include "fabricast/report/forecast.hpp"
@@ -6,14 +14,16 @@
 
 namespace fabricast {
 
+/// The kind of system, by its NVLink, number of hosts, network and GPU generation.
 ResidualKind residual_kind(const World& world);
 
-/// A number that rows of one sweep over sizes have in common: the same collective on as many nodes and GPUs, with the same
-/// NCCL and variables.
+/// A number that identifies a size sweep. It is equal for rows of the same collective on the same number of nodes and
+/// GPUs per node, with the same version and variables of NCCL.
 std::size_t series_of(const World& world);
 
-/// Each row with its derivatives by the groups of parameters, and what is not stated.
-/// \pre add_unstated was called. The same for any number of threads.
+/// One residual row per row of the forecast. This takes up to one simulation of all rows per group of parameters.
+/// \pre add_unstated was called for the forecast
+/// \throws Interrupted on Ctrl-C
 std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -1,4 +1,8 @@
-// Values over draws, and which of them stand where.
+// Order statistics of values over samples: which sample is the median, or a percentile.
+//
+// Reports show values that one sample has, never interpolated ones, so that everything else of that sample (its
+// bottleneck, its timeline) belongs to the printed number. With an even number of samples, the median is the upper of
+// the two middle ones.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +12,17 @@
 
 namespace fabricast {
 
-/// Draws by rising value; equal ones by number.
+/// Indices of samples in ascending order of their values. Equal values keep the order of their indices, so the ranking
+/// is deterministic. Immutable.
 class RankedSamples {
  public:
-  /// \pre there is a value
+  /// \pre there is at least one value, and none is NaN
   explicit RankedSamples(const std::vector<double>& values) : order_(values.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   }
-  /// The draw at a fraction of the order, the nearest there is: 0 the first, 1 the last.
+  /// The index of the sample at a fraction of the order: 0 is the lowest value, 0.5 the median, 1 the highest.
+  /// \pre fraction is not negative
   std::size_t at(double fraction) const {
     const auto place = static_cast<std::size_t>(fraction * static_cast<double>(order_.size()));
     return order_[std::min(order_.size() - 1, place)];

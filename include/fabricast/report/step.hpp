@@ -1,4 +1,15 @@
-// The forecast of a training step or an execution trace, from which all its writers print, and the run that makes it.
+// The forecast of a training step or of an execution trace: the record that all its writers print, and the functions
+// that compute it.
+//
+// A step is a program (workload/program.hpp) whose timeline (step/timeline.hpp) runs on each sample: a sample of the
+// network (ECMP hashes) combined with a sample of slow hosts and jitter. The median sample is kept with its timeline,
+// breakdown and collectives.
+//
+// Times are in seconds, sizes in bytes. Results do not depend on the number of threads. The functions only read the
+// World and may run concurrently on one World.
+//
+// Not modelled: convergence, input pipelines, and hosts whose slowness changes within a step. A trace has no tokens,
+// FLOPs or memory.
 #pragma once
 
 #include <string>
@@ -11,91 +22,111 @@
 
 namespace fabricast {
 
-/// One kind of exchange of a step.
+/// One kind of collective in a step.
 struct CollectiveUse {
   CollectiveKind kind;
-  CollectiveTime alone;
-  double calls = 0;     ///< of a rank in the step
-  double seconds = 0;   ///< that they ran, together
-  double slowdown = 1;  ///< seconds / those of the same calls alone
+  CollectiveTime alone;  ///< of one call that nothing else overlaps
+  double calls = 0;      ///< per rank and step
+  double seconds = 0;    ///< total time in which its calls ran
+  double slowdown = 1;   ///< `seconds` divided by the time of the same calls alone
 };
 
+/// Whether an estimate of memory is within the capacity, within its uncertainty of the capacity, or beyond.
 enum class MemoryFit { fits, near_the_limit, does_not_fit };
 template <>
 struct EnumNames<MemoryFit> {
   static constexpr std::array<std::string_view, 3> names{"fits", "near the limit", "does not fit"};
 };
 
-/// What a GPU of each stage holds.
+/// The memory of a GPU of each pipeline stage.
 struct StepMemory {
   std::vector<MemoryUse> stages;
-  double capacity = 0;  ///< B of a GPU
+  double capacity = 0;  ///< B per GPU
+  /// The stage that needs most. \pre there are stages
   const MemoryUse& peak() const;
+  /// The fraction of the capacity that it needs. \pre there are stages
   double share() const { return peak().total() / capacity; }
-  /// Near the limit is what the uncertainty of the estimate leaves open.
+  /// The verdict on it. \pre there are stages
   MemoryFit fit() const;
 };
 
+/// The forecast of a step.
 struct StepForecast {
-  // Over the draws of the network and of slow hosts, s.
+  // Over all samples, s.
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
   int samples = 1;
-  std::vector<double> sample_seconds;  ///< of every draw
-  double factor = 0;  ///< the 90 % interval of the median: from seconds / factor to seconds x factor; 0: not known
-  // Of the median draw.
-  ActorTimes mean;  ///< over all GPUs; its parts add up to the step
-  std::vector<ActorTimes> stages;
+  std::vector<double> sample_seconds;  ///< one per sample
+  /// The 90 % interval of the median is from seconds / factor to seconds x factor. 0 until add_interval sets it.
+  double factor = 0;
+  // Of the median sample.
+  ActorTimes mean;                 ///< over all GPUs; its components add up to the step
+  std::vector<ActorTimes> stages;  ///< one per actor: a pipeline stage, or a rank of a trace
   Program program;
   Timeline timeline;
-  std::vector<CollectiveUse> collectives;
-  StepMemory memory;  ///< empty of a trace
+  std::vector<CollectiveUse> collectives;  ///< that were called
+  StepMemory memory;                       ///< empty for a trace
 
   std::int64_t gpus = 0;
-  double tokens = 0;              ///< of the step; 0: a trace, of which no FLOPs are known either
-  double flops = 0;               ///< that the model needs of a GPU, attention over the full square
-  double flops_causal = 0;        ///< the same with half of it
+  double tokens = 0;              ///< per step; 0 for a trace
+  double flops = 0;               ///< that the model needs per GPU, with attention over the full square; 0 for a trace
+  double flops_causal = 0;        ///< the same with half of that square
   double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
-  std::uint64_t fingerprint = 0;  ///< hash of all draws' step times
+  std::uint64_t fingerprint = 0;  ///< hash of the step times of all samples
   double tokens_per_second() const { return tokens / seconds; }
+  /// Model FLOPs utilization, a fraction of `peak`. \pre not a trace
   double mfu() const { return flops / seconds / peak; }
+  /// The same with causal attention. \pre not a trace
   double mfu_causal() const { return flops_causal / seconds / peak; }
 };
 
-/// Seconds that even the busiest stage waits for others, while the pipeline fills and drains.
+/// The part of the bubble in which even the busiest stage waits for others, s: the pipeline fills and drains.
 double schedule_bubble(const StepForecast& forecast);
 
-/// The step that a scenario describes. \pre its workload is a training step
+/// The step of the scenario. \pre its workload is a training step
 TrainingStep step_of(const World& world);
 
-/// GPUs that share NVLink.
+/// Number of GPUs of an NVLink domain of the job.
 int nvlink_ranks(const Scenario& scenario);
+/// The memory of each stage. \param nvlink_ranks  GPUs of an NVLink domain
 StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
-/// \throws UserError if the step, of training or inference, does not fit in a GPU's memory, and the scenario does not say
-/// `memory: ignore`. Of other workloads nothing is known, and nothing asked
+/// Checks that a training or inference step fits in the memory of a GPU. Other workloads are not checked, nor training
+/// steps with `memory: ignore`. Training steps may exceed the capacity by the uncertainty of the estimate.
+/// \throws UserError if it does not fit; the hint lists settings that make it fit
 void require_memory(const World& world);
 
-/// How a step's timeline runs: what computation loses to each kind of exchange, by the channels that it holds.
-/// \param interference of a collective of 16 channels
+/// Options of a step's timeline: how much computation slows down while each kind of collective runs. A collective
+/// occupies SMs, one per channel, so the loss is proportional to its channels up to 16. Kinds that state their own
+/// fraction of SMs (CollectiveKind::sms) cost that fraction.
+/// \param interference  fraction of its speed that computation loses to a collective of 16 channels
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic);
 
-/// Whether the step fits in memory is not asked.
-/// \throws UserError if the step does not fit together, Interrupted on Ctrl-C
+/// Forecasts the step of the scenario. Does not check whether it fits in memory (require_memory).
+/// \pre the workload is a training step
+/// \throws UserError if the network cannot carry the step's collectives, for example because the ranks of a group are
+///         distributed unevenly over nodes; Interrupted on Ctrl-C
 StepForecast run_step(const World& world, const RunOptions& options = {});
-/// The same of another step on the same GPUs. \param most_draws  only the first ones; 0: all
-StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {}, int most_samples = 0);
-/// The same of an execution trace, of which neither tokens, FLOPs nor memory are known.
+/// Forecasts another step on the same GPUs and network.
+/// \param most_samples  only the first samples; 0: all
+StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options = {},
+                      int most_samples = 0);
+/// Forecasts an execution trace. Recorded computation already contains what it lost to collectives.
+/// \throws UserError also if the trace has another number of ranks than the job has GPUs
 StepForecast run_trace(const World& world, const RunOptions& options = {});
 
+/// The forecast as text for people.
 std::string step_text(const World& world, const StepForecast& forecast);
+/// The forecast as JSON (docs/formats.md).
 std::string step_json(const World& world, const StepForecast& forecast);
+/// Step time and breakdown as CSV.
 std::string step_csv(const World& world, const StepForecast& forecast);
 
-/// The timeline of the median draw as trace events (JSON), for ui.perfetto.dev.
+/// The timeline of the median sample as trace events (JSON), for ui.perfetto.dev.
 struct StepTrace {
   std::string json;
-  std::string left_out;  ///< of a long step: the micro-batches in the middle; empty: nothing
+  std::string left_out;  ///< which micro-batches were left out to keep the file small; empty: none
 };
+/// \param most_slices  above this number, whole micro-batches in the middle of the step are left out
 StepTrace step_trace(const StepForecast& forecast, std::size_t most_slices = 200'000);
 
 }  // namespace fabricast

@@ -1,7 +1,12 @@
-// What would help a step: changes of its scenario, each simulated, and what they gain. And what binds it.
+// `explain` of a training step: what limits it, and which changes of the scenario would help. Each change is simulated.
 //
-// All that is tried stands in one table, sim/report/step_settings.cpp. A change that does not fit in memory is told
-// apart: it says what more memory would buy.
+// The table of all changes is sim/report/step_settings.cpp; docs/models/training-answers.md lists them. Changes that do
+// not fit in memory are reported separately: they show what more memory would gain.
+//
+// Times are in seconds, memory in bytes, gains fractions of the step. Results do not depend on the number of threads.
+// The functions only read the World and may run concurrently on one World.
+//
+// Not tried: two changes at once (report/plan.hpp does that for splits), more GPUs, another batch.
 #pragma once
 
 #include <string>
@@ -12,44 +17,52 @@
 
 namespace fabricast {
 
-/// A gain below this, part of the step, is not worth a line.
+/// Changes with a smaller gain are not reported.
 inline constexpr double least_step_gain = 0.005;
 
-/// A change and what it does.
+/// A change and its effect.
 struct StepWhatIf {
   std::string what;
-  std::vector<std::string> set;
-  double seconds = 0;  ///< of the step, median over draws
-  double gain = 0;     ///< part of the step that is saved
-  double memory = 0;   ///< B of the stage that needs most
-  bool fits = true;
+  std::vector<std::string> set;  ///< its `--set` words
+  double seconds = 0;            ///< of the step, median over samples
+  double gain = 0;               ///< fraction of the step that is saved
+  double memory = 0;             ///< B per GPU of the stage that needs most
+  bool fits = true;              ///< in memory
 };
 
-/// What holds a step up.
+/// What limits a step.
 struct StepBinding {
-  std::size_t stage = 0;      ///< the one that waits least for others
+  std::size_t stage = 0;      ///< the busiest stage: it waits least for others
   double waits = 0;           ///< s that it waits for others
-  double others = 0;          ///< s that the others wait, mean
-  Part part = Part::forward;  ///< what it has most more of than the others
-  double more = 0;            ///< s of it, above the mean of the others
-  /// The exchange of the part of parallelism that is exposed most, by number in StepForecast::exchanges; -1: none is.
+  double others = 0;          ///< s that the other stages wait, mean
+  Part part = Part::forward;  ///< the computation of which it has most more than the mean of the others
+  double more = 0;            ///< s of it above that mean; 0 with one stage
+  /// Index into StepForecast::collectives of the longest collective of the kind of parallelism that is exposed most;
+  /// -1 if no communication is exposed.
   int collective = -1;
-  double exposed = 0;  ///< s of that part, mean over all
+  double exposed = 0;  ///< s of that kind of parallelism, mean over all GPUs
 };
 StepBinding binding_of(const StepForecast& forecast);
 
-/// All changes that apply. Of alternatives at most one is told.
+/// The changes that apply to a scenario. At most one of a group of alternatives is reported.
 std::vector<Alternatives> step_trials(const World& world, const StepForecast& forecast);
 
-/// Tries everything, on all threads. \returns what gains `least_step_gain` or more, the best first
+/// Simulates all changes. Changes that the scenario does not accept are skipped.
+/// \returns those that gain `least_step_gain` or more, in descending order of the gain. Of alternatives, the best that
+///          fits in memory, and one that does not fit if it gains more. If the step itself does not fit, also what
+///          makes it fit, whatever it costs
+/// \throws Interrupted on Ctrl-C
 std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForecast& forecast,
                                              const RunOptions& options = {});
 
+/// The answer of `explain`.
 struct StepExplanation {
   StepForecast forecast;
   std::vector<StepWhatIf> what_ifs;
 };
+/// The forecast, what limits it, and what would help, as text for people.
 std::string explain_step_text(const World& world, const StepExplanation& explanation);
+/// The same as JSON (docs/formats.md).
 std::string explain_step_json(const World& world, const StepExplanation& explanation);
 
 }  // namespace fabricast

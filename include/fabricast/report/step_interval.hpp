@@ -1,4 +1,16 @@
-// How far off the forecast of a step may be: what its parameters could as well be, and what remains when all are known.
+// The 90 % interval of a training step (docs/models/intervals.md).
+//
+// A measured step lies between forecast / factor and forecast x factor with a probability of 90 %:
+//
+//   factor = exp(1.645 sqrt(s_parameters^2 + s_model^2))
+//
+//   s_parameters  root mean square of ln(step / forecast) over 16 posterior samples of the parameters of GPU and
+//                 software, on 4 samples of the parameters of the network
+//   s_model       what the fit leaves unexplained in steps of that software generation
+//
+// ECMP hashes, slow hosts and jitter are not part of it. The percentiles over samples show them.
+//
+// Times are in seconds. Safe to call concurrently.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +21,25 @@
 
 namespace fabricast {
 
-/// Values of GPU and software that are drawn.
+/// Number of posterior samples of the parameters of GPU and software.
 inline constexpr std::size_t step_samples = 16;
 
 /// The step of a scenario with other parameters of GPU and software.
 TrainingStep step_with(const Scenario& scenario, const Hardware& hardware);
 
-/// f such that with 90 % the measured step lies between forecast / f and forecast x f. \param seconds  by drawn values
-/// \param spread  standard deviation of the logarithm of what remains
+/// The factor of the 90 % interval.
+/// \param seconds  the step with each sample of the parameters; not empty
+/// \param spread   s_model
 double interval_factor(double forecast, const std::vector<double>& seconds, double spread);
 
-/// What remains of steps of a software generation: at least what forecasts were off by where no fit has been.
+/// s_model of a software generation: what its own fit leaves, but at least the deviation of forecasts that no fit
+/// informed. \param experts  whether it is an MoE model
 double spread_of_steps(const Hardware& hardware, const std::string& stack, bool experts);
 
-/// Sets the forecast's factor. In the first draw of the network, without slow hosts: they tell of themselves.
+/// Sets `factor` of the forecast. Runs the step once per parameter sample, on the first sample of the network and
+/// without slow hosts or jitter.
+/// \pre the workload is a training step, and the forecast is that of run_step
+/// \throws Interrupted on Ctrl-C
 void add_interval(const World& world, StepForecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -1,4 +1,14 @@
-// A table for NCCL's example tuner plugin: by operation and size, what to run on this cluster [NCCL-tuner-9.2].
+// `export tuner`: a table for NCCL's example tuner plugin. For each operation and size it holds what to run on this
+// cluster [NCCL-tuner-9.2].
+//
+// For powers of two from 256 B to 16 GiB, all algorithms and protocols that NCCL considers are simulated, and the best
+// rings and trees again with fewer channels. NCCL's choice stays unless the fastest gains more than `least_gain`
+// (docs/models/what-if.md).
+//
+// Sizes are in bytes, times in seconds. Results do not depend on the number of threads. The functions only read the
+// World and may run concurrently on one World.
+//
+// Not covered: the number of threads, which stays NCCL's, and communicators of other shapes than all ranks or one node.
 #pragma once
 
 #include <string>
@@ -8,6 +18,7 @@
 
 namespace fabricast {
 
+/// What runs for a call.
 struct TunerChoice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
@@ -15,44 +26,48 @@ struct TunerChoice {
   double time = 0;  ///< s; 0 if it is not simulated
 };
 
-/// One size that was simulated.
+/// One simulated size.
 struct TunerPoint {
   std::int64_t bytes = 0;
-  TunerChoice nccl;    ///< what NCCL would run
-  TunerChoice choice;  ///< what the table says
-  TunerChoice plain;   ///< the same among rings and trees; channels is 0 where there are none
+  TunerChoice nccl;    ///< NCCL's own choice
+  TunerChoice choice;  ///< that of the table
+  TunerChoice plain;   ///< the choice among rings and trees; channels is 0 if neither can run
 };
 
-/// Sizes [first, last] as NCCL counts them: the larger of what is sent and received.
+/// Sizes in [first, last] that share a choice. Sizes are counted as NCCL does: the larger of the send and the receive
+/// buffer.
 struct TunerRange {
   std::int64_t first = 0, last = 0;
-  TunerChoice choice;              ///< of its first point
-  std::size_t begin = 0, end = 0;  ///< its points
+  TunerChoice choice;              ///< that of its first point
+  std::size_t begin = 0, end = 0;  ///< its points: [begin, end)
 };
 
-/// Of one operation. The ranges cover all sizes from 0 to 2^63 - 1 in order and without gaps.
+/// The table of one operation and communicator. The ranges are in ascending order and cover all sizes from 0 to
+/// 2^63 - 1 without gaps.
 struct TunerTable {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t nodes = 1, ranks = 2;  ///< of the communicator
   std::vector<TunerPoint> points;
   std::vector<TunerRange> ranges;
-  /// Rings and trees alone: the others work for some types and operators only. Empty where none may run.
+  /// Ranges with rings and trees only, for data types and operators that the other algorithms do not support. Empty if
+  /// neither can run.
   std::vector<TunerRange> plain;
-  TunerChoice otherwise;  ///< for calls that the ranges do not serve
+  TunerChoice otherwise;  ///< for calls that no range serves
+  /// Whether all choices are rings or trees.
   bool only_plain() const;
 };
 
-/// By operation, of the five that NCCL asks a tuner about.
+/// The tables of the five operations that NCCL asks a tuner about.
 struct TunerTables {
-  std::vector<TunerTable> job;       ///< the communicator of all ranks
-  std::vector<TunerTable> one_node;  ///< of the ranks of one NCCL node, if there are several of both
+  std::vector<TunerTable> job;       ///< for the communicator of all ranks
+  std::vector<TunerTable> one_node;  ///< for that of one NCCL node, without faults; empty with one node or one GPU each
 };
 
-/// NCCL's choice stays where the fastest gains under `least_gain`.
-/// \throws UserError if the scenario is not for the flow engine
+/// Simulates the sizes and makes the tables.
+/// \throws UserError if the scenario does not use the flow engine; Interrupted on Ctrl-C
 TunerTables tuner_tables(const World& world, const RunOptions& options = {});
 
-/// The plugin's file.
+/// The configuration file of the plugin.
 std::string tuner_csv(const World& world, const TunerTables& tables);
 
 }  // namespace fabricast

@@ -1,22 +1,31 @@
-// What inputs that nobody stated would change in a forecast (scenario/unstated.hpp).
+// How other values of unstated inputs would change a forecast (scenario/unstated.hpp).
+//
+// The forecast uses the assumed value of each input. It is repeated with every other value, one input at a time, on the
+// first five samples of the network at most. The median over five samples reduces the influence of hash collisions.
+//
+// Ratios are times divided by the time with the assumed values. Spreads are standard deviations of ln(time).
 #pragma once
 
 #include "fabricast/report/forecast.hpp"
 
 namespace fabricast {
 
-/// Fills `forecast.unstated`: the forecast again with each other value of each input, in the first five draws of the network.
-/// A value with which NCCL would stop changes nothing. The same for any number of threads.
+/// Sets `unstated` of the forecast. A value with which NCCL would stop has ratio 1. Results do not depend on the number
+/// of threads. Safe to call concurrently for different forecasts.
+/// \throws Interrupted on Ctrl-C
 void add_unstated(const World& world, Forecast& forecast, const RunOptions& options = {});
 
-/// Standard deviation of ln(time) of a row, over what one input may be, around the assumed value; of all inputs together.
+/// Standard deviation of ln(time) of a row because of one input, around the time with the assumed value. Ratios are
+/// weighted with the probabilities of their values.
 double spread_of(const UnstatedEffect& effect, std::size_t row);
+/// The same for all inputs together, which count as independent.
 double unstated_spread(const Forecast& forecast, std::size_t row);
 
-/// The input with the largest spread in any row, or null where all spreads are below `least`.
+/// The input with the largest spread in any row; null if all spreads are below `least`.
 const UnstatedEffect* largest_effect(const Forecast& forecast, double least = 0.02);
 
-/// `nccl.version 2.27, node.cpu intel`: what is assumed, as nobody stated it; empty where no row feels it.
+/// The assumed values, as in `nccl.version 2.27, node.cpu intel`. Empty if no row depends on them noticeably
+/// (largest_effect).
 std::string assumed_text(const Forecast& forecast);
 
 }  // namespace fabricast

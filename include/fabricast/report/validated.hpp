@@ -1,7 +1,11 @@
-// What no measurement stands behind.
+// Which aspects of a step's forecast no measurement supports.
 //
-// Every parameter knows where it comes from. A forecast that rests on guesses says so first, however narrow its interval
-// came out: on a kind of GPU whose rates nobody measured, or software that no fitted step ran.
+// Every parameter of the hardware model knows its source. A forecast that rests on guesses must say so first, however
+// narrow its interval is: for example on a kind of GPU whose rates nobody has measured, or with software that no fitted
+// step has run.
+//
+// Pure functions; safe to call concurrently. Only parameters that decide are checked: the rates of GEMMs and attention,
+// the software stack, experts, disaggregated prefill and speculation. Networks are not.
 #pragma once
 
 #include <string>
@@ -11,9 +15,10 @@ namespace fabricast {
 
 struct World;
 
-/// Of a training or an inference step, a sentence each; empty: all that decides was measured somewhere. Thread-safe.
+/// One sentence per aspect, for training and inference steps. Empty if all deciding parameters were measured somewhere,
+/// and for other workloads.
 std::vector<std::string> not_validated(const World& world);
-/// `# not validated: ...`, a line each.
+/// The same as lines of context: `# not validated: ...`.
 std::string not_validated_text(const World& world);
 
 }  // namespace fabricast

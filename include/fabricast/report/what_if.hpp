@@ -1,7 +1,13 @@
-// What would help: changes of a scenario, each simulated, and what they gain.
+// What would help a collective: changes of the scenario, each simulated, and their gains (docs/models/what-if.md).
 //
-// All that is tried stands in one table, sim/report/settings.cpp. `explain` tries it on one size. `advise` tries what
-// is a variable of NCCL's on all sizes of the scenario, and puts together what helps.
+// `explain` tries every change on one size. `advise` tries changes that only set variables of NCCL, on all sizes of the
+// scenario, and combines those that help. The table of all changes is sim/report/settings.cpp.
+//
+// Times are in seconds, medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1
+// minus the geometric mean of time after / time before, with equal weights. Results do not depend on the number of
+// threads. The functions only read the World and may run concurrently on one World.
+//
+// Not considered: prices, and SMs that channels take from computation.
 #pragma once
 
 #include <string>
@@ -12,64 +18,67 @@
 
 namespace fabricast {
 
-/// A gain below this is not worth a line: forecasts do not tell it apart.
+/// Changes with a smaller gain are not reported, because forecasts cannot distinguish them.
 inline constexpr double least_gain = 0.02;
 
-/// Where trials come from. The forecasts are of the same sizes.
+/// What changes are derived from. Both forecasts are of the same sizes.
 struct Situation {
   const World& world;
   const Forecast& forecast;
-  const Forecast& weighed;  ///< by run_candidates
+  const Forecast& weighed;  ///< the alternatives, by run_candidates
 };
 
-/// Changes of one kind that apply, e.g. several numbers of channels; at most one of them is taken.
+/// Changes of one kind that apply, e.g. several numbers of channels. At most one of them is taken.
 using Alternatives = std::vector<Trial>;
-/// All that applies.
+/// All changes that apply.
 std::vector<Alternatives> trials_for(const Situation& situation);
-/// Whether it only sets NCCL's variables.
+/// Whether a change sets variables of NCCL and nothing else.
 bool is_nccl_setting(const Trial& trial);
 
-/// A trial's outcome.
+/// A change and its effect.
 struct WhatIf {
   std::string what;
-  std::vector<std::string> set;
-  std::vector<double> times;  ///< s, median over draws, by row of the forecast
-  double gain = 0;            ///< part of the time that is saved: over sizes, the geometric mean of what is left
+  std::vector<std::string> set;  ///< its `--set` words
+  std::vector<double> times;     ///< s, by row of the forecast
+  double gain = 0;
 };
 
-/// Tries everything; of alternatives the best is kept.
-/// \param weighed  of the forecast's sizes by run_candidates
-/// \returns those that gain `least_gain` or more, the best first
+/// Simulates all changes. Changes that the scenario does not accept are skipped.
+/// \param weighed  the alternatives of the forecast's sizes, by run_candidates
+/// \returns the best of each group of alternatives if it gains `least_gain` or more, in descending order of the gain
+/// \throws Interrupted on Ctrl-C
 std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast, const Forecast& weighed,
                                     const RunOptions& options = {});
 
-/// A variable of NCCL's to set; to unset if there is no value.
+/// A variable of NCCL to set, or to unset if it has no value.
 struct Variable {
   std::string name;
   std::optional<std::string> value;
 };
 
-/// A setting that is worth having on top of those before it.
+/// A recommended setting, on top of those before it.
 struct Advised {
-  WhatIf change;               ///< its gain is over the settings before it
+  WhatIf change;               ///< its gain is relative to the settings before it
   std::vector<double> before;  ///< s without it, by row
   std::vector<Variable> variables;
 };
 
-/// NCCL settings for the sizes of a scenario, of which each counts the same.
+/// Recommended settings of NCCL for all sizes of a scenario.
 struct Advice {
-  Forecast before;            ///< as the scenario is
-  std::vector<double> after;  ///< s with all that are taken, by row
-  double gain = 0;            ///< of all together
-  std::vector<Advised> taken;
-  std::vector<Advised> mixed;  ///< gain `least_gain` at some size, but less over all
+  Forecast before;             ///< of the scenario as it is
+  std::vector<double> after;   ///< s with all recommended settings, by row
+  double gain = 0;             ///< of all of them together
+  std::vector<Advised> taken;  ///< in the order in which they were taken
+  std::vector<Advised> mixed;  ///< settings that gain `least_gain` at some size, but not over all sizes
 };
 
-/// Takes the setting that gains most, then what gains most on top of it, and so on while there is `least_gain`.
-/// \throws UserError if the scenario is not for the flow engine
+/// Takes the setting that gains most, then the one that gains most on top of it, and so on while the gain is at least
+/// `least_gain`. Each variable is set once.
+/// \throws UserError if the scenario does not use the flow engine; Interrupted on Ctrl-C
 Advice advise(const World& world, const RunOptions& options = {});
 
-/// \throws UserError: the others tell nothing of choices, or only after minutes.
+/// \throws UserError if the scenario does not use the flow engine. The bound engine does not distinguish choices, and
+///         the chunk engine takes minutes.
 void require_flow_engine(const World& world);
 
 }  // namespace fabricast

@@ -1,9 +1,14 @@
-// Hardware parameters in which sites differ together.
+// Groups of hardware parameters that vary together from site to site.
 //
-// Two sites with the same parts differ in how long a launch takes, or in what their NICs reach. A group is what differs as
-// one: all its parameters grow or shrink alike. A forecast's derivative by each group says which sizes and collectives would
-// show it. The groups cover every parameter of collectives, so that what nobody has measured widens an interval
-// (residual.hpp), but for latencies of links, which data sheets tell well enough.
+// Two sites with the same parts differ, for example, in how long a launch takes or in the rate that their NICs reach.
+// All parameters of a group scale by the same factor. The derivative of a forecast with respect to each group shows
+// which sizes and collectives a difference would affect (`effects` in residual.hpp).
+//
+// The groups cover every parameter of collectives, so that a parameter nobody has measured widens the interval. The
+// exception is link latency, which data sheets give well enough. Parameters of computation are not covered. A parameter
+// belongs to at most one group.
+//
+// Pure functions; safe to call concurrently on different Hardware.
 #pragma once
 
 #include <array>
@@ -13,12 +18,14 @@
 
 namespace fabricast {
 
+/// A group: a name, which JSON files of the model use as a key, and patterns of parameter paths.
 struct ParameterGroup {
   std::string_view name;
-  /// Paths of its parameters, as `names_parameter` takes them; empty ones are none.
+  /// Patterns for `names_parameter` (hardware.hpp); unused entries are empty.
   std::array<std::string_view, 5> parameters;
 };
 
+/// All groups. Their order is the order of PerGroup.
 inline constexpr std::array parameter_groups = {
     ParameterGroup{"launch",
                    {"architectures.*.launch", "software.channel_launch", "software.channel_launch_before_2.9"}},
@@ -57,17 +64,21 @@ inline constexpr std::array parameter_groups = {
         "harness",
         {"software.pytorch", "software.host_timed", "architectures.*.copy_barrier", "architectures.*.copy_start"}},
 };
+/// A value for each group, in the order of `parameter_groups`.
 template <class T>
 using PerGroup = std::array<T, parameter_groups.size()>;
 
-/// Whether a path is one of the group's.
+/// Whether the path of a parameter belongs to the group.
 bool has_parameter(const ParameterGroup& group, std::string_view path);
 
-/// Divides all parameters of a group that are above zero by e^`by`, so that no share grows beyond the whole.
-/// \returns whether there is one
+/// Divides all positive parameters of a group by e^`by`. Parameters are lowered rather than raised so that no
+/// efficiency exceeds 1.
+/// \returns whether the hardware has a positive parameter in the group
 bool lower(Hardware& hardware, const ParameterGroup& group, double by);
 
-/// Standard deviation of the logarithm of each group's least known parameter, by its interval, of those that `used` names.
+/// For each group, the standard deviation of the logarithm of its least known parameter, from the parameter's 90 %
+/// interval, at most 1. Only parameters whose path begins with one of the prefixes in `used` count; 0 for groups
+/// without such a parameter (scenario/used_parameters.hpp makes the prefixes).
 PerGroup<double> deviations(const Hardware& hardware, const std::vector<std::string>& used);
 
 }  // namespace fabricast

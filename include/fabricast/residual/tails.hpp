@@ -1,4 +1,10 @@
-// How rare a row is among healthy ones, by the distribution of residual.hpp.
+// Tail probabilities of the distribution of residual.hpp: how rare a measured time would be on a healthy cluster, and
+// which time a healthy cluster rarely exceeds.
+//
+// With several samples of the network (random ECMP hash outcomes), a row's time is a mixture: each sample is equally
+// likely, and each has the same error distribution around its own time.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <vector>
@@ -7,15 +13,17 @@
 
 namespace fabricast {
 
-/// Share of rows whose ln(measured / forecast) is above this.
+/// The probability that a row's ln(measured / forecast) exceeds `log`.
 double share_above(const Residual& residual, double log);
 
-/// Share of rows that take longer than `time` where the network may be any of these draws, with one chance each.
-/// \param draws  times by draw, s; they have the residual's median in them. \pre there is one
+/// The probability that a row takes longer than `time`.
+/// \param samples  the row's times by sample of the network, s; the residual's median is already included in them
+/// \param time     s
+/// \pre there is at least one sample, and all times are positive
 double share_slower(const Residual& residual, const std::vector<double>& samples, double time);
 
-/// The time, s, that such a share of rows is above.
-/// \pre 0 < share <= 0.5
+/// The time in s that a row exceeds with probability `share`: the inverse of `share_slower`, found by bisection.
+/// \pre there is at least one sample, and 0 < share <= 0.5
 double time_exceeded_by(const Residual& residual, const std::vector<double>& samples, double share);
 
 }  // namespace fabricast

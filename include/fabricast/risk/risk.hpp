@@ -1,15 +1,18 @@
-// Risk: what failures do to a job. Which single ones hurt most, and what is left of a month.
+// Risk: the effect of failures on a job. Which single failures hurt most, how often does the job stop, and what
+// fraction of a month is useful work?
 //
-//   classes   components that are alike to the job: one kind, one role. Of each a sample is simulated, each element in
-//             another draw of the network, down and at each degraded rate; all are counted
-//   month     many months are drawn: failures by the rates of the section `reliability`, steps as slow as the
-//             sample says until the repair, stops that lose the work since the checkpoint
+//   classes   Components of one kind and one role form a class. A sample of each class is simulated, down and at each
+//             degraded rate, each element with another sample of the network. All components are counted.
+//   month     Many months are sampled. Failures occur at the rates of section `reliability`. A degradation slows steps
+//             as in the simulated sample until it is repaired. A stop loses the work since the last checkpoint.
 //
-// What a class assumes: its elements differ in their names only. They share kind, tier, and how much of the job lies below
-// them; what they do not share, a rank's place in a ring or a pipeline, and the hash, is what the sample is for.
-// Several degradations at once count as the worst of them.
+// Elements of a class are assumed to differ only in what the sample covers: the place of their ranks in a ring or a
+// pipeline, and the hash. If several components are degraded at the same time, only the worst counts.
 //
-// Not modelled: failures that come together, a job that goes on with fewer hosts, packets lost at high error rates.
+// Not modelled: correlated failures, planned maintenance, a job that continues with fewer hosts, error rates too low to
+// reduce a link's rate, silent corruption. Models and sources: docs/models/risk.md.
+//
+// Times are in seconds unless the name says hours. A month has 30 days.
 #pragma once
 
 #include <array>
@@ -21,6 +24,7 @@
 
 namespace fabricast {
 
+/// Kinds of components. A cable is named by the tiers of its ends; a rail is all leaves of a rail.
 enum class Component {
   gpu,
   host,
@@ -41,15 +45,20 @@ struct EnumNames<Component> {
       "leaf", "spine", "core",     "rail"};
 };
 
-/// What happens to one: down or degraded until it is repaired; a flap, down for moments, which is ridden out or, if long,
-/// stops the job; slow: a host that computes slower.
-enum class Mishap { down, degraded, flap, long_flap, slow };
+/// Kinds of events.
+enum class Mishap {
+  down,       ///< until it is repaired
+  degraded,   ///< at a fraction of its rate until it is repaired
+  flap,       ///< down for so short a time that the job survives
+  long_flap,  ///< down for so long that the transport gives up and the job stops
+  slow        ///< a host whose computation is slower
+};
 template <>
 struct EnumNames<Mishap> {
   static constexpr std::array<std::string_view, 5> names{"down", "degraded", "flap", "long_flap", "slow"};
 };
 
-/// What of the job uses an element: none, less than others of its kind, or as much as any.
+/// How much of the job lies below a component: nothing, less than below others of its tier, or as much as below any.
 enum class Role { idle, partly, full };
 template <>
 struct EnumNames<Role> {
@@ -61,96 +70,103 @@ struct RiskClass {
   Component component = Component::gpu;
   Mishap mishap = Mishap::down;
   Role role = Role::full;
-  double left = 0;         ///< of the rate
-  std::int64_t count = 0;  ///< components, of all planes
-  bool stops = false;      ///< the job; else it goes on
-  double slowdown = 1;     ///< of the step, mean over the sample; 1 where it stops
-  double worst = 1;        ///< the largest of the sample
-  std::string example;     ///< the element of the worst; empty: none was simulated
-  int simulated = 0;
-  double carries = 1;    ///< part of the elements that the job's traffic crosses
-  double per_month = 0;  ///< expected events
-  double lasts = 0;      ///< s until repaired; of a flap the mean stall
-  double hours = 0;      ///< expected to be lost in a month by this class alone
+  double left = 0;         ///< remaining fraction of the rate
+  std::int64_t count = 0;  ///< components of the class, of all planes
+  bool stops = false;      ///< whether the event stops the job
+  double slowdown = 1;     ///< of the step, mean over the simulated sample; 1 if the job stops
+  double worst = 1;        ///< the largest slowdown of the sample
+  std::string example;     ///< name of the element with the largest slowdown; empty: none was simulated
+  int simulated = 0;       ///< number of trials in which the job ran
+  double carries = 1;      ///< fraction of the elements that carry traffic of the job; below 1 only between switches
+  double per_month = 0;    ///< expected events
+  double lasts = 0;        ///< s until repaired; for a flap the mean stall
+  double hours = 0;        ///< expected loss per month by this class alone
 };
 
-/// How a training step is saved, s.
+/// How a training step saves checkpoints, in s.
 struct CheckpointPlan {
-  double bytes = 0;
-  double every = 0;    ///< work between two; infinite: there are none
-  double best = 0;     ///< the best such interval
-  double pause = 0;    ///< of the step for each
-  double durable = 0;  ///< from the end of the pause until it can be read back
-  double load = 0;
+  double bytes = 0;          ///< B of one checkpoint
+  double every = 0;          ///< work between two checkpoints; infinite: there are none
+  double best = 0;           ///< the optimal interval [Daly2006], at least a step and the time to write a checkpoint
+  double pause = 0;          ///< of the step, for each checkpoint
+  double durable = 0;        ///< from the end of the pause until the checkpoint can be read back
+  double load = 0;           ///< time to read a checkpoint
   double between_stops = 0;  ///< mean time between stops; infinite: there are none
 };
 
-/// A part of the month that gives nothing, h, mean over samples. The parts and what is useful add up to the month.
+/// A loss of time, in hours per month, averaged over the sampled months. The losses of one list and the useful time add
+/// up to the month; losses below a second are left out.
 struct LostTime {
   std::string cause;
-  double hours = 0;
+  double hours = 0;  ///< negative if time was gained, by samples of the network that are faster than the median
 };
 
-/// What a month comes to, over samples.
+/// The outcome of a month, over the sampled months.
 struct MonthForecast {
-  double goodput = 0;  ///< useful part: steps that are kept, at the pace of the healthy median
+  double goodput = 0;  ///< mean useful fraction: the time of kept steps at the pace of the healthy median
   double goodput_p5 = 0, goodput_p95 = 0;
-  double error = 0;                                                        ///< standard error of the mean
-  double stops = 0;                                                        ///< mean number
-  double seconds_p5 = 0, seconds = 0, seconds_p95 = 0, seconds_worst = 0;  ///< of steps, over all of them
-  std::vector<LostTime> lost;                                              ///< by what failed, most first
-  std::vector<LostTime> lost_by_kind;  ///< work done again, restarts, ...; most first
+  double error = 0;                                                        ///< standard error of the mean goodput
+  double stops = 0;                                                        ///< mean number of stops of the job
+  double seconds_p5 = 0, seconds = 0, seconds_p95 = 0, seconds_worst = 0;  ///< of a step, over all steps of all months
+  std::vector<LostTime> lost;                                              ///< by failed component, the largest first
+  std::vector<LostTime> lost_by_kind;  ///< by kind (repeated work, restarts, ...), the largest first
 };
 
-/// A change of the section `reliability`, or of NCCL's variables, and the goodput with it.
+/// A change of section `reliability` or of NCCL's variables that improves goodput.
 struct RiskWhatIf {
   std::string what;
-  std::vector<std::string> set;
-  double goodput = 0;
+  std::vector<std::string> set;  ///< `--set` words
+  double goodput = 0;            ///< with the change
 };
 
+/// The result of `assess`.
 struct Risk {
-  std::string of;      ///< the workload: `step`, `decode step`, `all_reduce of 1GiB`
-  double seconds = 0;  ///< healthy, median over draws of the network
+  std::string of;      ///< what is timed: `training step`, `decode step`, `all_reduce of 1GiB`
+  double seconds = 0;  ///< its time without failures: median over samples of the network
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
   int network_samples = 1;
-  std::vector<RiskClass> classes;  ///< those that cost most in a month first, then by slowdown
+  std::vector<RiskClass> classes;  ///< by cost in a month, then by worst slowdown, the largest first
   CheckpointPlan checkpoint;
-  double window = 0;  ///< s that the transport rides out
-  int spares = 0;
+  double window = 0;  ///< s without a path after which the transport gives up
+  int spares = 0;     ///< standby hosts
   MonthForecast month;
   std::vector<RiskWhatIf> helps;  ///< the best first
-  int samples = 0;
+  int samples = 0;                ///< number of sampled months
   std::uint64_t seed = 1;
 
-  /// The class with the largest slowdown that the job survives; null: nothing slows it.
+  /// The class with the largest slowdown that the job survives; null if none slows it.
   const RiskClass* worst_survived() const;
 };
 
-/// s: what rates are of.
+/// The month that all rates refer to, s.
 inline constexpr double nominal_month = 30 * 86400.0;
 
+/// Options of `assess`.
 struct RiskOptions {
   RunOptions run;
-  int samples = 1000;      ///< months
-  std::uint64_t seed = 1;  ///< of months and of the choice of elements
-  int elements = 4;        ///< simulated of each class
-  bool every = false;      ///< each element in each draw instead; for small fabrics
-  bool unrated = true;     ///< also what has no rate, such as a whole rail
-  bool what_if = true;
-  double month = nominal_month;  ///< s to draw
+  int samples = 1000;            ///< number of months
+  std::uint64_t seed = 1;        ///< of the months and of the choice of elements
+  int elements = 4;              ///< elements of each class to simulate
+  bool every = false;            ///< simulate every element with every sample of the network instead; for small fabrics
+  bool unrated = true;           ///< also simulate events without a rate, such as the loss of a whole rail
+  bool what_if = true;           ///< also try changes that would help
+  double month = nominal_month;  ///< length of a sampled month, s
 };
 
-/// For a row of a sweep: two elements of each class that has a rate, a hundred months, one thread.
+/// Options for a row of a sweep: two elements of each class that has a rate, a hundred months, one thread.
 RiskOptions quick_risk();
 
-/// The workload is the scenario's: a training step, a decode step or prompt, a trace, or the largest size of its collective.
-/// The same input gives the same bytes whatever the number of threads.
-/// \throws UserError if the healthy job can not run, Interrupted on Ctrl-C
+/// Assesses the risk of the scenario's workload: a training step, a decode step or prompt, a trace, or the largest size
+/// of its collective. The world is not changed. The result does not depend on the number of threads. With the chunk
+/// engine only one thread is used, because that engine forks.
+/// \throws UserError if the healthy job cannot run; Interrupted on Ctrl-C
 Risk assess(const World& world, const RiskOptions& options = {});
 
+/// A summary in sentences and tables of events, months, checkpoints and changes that would help.
 std::string risk_text(const World& world, const Risk& risk);
+/// The same in JSON (docs/formats.md, risk).
 std::string risk_json(const World& world, const Risk& risk);
+/// One line for each class.
 std::string risk_csv(const Risk& risk);
 
 }  // namespace fabricast

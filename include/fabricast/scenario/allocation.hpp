@@ -1,9 +1,15 @@
-// Who has which hosts of the fabric.
+// Assigns the hosts of the fabric to jobs and storage.
 //
-//   1  taken hosts, storage, and hosts that a `list` names
-//   2  cluster.filled: a random part of what is left
+// Hosts are assigned in this order, each step from the hosts that the previous ones leave free:
+//
+//   1  `cluster.taken`, storage targets of `background`, and hosts that a placement `list` names
+//   2  `cluster.filled`: random hosts, whole NVLink domains at a time, until this fraction of all hosts is taken
 //   3  the jobs of section `jobs`, in their order
-//   4  the job of the scenario, on what the others leave
+//   4  the job of the scenario
+//
+// Hosts are numbers from 0 to cluster.size - 1. Random choices depend only on seeds in the scenario.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +19,26 @@
 
 namespace fabricast {
 
+/// Which host belongs to what. No host is in two of the lists.
 struct Allocation {
-  std::vector<std::uint32_t> main;               ///< in rank order
-  std::vector<std::vector<std::uint32_t>> jobs;  ///< by Scenario::jobs
-  std::vector<std::uint32_t> storage, taken;     ///< rising; taken: by nobody named here
+  std::vector<std::uint32_t> main;               ///< the scenario's job, in rank order
+  std::vector<std::vector<std::uint32_t>> jobs;  ///< by index in Scenario::jobs, each in rank order
+  std::vector<std::uint32_t> storage, taken;     ///< ascending; `taken`: not available and otherwise unused
 };
 
-/// \param locality  null: no policy here asks where hosts are plugged in
-/// \param shared    whether NVLink domains are one node to NCCL: then their hosts stay together
-/// \throws UserError where hosts are wanted twice, or a job does not fit
+/// Assigns all hosts.
+/// \param locality  where hosts attach to the fabric; may be null unless `needs_locality`
+/// \param shared    whether an NVLink domain is one node of NCCL; its hosts then go to the same job
+/// \pre cluster.size is set
+/// \throws UserError if a host is claimed twice or does not exist, or if a job does not fit
 Allocation allocate(const Scenario& scenario, const Locality* locality, bool shared);
 
-/// Whether some job's policy does.
+/// Whether the placement policy of some job depends on where hosts attach to the fabric.
 bool needs_locality(const Scenario& scenario);
 
-/// Hosts that the scenario names by number, and all that its jobs take: fewer can not be on the fabric.
+/// The smallest number of hosts that the fabric can have: enough for the highest host number in the scenario, and for
+/// all jobs, taken hosts and storage together.
+/// \throws UserError if a range of hosts is invalid
 std::uint32_t least_hosts(const Scenario& scenario);
 
 }  // namespace fabricast

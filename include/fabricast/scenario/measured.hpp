@@ -1,9 +1,11 @@
-// What the user has measured of the site, as the scenario states it:
+// The section `measured` of a scenario: measurements of the site.
 //
 //   measured: {all_reduce: {8B: 31us, 8GiB: 390GB/s}, alltoall: {1GiB: 41ms}}
 //
-// By collective a time or a bus bandwidth, as nccl-tests counts it, for each size. Of the scenario's own hosts and NCCL.
-// Forecasts go on from there (report/interval.hpp).
+// Each collective has a time or a bus bandwidth for each size, as nccl-tests counts them. The measurements are of the
+// scenario's own hosts and NCCL. Forecasts are conditioned on them (report/interval.hpp).
+//
+// Pure functions; safe to call concurrently on different objects.
 #pragma once
 
 #include <array>
@@ -16,20 +18,23 @@
 
 namespace fabricast {
 
+/// The section as it is written; `measured_values` parses it.
 struct MeasuredSection {
-  /// As given, by collective: a size, and a time or rate.
+  /// By collective: a size as text, and its time or rate as text.
   std::array<std::map<std::string, std::string>, EnumNames<CollectiveOp>::names.size()> texts;
 };
 void visit_fields(FieldVisitor& visit, MeasuredSection& section);
 
-/// A size that was measured: one of the two is above zero.
+/// A measured size. Exactly one of `time` and `bus_bandwidth` is above 0.
 struct MeasuredValue {
   Bytes bytes;
   Seconds time;
   BytesPerSecond bus_bandwidth;
 };
 
-/// Of one collective, by rising size. \throws UserError (path measured.all_reduce.8B) for what is not a size, time or rate
+/// The measurements of one collective, by ascending size.
+/// \throws UserError with a path such as `measured.all_reduce.8B` if a size, time or rate is invalid, or if two texts
+///          mean the same size
 std::vector<MeasuredValue> measured_values(const MeasuredSection& section, CollectiveOp op);
 
 }  // namespace fabricast

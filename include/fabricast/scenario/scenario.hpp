@@ -1,7 +1,14 @@
 // The scenario: the user's file with every unit parsed and every default filled in.
 //
-// One visit_fields serves the reader, `--dump-effective` and `describe`. Sections whose fields depend on a kind
-// (fabric, routing) hold the spec of the registered kind.
+// Each section is a struct with a visit_fields (core/fields.hpp), which serves the reader, `--dump-effective`,
+// `describe` and the JSON Schema. Sections whose keys depend on a kind (`fabric`, `routing`) hold the spec of the
+// registered kind as std::any. docs/formats.md describes every key.
+//
+// After reading, a Scenario is a plain value: copies are independent, and it holds no pointers into itself. Quantities
+// are in SI units. The hardware parameters and the content of files are part of it, except for traces and prices, which
+// are read when they are needed.
+//
+// Reading is safe concurrently. A Scenario may be read from several threads.
 #pragma once
 
 #include <any>
@@ -27,114 +34,125 @@
 
 namespace fabricast {
 
+/// The section `node`: one host. The pointers are set only while a file is read.
 struct NodeSection {
   NodeSpec spec;
-  const Hardware* hardware = nullptr;  ///< where defaults come from
-  const NodeLayout* layout = nullptr;  ///< of a topology file; defaults come from it, too
+  const Hardware* hardware = nullptr;  ///< source of defaults
+  const NodeLayout* layout = nullptr;  ///< of a topology file; overrides those defaults
 };
 
+/// The section `nvlink_domain`.
 struct NvlinkDomainSpec {
-  int nodes = 1;
+  int nodes = 1;  ///< hosts that share one NVLink domain
 };
 
+/// The section `cluster`: the job's hosts and where they are.
 struct ClusterSpec {
-  int nodes = 1;
-  int size = 0;  ///< nodes on the fabric; 0: as many as the job takes
+  int nodes = 1;  ///< hosts of the job
+  int size = 0;   ///< hosts on the fabric; 0 in a file: as many as are needed. Set by the reader
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
-  std::vector<int> order;          ///< of placement `list`
-  std::string hosts;               ///< the same by names of the fabric file, as Slurm writes lists
-  std::vector<std::string> taken;  ///< hosts that the job can not have: ranges
-  Ratio filled{0};                 ///< part of all hosts that others have: `taken`, and random ones
+  std::vector<int> order;          ///< host numbers in rank order, for placement `list`
+  std::string hosts;               ///< the same by names of the fabric file, as a Slurm host list
+  std::vector<std::string> taken;  ///< ranges of hosts that are not available
+  Ratio filled{0};                 ///< fraction of all hosts that are not available: `taken` and random ones
   std::int64_t filled_seed = 1;
 };
 
+/// The section `fabric`: the switches.
 struct FabricSection {
   std::size_t kind = 0;  ///< index into topologies()
-  std::any spec;
-  FabricBasics basics;  ///< defaults from the hardware
+  std::any spec;         ///< of the type that this topology defines
+  FabricBasics basics;   ///< defaults from the hardware
 };
 
+/// The section `routing`.
 struct RoutingSection {
   std::size_t kind = 0;  ///< index into routing_policies()
-  std::any spec;
+  std::any spec;         ///< of the type that this policy defines
 };
 
-/// Which of the usable algorithms and protocols runs a call: the one that NCCL picks, or the one that takes least time.
+/// Which of the usable algorithms and protocols runs a call: the one that NCCL selects, or the fastest.
 enum class Selection { nccl, best };
 template <>
 struct EnumNames<Selection> {
   static constexpr std::array<std::string_view, 2> names{"nccl", "best"};
 };
 
+/// The section `nccl`.
 struct NcclSection {
-  std::string version = "2.28";
+  std::string version = "2.28";  ///< a version, a range such as 2.18-2.21, or `unknown`
   Selection selection = Selection::nccl;
-  bool version_given = false;  ///< and readable: not only implied by the GPU
+  bool version_given = false;  ///< whether a valid version was given, rather than implied by the GPU
   std::map<std::string, std::string> env;
-  bool provider_env = true;            ///< whether what the network's provider sets counts too
-  std::optional<SearchGraphs> graphs;  ///< what stands in NCCL_GRAPH_FILE
+  bool provider_env = true;            ///< whether variables that the network's provider sets count, too
+  std::optional<SearchGraphs> graphs;  ///< content of the file that NCCL_GRAPH_FILE names
 };
 
+/// What runs.
 enum class WorkloadKind { collective, training_step, inference, trace };
 template <>
 struct EnumNames<WorkloadKind> {
   static constexpr std::array<std::string_view, 4> names{"collective", "training_step", "inference", "trace"};
 };
 
-/// What times the collective: it decides what a small message's time means.
+/// What times the collective. Tools differ in what the time of a small message includes (report/harness.hpp).
 enum class Tool { nccl_tests, pytorch, host_timed, isolated };
 template <>
 struct EnumNames<Tool> {
   static constexpr std::array<std::string_view, 4> names{"nccl_tests", "pytorch", "host_timed", "isolated"};
 };
 
+/// `workload.harness`: how a collective is timed.
 struct HarnessSpec {
   Tool tool = Tool::nccl_tests;
-  int ranks_per_process = 1;
-  int threads = 1;
-  int iterations = 20;
+  int ranks_per_process = 1;  ///< GPUs that one process drives
+  int threads = 1;            ///< threads of a process that drive them
+  int iterations = 20;        ///< calls issued back to back
 };
 
-/// The largest message; far beyond any GPU's memory.
+/// The largest message size, 1 PiB: far more than the memory of any GPU.
 constexpr Bytes largest_size{std::int64_t{1} << 50};
 
+/// The section `workload`. Only the fields of its kind matter.
 struct WorkloadSection {
   WorkloadKind kind = WorkloadKind::collective;
   CollectiveOp collective = CollectiveOp::all_reduce;
   Buffers buffers = Buffers::plain;
   Bytes from{8}, to{std::int64_t{1} << 33};
   double factor = 2;
-  std::vector<Bytes> sizes;  ///< if not empty, instead of from, to, factor
+  std::vector<Bytes> sizes;  ///< replaces from, to and factor if not empty
   HarnessSpec harness;
-  TrainingSpec training;    ///< of kind training_step
-  InferenceSpec inference;  ///< of kind inference
-  TraceSpec trace;          ///< of kind trace
+  TrainingSpec training;    ///< for kind training_step
+  InferenceSpec inference;  ///< for kind inference
+  TraceSpec trace;          ///< for kind trace
 };
 
-/// A part that is slow or down. One of `link`, `host`, `gpu` and `nic` names it.
+/// An element of `faults`: a part that is slower or down for a while. Exactly one of `link`, `host`, `gpu` and `nic` names it.
 struct FaultSpec {
-  std::string link;
+  std::string link;        ///< a cable, NIC, switch, `uplinks`, or a link inside a node
   std::int64_t host = -1;  ///< of the fabric; all its NICs and all links inside it
   std::string gpu, nic;    ///< `node3.gpu2`, `node3.nic1`
-  Ratio rate{0};
-  Ratio clock{1};  ///< of a host or a GPU: computation of steps there takes 1 / clock times as long
-  Seconds at{0};
-  Seconds until{0};  ///< 0: for ever
-  /// What is named, as resolve_fault knows it; empty: nothing.
+  Ratio rate{0};           ///< remaining fraction of its rate; 0: down
+  Ratio clock{1};          ///< of a host or a GPU: computation of steps there takes 1 / clock times as long
+  Seconds at{0};           ///< start, after the start of the collective
+  Seconds until{0};        ///< end; 0: permanent
+  /// The part's name, as resolve_fault knows it; empty if none is given.
   std::string target() const { return host >= 0 ? "node" + std::to_string(host) : link + gpu + nic; }
 };
 
+/// The section `network`: how it is simulated.
 struct NetworkSection {
   EngineKind engine = EngineKind::flow;
 };
 
+/// A complete scenario.
 struct Scenario {
   int version = 1;
   std::string name;
-  std::string file;  ///< where it was read from; relative paths in it start there
+  std::string file;  ///< the file it was read from; relative paths in it are relative to that file's directory
   NodeSection node;
-  std::string profile;  ///< file of a fitted one, beside that of `node`; empty: none
+  std::string profile;  ///< file of a fitted profile, in addition to that of `node`; empty: none
   NvlinkDomainSpec nvlink_domain;
   ClusterSpec cluster;
   FabricSection fabric;
@@ -146,48 +164,54 @@ struct Scenario {
   std::vector<FaultSpec> faults;
   ReliabilitySpec reliability;
   NetworkSection network;
-  std::vector<JobSpec> jobs;               ///< beside the scenario's own
+  std::vector<JobSpec> jobs;               ///< other jobs, in addition to the scenario's own
   std::vector<BackgroundSpec> background;  ///< flows between hosts and storage
   SiteSpec site;
-  std::string prices;                 ///< file of prices; empty: none
-  Hardware hardware;                  ///< shipped, with the profile laid over it
-  std::vector<std::string> unstated;  ///< keys that nobody stated and that can be otherwise (scenario/unstated.hpp)
-  std::map<std::string, SourceSpan> places;  ///< where each key stands, for messages about it
+  std::string prices;                        ///< price file; empty: none
+  Hardware hardware;                         ///< the shipped parameters, overridden by the profiles
+  std::vector<std::string> unstated;         ///< keys whose values are only assumed (scenario/unstated.hpp)
+  std::map<std::string, SourceSpan> places;  ///< position of each given key, for messages
 
-  std::map<std::string, SourceSpan> fabric_places;  ///< the same of a fabric file
+  std::map<std::string, SourceSpan> fabric_places;  ///< the same for keys of a fabric file
 
-  /// Where a key stands; if it does not, the nearest thing around it that does.
+  /// The position of a key, or of the innermost section around it that is in the file.
   SourceSpan place(std::string path) const;
-  /// Gives a fault or warning its place, if it has none and its path has.
+  /// Sets the position of a diagnostic from its path, if it has none.
   void locate(Diagnostic& diagnostic) const;
 
+  /// The message sizes of a collective in bytes, ascending unless listed otherwise.
   std::vector<std::int64_t> sizes() const;
 };
 
-/// The kind of its GPUs.
+/// The kind of the scenario's GPUs.
+/// \pre node.spec.gpu is a known kind, as after reading
 const GpuKind& gpu_of(const Scenario& scenario);
 
 void visit_fields(FieldVisitor& visit, NodeSection& section);
 void visit_fields(FieldVisitor& visit, WorkloadSection& section);
 void visit_fields(FieldVisitor& visit, Scenario& scenario);
 
-/// What was read, besides the scenario itself.
+/// A scenario and the warnings of its reader.
 struct ReadResult {
   Scenario scenario;
   std::vector<Diagnostic> warnings;
 };
 
-/// The file that a scenario names, which is relative to its own.
+/// Resolves a path in a scenario file: relative paths are relative to the directory of the scenario.
 std::string beside(const std::string& scenario, const std::string& path);
 
-/// Reads a scenario file. `overrides` are `path=value` words that win over the file.
-/// \throws UserError with every fault of the file at once.
+/// Reads a scenario file of at most 4 MiB, and the files that it names, except traces and prices. A `sweep` section is
+/// ignored with a warning.
+/// \param overrides  `path=value` words that override the file, as of `--set`
+/// \throws UserError with all errors of the file at once
 ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides = {});
-/// The same from a text; `path` is for messages and for relative paths.
+/// The same from a text.
+/// \param path  name of the file, for messages and for relative paths
 ReadResult parse_scenario(const std::string& text, const std::string& path,
                           const std::vector<std::string>& overrides = {});
 
-/// The effective scenario as YAML, which reads back to the same scenario.
+/// The effective scenario as YAML: every default is filled in. Reading it gives the same scenario. Paths of files are
+/// absolute.
 std::string to_yaml(const Scenario& scenario);
 
 }  // namespace fabricast

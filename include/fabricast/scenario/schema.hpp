@@ -1,8 +1,11 @@
-// What a scenario may hold, for editors, for completion, and for those who ask: all from the lists of fields.
+// The keys that a scenario may have, for `describe`, shell completion and editors. All are derived from the lists of
+// fields (core/fields.hpp).
 //
-// The schema knows keys, types, words, units and numbers' limits, and which keys come with which word of a section
-// (`fabric.kind`, `workload.kind`). It does not know what only the reader can check: limits of quantities, whether
-// files exist, and whether sections fit together.
+// The JSON Schema covers keys, types, words, units, limits of plain numbers, and which keys depend on which word of a
+// section (`fabric.kind`, `workload.kind`). It does not cover what only the reader can check: limits of quantities with
+// units, whether files exist, and whether sections are consistent.
+//
+// Safe to call concurrently. Making the schema is slow, because every word of every section is tried.
 #pragma once
 
 #include <string>
@@ -13,23 +16,24 @@
 
 namespace fabricast {
 
-/// The fields of a scenario with the defaults that an H100 node gives them.
+/// The fields of a scenario with their defaults for an H100 node.
 /// \param chosen  words to assume, e.g. {"workload.kind", "inference"}
 Field scenario_fields(const ChosenWords& chosen = {});
 
-/// The names that a text of a scenario is one of: of `node.gpu` all kinds of GPUs. Empty: any text.
+/// The names that the text at a path must be one of: for `node.gpu` all kinds of GPUs. Empty if any text is allowed.
 std::vector<std::string> names_for(std::string_view path);
 
-/// A key that `--set` takes, and the words that it may be, if that is a closed list.
+/// A key that `--set` accepts, with its words if they are a closed list.
 struct ScenarioKey {
   std::string path;
   std::vector<std::string> words;
 };
-/// The keys of all kinds of sections, without those of elements of lists.
+
+/// The keys of all kinds of sections in alphabetical order, without keys of list elements.
 std::vector<ScenarioKey> scenario_keys();
 
-/// JSON Schema (draft 7) of a scenario.
-/// \param version  of the program, for its description
+/// The JSON Schema (draft 7) of a scenario, including `sweep` and `objective`.
+/// \param version  version of the program, for the schema's description
 std::string scenario_schema(std::string_view version);
 
 }  // namespace fabricast

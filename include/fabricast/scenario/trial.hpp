@@ -1,4 +1,8 @@
-// Changes of a scenario to try.
+// Changes of a scenario, for questions such as "what would help?".
+//
+// A change is a list of `--set` words, so a user can repeat it on the command line.
+//
+// Pure functions; safe to call concurrently, except that `set_sizes` modifies its argument.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +14,13 @@
 
 namespace fabricast {
 
-/// A change to try: what it is, and the `--set` words that make it.
+/// A change to try: a description for reports, and the `--set` words that make it.
 struct Trial {
   std::string what;
   std::vector<std::string> set;
 };
 
-/// One change without alternatives, as a list; an empty one where it does not apply.
+/// A list with one change if it applies, or else an empty list.
 template <class T = Trial>
 std::vector<T> one_if(bool applies, std::string what, std::vector<std::string> set) {
   std::vector<T> list;
@@ -24,16 +28,16 @@ std::vector<T> one_if(bool applies, std::string what, std::vector<std::string> s
   return list;
 }
 
-/// The word that sets a variable of NCCL's: `nccl.env.NCCL_ALGO=ring`.
+/// The `--set` word for a variable of NCCL: `nccl.env.NCCL_ALGO=ring`.
 std::string env_word(std::string_view variable, std::string_view value);
 std::string env_word(std::string_view variable, std::int64_t value);
 
-/// The scenario with more `--set` words.
-/// \param effective  to_yaml of the scenario, made once for many changes
-/// \throws UserError if it has no such key, or can not be changed in that way
+/// The scenario with further `--set` words. Every other key keeps its value, including values that were defaults.
+/// \param effective  `to_yaml(scenario)`, computed once for many changes
+/// \throws UserError if a key does not exist or the changed scenario is invalid
 Scenario changed(const Scenario& scenario, const std::string& effective, const std::vector<std::string>& set);
 
-/// These sizes and no others.
+/// Replaces the message sizes of the scenario.
 void set_sizes(Scenario& scenario, const std::vector<std::int64_t>& bytes);
 
 }  // namespace fabricast

@@ -1,12 +1,21 @@
-// Runs a program: a discrete-event simulation of all actors' streams.
+// Runs a program (workload/program.hpp): a discrete-event simulation of the streams of all actors.
 //
 //   while an activity runs or is ready:
-//     start what is ready; an exchange that starts or ends changes the paces of those in flight (traffic.hpp), and the
-//       pace of computation on its actors, which loses a part of its speed to each that runs there
-//     now = the earliest end;  end it, release what depends on it
+//     start everything that is ready
+//     if a collective has started or ended: update the pace of all collectives in flight (traffic.hpp), and the pace of
+//       computation on the actors that take part
+//     now = the earliest end; end that activity and release its followers
 //
-// Where computation waits, the wait is put down to what it waited for: to the exchange that was running, or to what ran
-// on another stream of the actor (its host), or, as long as that itself waited for another actor, to the bubble.
+// Computation slows down while collectives run on its actor. The losses of concurrent collectives add up, but at least
+// a tenth of the speed remains.
+//
+// The time of an actor's first stream is attributed to causes. Where computation waits, the cause is the activity whose
+// end released it: a collective, or work on another stream of the actor such as its host. For the time before that
+// activity started, the cause is what released that activity, and so on. What is caused by other actors is the pipeline
+// bubble.
+//
+// Times are in seconds. The result is deterministic. Different runs may be concurrent if each has its own Traffic.
+// Not modelled: preemption of kernels, and limits on the number of concurrent kernels.
 #pragma once
 
 #include <array>
@@ -18,27 +27,32 @@
 
 namespace fabricast {
 
-/// Seconds of an actor's first stream, by what they went to; all parts add up to the step.
+/// The time of an actor's first stream by cause, in s. All components add up to the step.
 struct ActorTimes {
-  std::array<double, parts> busy{};     ///< computing, interference excluded; of Part::host waiting for it, too
-  std::array<double, parts> exposed{};  ///< waiting for exchanges of that part
-  double interference = 0;              ///< computing slower, beside exchanges
+  /// Computing, without interference. For parts that run on other streams, such as Part::host: waiting for them.
+  std::array<double, parts> busy{};
+  std::array<double, parts> exposed{};  ///< waiting for collectives of that part, or running them on the first stream
+  double interference = 0;              ///< additional time of computation because collectives run concurrently
   double bubble = 0;                    ///< waiting for other actors
 };
 
+/// What happened when.
 struct Timeline {
   double seconds = 0;  ///< of the step
   std::vector<ActorTimes> actors;
   std::vector<double> start, end;  ///< by activity
 };
 
+/// Effects that depend on the network or on the sample rather than on the program.
 struct TimelineOptions {
-  /// By exchange kind: part of its speed that computation loses on its actors while one runs. Empty: none.
+  /// Fraction of its speed that computation loses on the actors of a collective while it runs, by kind of collective.
+  /// Empty: none.
   std::vector<double> interference;
-  std::vector<double> slower;  ///< by actor: computation takes so many times longer; empty: 1
+  std::vector<double> slower;  ///< factor on the time of computation on the first stream, by actor; empty: 1
 };
 
-/// \throws InternalError if activities wait for each other in a circle. Interrupted on Ctrl-C.
+/// Runs the program to its end.
+/// \throws InternalError if activities wait for each other in a cycle; Interrupted on Ctrl-C; what the traffic throws
 Timeline run_program(const Program& program, Traffic& traffic, const TimelineOptions& options = {});
 
 }  // namespace fabricast

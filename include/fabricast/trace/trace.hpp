@@ -1,12 +1,15 @@
-// Execution traces of MLCommons Chakra as a program: what every rank of a step that was recorded, or made up by a
-// generator, computes and exchanges, with all dependencies.
+// Execution traces of MLCommons Chakra as a program: the computation and communication of every rank of a step,
+// recorded or generated, with all dependencies.
 //
-// A trace is a file per rank, `PREFIX.RANK.et` (protobuf) or `PREFIX.RANK.json`, or one file that all ranks run. Of
-// collectives, the n-th call on a process group joins the n-th of all its ranks; a send joins the receive of the same
-// source, destination and tag in their order. Ranks that do the same at the same time are one actor.
+// A trace is one file per rank, `PREFIX.RANK.et` (protobuf) or `PREFIX.RANK.json`, or one file that all ranks run. The
+// n-th collective of a rank on a process group belongs to the n-th collective of the other ranks of the group. A send
+// belongs to the receive with the same source, destination and tag, in order. Ranks that do the same at the same time
+// are one actor. docs/models/trace.md has the rules.
 //
-// Not modelled: storage nodes, buffered sends (a send ends when it is received, as NCCL's do), priorities, the root of a
-// broadcast, parts of an alltoall that differ. docs/models/trace.md has the rules.
+// Pure functions apart from reading files; safe to call concurrently.
+//
+// Not modelled: storage nodes, buffered sends (a send ends when it is received, as in NCCL), priorities, the root of a
+// broadcast, and different amounts between the ranks of an alltoall.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +23,29 @@
 
 namespace fabricast {
 
+/// Section `workload: {kind: trace}`.
 struct TraceSpec {
-  std::string path;             ///< PREFIX of a file per rank
-  std::string file;             ///< or one file for all
-  int ranks = 0;                ///< 0: as many as there are files
-  std::string groups;           ///< JSON file: process groups by name; empty: the trace's own
-  std::vector<int> dimensions;  ///< sizes of the dimensions that `involved_dim` names, from the fastest
-  double speedup = 1;           ///< recorded computation runs so many times faster
-  bool fold = true;
-  std::map<std::string, std::string> parts;  ///< process group: the Part that its exchanges count as
+  std::string path;                          ///< PREFIX of one file per rank
+  std::string file;                          ///< or one file for all ranks
+  int ranks = 0;                             ///< number of ranks; 0: the number of files
+  std::string groups;                        ///< JSON file with process groups by name; empty: those of the trace
+  std::vector<int> dimensions;               ///< sizes of the dimensions that `involved_dim` refers to, fastest first
+  double speedup = 1;                        ///< factor by which recorded computation on GPUs is faster
+  bool fold = true;                          ///< whether ranks that do the same are one actor
+  std::map<std::string, std::string> parts;  ///< by process group: name of the Part that its collectives count as
 };
 void visit_fields(FieldVisitor& visit, TraceSpec& spec);
 
-/// Seconds of a kernel that has no recorded duration. \param bytes  that it reads and writes
+/// The time in seconds of a kernel without a recorded duration. \param bytes  read and written
 using KernelTime = std::function<double(double flops, double bytes)>;
 
-/// Reads the files and joins them. Ranks of the groups are ranks of the trace.
-/// \throws UserError with file and node of everything that does not fit
+/// Reads the files of a trace and builds its program. Ranks of the program's groups are ranks of the trace.
+/// \param kernel_time  for kernels without a duration; absent: such kernels are errors
+/// \throws UserError with file and node for what is inconsistent or not supported, up to 20 messages
+/// \throws Interrupted on Ctrl-C
 Program read_trace(const TraceSpec& spec, const KernelTime& kernel_time = {});
 
-/// Ranks of a program: of all its actors.
+/// The number of ranks of a program: the sum over its actors.
 std::int64_t ranks_of(const Program& program);
 
 }  // namespace fabricast

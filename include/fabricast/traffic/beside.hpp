@@ -1,4 +1,10 @@
-// Traffic of a job as others meet it, and a single call beside others.
+// Traffic of several jobs on one fabric: the average traffic of a job as others see it, and the slowdown of a call by
+// the traffic of others. The equations are in docs/models/jobs.md and sim/engine/traffic/beside.cpp.
+//
+// Rates are bytes per second of payload. *Duty* is the fraction of time in which a collective runs. The functions are
+// safe to call concurrently.
+//
+// Not modelled: contention between jobs inside nodes, and timing of one job relative to another.
 #pragma once
 
 #include <memory>
@@ -12,31 +18,38 @@
 
 namespace fabricast {
 
-/// What the exchanges of a program ask of the fabric, in the mean of time, when the job is alone: of each channel the part
-/// of the time in which it sends. Nothing of what stays inside nodes.
-/// \param duty   by exchange kind: part of the time in which it runs; above 1 where it runs several times at once
-/// \param owner  number of the job
+/// The traffic of a job on the fabric, averaged over time, when the job has the fabric to itself. Each channel of each
+/// collective is an item whose duty is the fraction of time in which the channel sends. Traffic inside nodes is
+/// omitted.
+/// \param duty   by collective kind: fraction of time in which it runs; above 1 if several calls run at once
+/// \param owner  number of the job, for the items
+/// \throws UserError and Interrupted like make_flow_traffic
 Background traffic_of(const World& world, const Program& program, std::span<const double> duty, std::uint64_t seed,
                       std::uint32_t owner);
 
-/// Puts the traffic of several together, and lowers each item's rate to what it gets beside all others of them.
+/// The traffic of several jobs together. The rate of each item is reduced to its max-min share next to all others.
 Background combined(std::span<const Background* const> single);
 
-/// What a job's own channels get of links that others use as well.
+/// The rates of a job's channels on links that others use as well.
 struct SharedRates {
-  std::vector<BytesPerSecond> rate;  ///< by channel; at most what it was
-  std::vector<std::uint32_t> link;   ///< that binds it: a resource of the router, or no_link where nobody is in its way
+  std::vector<BytesPerSecond> rate;  ///< by channel; at most its rate without the others
+  std::vector<std::uint32_t> link;   ///< by channel: the resource that limits it; no_link: the others do not slow it
 };
-/// \param uses  of the job's channels, by resource, then by item
+/// Max-min shares of the job's channels and of the others' items, on the links that cannot carry both.
+/// \param uses    of the job's channels, sorted by resource, then by item (here: channel)
+/// \param rate    by channel: rate without the others
+/// \param weight  by channel: links are fair to rate / weight
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
                          const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight);
 
-/// Times single calls beside `world.beside`. One draw; not thread-safe.
+/// Slows single collectives down by the traffic of other jobs (World::beside), for one sample of the network. `world`
+/// must outlive it. Not thread-safe.
 class CallBeside {
  public:
   CallBeside(const World& world, std::uint64_t seed);
   ~CallBeside();
-  /// `result` of the engine, alone, as it is beside the others: its makespan, work, split and bottleneck.
+  /// Changes `result`, the engine's result for `plan` alone, to the time next to the others: makespan, work, transfer,
+  /// bottleneck and fingerprint. A result that the others do not slow down stays unchanged.
   void slow_down(const Plan& plan, CollectiveResult& result) const;
 
  private:

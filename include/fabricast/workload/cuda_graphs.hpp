@@ -1,4 +1,9 @@
-// What of a training step is launched as CUDA graphs: the host launches a graph by one call, so what is in one costs it nothing.
+// Which parts of a training step run as CUDA graphs.
+//
+// The host launches a graph with one call, so kernels inside a graph cost no launch time. Outside graphs the host
+// launches kernel by kernel and may fall behind the GPU; Stack holds what a launch costs (hardware/stack.hpp).
+//
+// Not modelled: the launch of the graph itself.
 #pragma once
 
 #include <string_view>
@@ -7,12 +12,12 @@
 
 namespace fabricast {
 
-/// Each holds what stands before it.
+/// What is captured. Each value includes those before it.
 enum class CudaGraphs {
   none,
-  router,     ///< of layers with experts: router and what prepares the dispatch
-  attention,  ///< attention, and feed-forward parts without experts
-  step        ///< all
+  router,     ///< of MoE layers: the router and the preparation of the dispatch
+  attention,  ///< attention, and feed-forward blocks without experts
+  step        ///< the whole step
 };
 template <>
 struct EnumNames<CudaGraphs> {

@@ -1,6 +1,10 @@
 // The scenario section of inference: `workload: {kind: inference, ...}`.
 //
-// What is `auto`, 0 or empty is filled in from the serving engine and the size of the job, and shown so.
+// The spec structs mirror the keys of the section (docs/formats.md). `complete` replaces values that are `auto`, 0 or
+// empty by those of the serving engine or by what the size of the job implies, and the completed section is what
+// reports show. The functions after it require a complete spec.
+//
+// Pure functions; safe to call concurrently. Errors are UserErrors with paths below `workload`.
 #pragma once
 
 #include <string>
@@ -15,122 +19,128 @@
 
 namespace fabricast {
 
-/// A decode step, a batch of prompts, requests from end to end, or one all-reduce of tensor parallelism.
+/// What is timed: a decode step, a batch of prompts, requests from end to end, or one all-reduce of tensor parallelism.
 enum class InferencePhase { decode, prefill, both, all_reduce };
 template <>
 struct EnumNames<InferencePhase> {
   static constexpr std::array<std::string_view, 4> names{"decode", "prefill", "both", "all_reduce"};
 };
 
-/// Whether prompts have passes of their own or go into passes that decode; automatic: as the engine has it.
+/// Whether prompts have passes of their own or join passes that decode; automatic: as the engine does.
 enum class Batching { automatic, prompts_first, mixed };
 template <>
 struct EnumNames<Batching> {
   static constexpr std::array<std::string_view, 3> names{"auto", "prompts_first", "mixed"};
 };
 
-/// What reduces inside an NVLink domain: the engine's own kernel or NCCL; automatic: as the engine does.
+/// What runs small all-reduces inside an NVLink domain: the engine's own kernel or NCCL; automatic: as the engine does.
 enum class AllReduceBy { automatic, own, nccl };
 template <>
 struct EnumNames<AllReduceBy> {
   static constexpr std::array<std::string_view, 3> names{"auto", "own", "nccl"};
 };
 
+/// How decode passes are launched: as a CUDA graph, or kernel by kernel.
 enum class PassLaunch { graph, eager };
 template <>
 struct EnumNames<PassLaunch> {
   static constexpr std::array<std::string_view, 2> names{"graph", "eager"};
 };
 
-/// Of cached keys and values; automatic: that of products, but no fewer than 8 bits and no more than 16.
+/// Precision of the KV cache; automatic: fp8 if GEMMs compute in 8 bits or fewer, else bf16.
 enum class CacheChoice { automatic, bf16, fp8 };
 template <>
 struct EnumNames<CacheChoice> {
   static constexpr std::array<std::string_view, 3> names{"auto", "bf16", "fp8"};
 };
 
-/// Of GEMMs of routed experts; automatic: as all others.
+/// Precision of the GEMMs of routed experts; automatic: as all other GEMMs.
 enum class ExpertPrecision { automatic, bf16, fp16, fp8, fp4 };
 template <>
 struct EnumNames<ExpertPrecision> {
   static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
 };
 
-/// Of weights of linear layers in memory; automatic: that of their GEMMs.
+/// Precision of the weights of linear layers in memory; automatic: that of their GEMMs.
 enum class WeightChoice { automatic, bf16, fp16, fp8, fp4 };
 template <>
 struct EnumNames<WeightChoice> {
   static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
 };
 
-/// The way of a cache from GPU to GPU; automatic: the first of the others that is there.
+/// The path of a KV-cache transfer from GPU to GPU; automatic: the first of the others that is available.
 enum class TransferPath { automatic, nvlink, rdma, host };
 template <>
 struct EnumNames<TransferPath> {
   static constexpr std::array<std::string_view, 4> names{"auto", "nvlink", "rdma", "host"};
 };
 
+/// Degrees of parallelism.
 struct ServingParallel {
   int tensor = 1, pipeline = 1, expert = 1;
   int expert_tensor = 0;  ///< 0: 1 with expert parallelism, else as `tensor`
-  int data = 0;           ///< 0: what the GPUs leave
+  int data = 0;           ///< 0: as many replicas as the GPUs allow
 };
+/// GPUs that only process prompts.
 struct PrefillNodes {
-  int gpus = 0;  ///< the job's first ones; 0: none, prompts and decoding share all GPUs
+  int gpus = 0;  ///< the first GPUs of the job; 0: all GPUs process prompts and decode
   ServingParallel parallel;
 };
+/// Disaggregated serving: prefill and decode on different GPUs.
 struct DisaggregatedSpec {
   PrefillNodes prefill;
   TransferPath transfer = TransferPath::automatic;
-  bool stream = true;  ///< a layer's cache is sent while the next layer computes
+  bool stream = true;  ///< the KV cache of a layer is sent while the next layer computes
 };
 
-/// Requests that come.
+/// The requests that arrive.
 struct LoadSpec {
   Arrivals arrivals = Arrivals::closed;
-  std::int64_t clients = 0;   ///< that wait for answers; 0: as many as replicas work on at once
-  double rate = 0;            ///< requests/s, where they come by themselves
-  std::string file;           ///< of arrivals: CSV with a line for each request
-  std::int64_t requests = 0;  ///< 0: ten times as many as are at work at once, or all of the file
-  std::int64_t warmup = -1;   ///< further ones at the beginning, which do not count; -1: the first one of each client
-  double spread = 0;          ///< lengths are uniform in the mean x (1 - spread .. 1 + spread)
-  double cached = 0;          ///< part of a prompt that a prefix cache has
+  std::int64_t clients = 0;   ///< of closed arrivals; 0: as many as all replicas serve concurrently
+  double rate = 0;            ///< requests/s of poisson arrivals
+  std::string file;           ///< of trace arrivals: CSV with one line per request
+  std::int64_t requests = 0;  ///< 0: ten times as many as are served concurrently, or the whole file
+  std::int64_t warmup = -1;   ///< additional requests at the start that do not count; -1: the first of each client
+  double spread = 0;          ///< lengths are uniform in mean x (1 - spread .. 1 + spread)
+  double cached = 0;          ///< fraction of a prompt that is in a prefix cache
   std::int64_t seed = 1;
-  std::vector<ServingRequest> trace;  ///< of the file; no key of its own
+  std::vector<ServingRequest> trace;  ///< contents of `file`; has no key
 };
 
-/// When passes with prompts begin.
+/// When passes with prompts start.
 struct SchedulerSpec {
   Batching batching = Batching::automatic;
-  std::int64_t wait = 0;     ///< passes that prompts wait, at most, for more of them
-  double fill = 0;           ///< part of a pass's tokens at which they wait no longer
-  std::int64_t receive = 1;  ///< decode passes from one look at new requests to the next
+  std::int64_t wait = 0;     ///< maximum number of passes that prompts wait for further prompts
+  double fill = 0;           ///< fraction of a pass's tokens at which prompts stop waiting
+  std::int64_t receive = 1;  ///< decode passes between two checks for new requests
 };
 
 struct ServingExpertSpec {
   ExpertPrecision precision = ExpertPrecision::automatic;
   WeightChoice weight_precision = WeightChoice::automatic;
-  int redundant = 0;
+  int redundant = 0;  ///< additional copies of experts, summed over all ranks
 };
 
+/// As Speculation (inference.hpp).
 struct SpeculationSpec {
   int tokens = 0;
   double acceptance = 0.7;
   int layers = 1;
 };
 
+/// The section `workload` of kind inference.
 struct InferenceSpec {
   Framework framework = Framework::vllm;
-  std::string stack;  ///< empty: the framework's newest
+  std::string stack;  ///< release of the engine; empty: the newest one of the framework
   ModelSpec model;
   Precision precision = Precision::bf16;
   WeightChoice weight_precision = WeightChoice::automatic;
   CacheChoice cache_precision = CacheChoice::automatic;
   InferencePhase phase = InferencePhase::decode;
-  int batch = 1;  ///< 0: as many as fit
+  int batch = 1;  ///< sequences that a replica serves concurrently; 0: as many as fit in memory
   std::int64_t input = 1024, output = 128;
   Bytes message{0};        ///< of phase all_reduce; 0: what a decode step of `batch` reduces
-  std::int64_t chunk = 0;  ///< 0: prompts are cut to fill passes only if the engine does so
+  std::int64_t chunk = 0;  ///< maximum tokens of a pass with prompts, which are cut to fill it; 0: as the engine does
   ServingExpertSpec experts;
   SchedulerSpec scheduler;
   SpeculationSpec speculation;
@@ -138,45 +148,48 @@ struct InferenceSpec {
   ServingParallel parallel;
   PassLaunch launch = PassLaunch::graph;
   AllReduceBy all_reduce = AllReduceBy::automatic;
-  bool overlap = false;  ///< of collectives of one half of a pass with computation of the other
+  bool overlap = false;  ///< communication of one half of a pass overlaps computation of the other half
   double imbalance = 1;
   DisaggregatedSpec disaggregated;
 };
 void visit_fields(FieldVisitor& visit, InferenceSpec& spec);
 
-/// Fills in what is left to the software or the size of the job.
-/// \throws UserError with all that does not fit together: splits that do not multiply out, precisions that a GPU lacks
+/// Fills in what the spec leaves to the software or to the size of the job.
+/// \throws UserError with everything that is inconsistent: degrees whose product is not the number of GPUs, precisions
+/// that the GPU lacks, and so on
 void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node, int nodes, int nvlink_nodes);
 
-/// Sequences that a scenario may ask for.
+/// Maximum number of sequences that a scenario may request.
 constexpr int most_served_sequences = 1'000'000;
-/// Requests that a load may simulate.
+/// Maximum number of requests that a load may simulate.
 constexpr std::int64_t most_requests = 1'000'000;
-/// Whether one sequence does not fit in what the engine uses unless it is told to use more.
+/// Whether even a single sequence exceeds the memory that the engine uses by default.
 bool needs_more_memory(const InferenceStep& step, const NodeSpec& node);
-/// What an engine uses of a GPU's memory: a part of all, or weights and a part of what they leave free; all where it has to
-/// be told to use more.
+/// Memory of a GPU that the engine uses: by default a share of the whole, or the weights and a share of the rest. The
+/// whole memory if needs_more_memory, because then a user has to raise the engine's limit.
 Bytes memory_capacity(const InferenceStep& step, const NodeSpec& node);
-/// Sequences of a replica that fit beside the weights at their full length. Weights that do not fit leave 1, which
-/// memory_faults refuses.
+/// Sequences of a replica that fit in memory at full length, in addition to the weights. At least 1 even if the weights
+/// do not fit; memory_faults refuses this case.
 int largest_batch(const InferenceStep& step, const NodeSpec& node);
-/// Tokens of requests that a replica's cache holds beside the weights.
+/// Tokens of requests that fit in a replica's KV cache.
 std::int64_t cache_tokens(const InferenceStep& step, const NodeSpec& node);
-/// When passes with prompts begin. \pre the spec is complete
+/// The scheduler's rules. \pre the spec is complete
 PromptPolicy prompt_policy(const InferenceSpec& spec, const ServingStack& stack);
 
-/// The engine of that name, or a framework's newest. \throws UserError (path workload.stack)
+/// The engine of that name, or the framework's newest if the name is empty.
+/// \throws UserError (path workload.stack) if no engine has the name, (path workload.framework) if the framework has
+/// none
 ServingStack find_serving_stack(const Hardware& hardware, Framework framework, const std::string& name);
 
-/// What does not fit beside the weights: the batch where it decodes, a request where they come and wait, a pass over a
-/// prompt. \pre the spec is complete
+/// What does not fit in memory: the batch for decoding, or a single request where requests queue, and a pass over one
+/// prompt on GPUs that process prompts. Empty if everything fits. \pre the spec is complete
 std::vector<Diagnostic> memory_faults(const InferenceSpec& spec, const Hardware& hardware, const NodeSpec& node,
                                       int nvlink_nodes);
 
-/// Of the GPUs that decode, or that do all. \pre the spec is complete
+/// The step on the GPUs that decode, or on all GPUs without disaggregation. \pre the spec is complete
 InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, int nvlink_nodes,
                              const Hardware& hardware);
-/// Of those that work on prompts. \pre there are some
+/// The step on the GPUs that only process prompts. \pre the spec is complete and has such GPUs
 InferenceStep prefill_step(const InferenceSpec& spec, const NodeSpec& node, int nvlink_nodes, const Hardware& hardware);
 
 }  // namespace fabricast

@@ -1,59 +1,64 @@
-// The kernels of a layer between the places where it communicates.
+// Kernel times of a transformer layer in training, in the blocks between which the layer communicates.
+//
+// Times are seconds on one GPU for one micro-batch, without communication. Pure functions; safe to call concurrently.
 #pragma once
 
 #include "fabricast/workload/training.hpp"
 
 namespace fabricast {
 
-/// Attention with what is around it, or a feed-forward part; s on one GPU for one micro-batch.
+/// Attention or a feed-forward block, with the norms and residuals around it.
 struct HalfLayer {
-  double parts = 1;        ///< that a layer has in the mean: each has exchanges of its own
-  double before = 0;       ///< ahead of the exchange of tokens with experts: norm, router, shared experts
-  double forward = 0;      ///< before excluded
-  double core = 0;         ///< of forward: attention without its linear layers
-  double elementwise = 0;  ///< of before and forward
-  double gemms = 0;     ///< of before and forward: linear layers
-  double norm = 0;         ///< of elementwise
-  double activation = 0;   ///< of elementwise: activation functions of experts
-  double latent = 0;       ///< of products: queries, keys and values from their latent vectors
-  double shared = 0;       ///< of before: shared experts
+  double parts = 1;        ///< of such blocks per layer on average; each has its own collectives
+  double before = 0;       ///< forward, ahead of the token dispatch: norm, router, shared experts
+  double forward = 0;      ///< forward, without `before`
+  double core = 0;         ///< share of `forward`: attention without its linear layers
+  double elementwise = 0;  ///< share of `before` and `forward`: element-wise kernels
+  double gemms = 0;        ///< share of `before` and `forward`: linear layers
+  double norm = 0;         ///< share of `elementwise`: the norm
+  double activation = 0;   ///< share of `elementwise`: activation functions of experts
+  double latent = 0;       ///< share of `gemms`: from latent vectors to queries, keys and values
+  double shared = 0;       ///< share of `before`: shared experts
   double before_backward = 0;
   double data_gradient = 0, weight_gradient = 0;
-  double launch_before = 0;   ///< that the host takes to launch what is in `before`, forward or backward
-  double launch = 0;          ///< the same of all else
-  bool synchronizes = false;  ///< the host waits for `before`: how many tokens go where decides what it launches next
+  double launch_before = 0;   ///< host time to launch `before`, in each direction
+  double launch = 0;          ///< host time to launch the rest, in each direction
+  bool synchronizes = false;  ///< the host waits for `before`, because the token counts decide what it launches next
 };
+/// The two blocks of a layer.
 struct LayerTimes {
   HalfLayer attention, ffn;
 };
-/// Both of a layer's mixers, each as often as a layer has it in the mean.
+/// Weighted mean of two kinds of mixer of a hybrid model. \param of_one, of_other  number of each per layer
 HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, double of_other);
 
-/// Whether tensor parallelism gathers what GEMMs read, or their gradients, when they are cast to 8 bits already.
+/// Whether tensor parallelism gathers the inputs of GEMMs, or their gradients, after they are cast to 8 bits.
 bool gathers_cast(const TrainingStep& step);
 
-/// \param experts whether its feed-forward part is made of experts
+/// Times of a layer. \param experts  whether its feed-forward block is MoE
 LayerTimes time_layer(const TrainingStep& step, bool experts);
 
-/// s of what `step.recompute` computes again of a layer's backward pass, without exchanges.
+/// Seconds of the part of a layer that the backward pass recomputes under `step.recompute`.
 double again_seconds(const TrainingStep& step, const LayerTimes& layer, bool experts);
 
-/// Tokens that a rank hands to experts of a layer, copies to several experts counted.
+/// Tokens that a rank dispatches to experts of a layer, counted once per expert.
 double dispatched_tokens(const TrainingStep& step);
 
-/// Tokens of the busiest rank, each once.
+/// Tokens of the most loaded rank, each counted once.
 double busiest_tokens(const TrainingStep& step);
-/// What an alltoall sends of them: copies to several experts of one node may go as one; the busiest rank counts.
+/// Token copies that the most loaded rank sends in an alltoall. With TrainingStep::token_copies below the number of
+/// active experts, experts of one node share a copy.
 double sent_tokens(const TrainingStep& step);
 
+/// Embedding, output matrix and loss.
 struct VocabularyTimes {
   double forward = 0, backward = 0;  ///< output matrix and loss
   double embedding = 0, embedding_backward = 0;
 };
 VocabularyTimes time_vocabulary(const TrainingStep& step);
 
-/// What a module of multi-token prediction computes beside its layer and the vocabulary: the embedding of the token further
-/// on and a norm of either vector, one vector from the two, and a norm of what comes out.
+/// What a module of multi-token prediction computes in addition to its layer and the vocabulary: the embedding of the
+/// later token, a norm of each of the two vectors, a GEMM that joins them to one, and a norm of the result.
 struct MtpTimes {
   double forward = 0, backward = 0;
 };

@@ -1,5 +1,8 @@
-// Where a transformer's dimensions come from: a published model, a config.json of Hugging Face, or the scenario itself,
-// which may also start from the first two and change single dimensions.
+// Where a transformer's dimensions come from: a preset (a published model), a config.json of Hugging Face, or the
+// scenario itself. A scenario may also start from a preset or a config and change single dimensions.
+//
+// Pure functions; safe to call concurrently. Errors are UserErrors with paths below `workload.model`, or with file and
+// line for a config.json.
 #pragma once
 
 #include <array>
@@ -15,7 +18,8 @@
 
 namespace fabricast {
 
-/// Whether the feed-forward part is gated; automatic: unless it is 4 times as wide as the model, as before Llama.
+/// Whether the feed-forward block is gated; automatic: unless it is dense and 4 times as wide as the model, as was
+/// usual before Llama.
 enum class Gated { automatic, on, off };
 template <>
 struct EnumNames<Gated> {
@@ -25,36 +29,37 @@ struct EnumNames<Gated> {
 /// A published model.
 struct ModelPreset {
   std::string name, summary, source;
-  Transformer dimensions;  ///< as given: 0 where it follows from others (ModelSpec)
-  double parameters = 0;   ///< published
-  double active = 0;       ///< the same, that a token meets; 0: all
-  double tolerance = 0;    ///< of both, relative: as they are rounded, and as vocabularies are padded
+  Transformer dimensions;  ///< as given; 0 where a dimension follows from others (see ModelSpec)
+  double parameters = 0;   ///< published number
+  double active = 0;       ///< published number of active parameters; 0: all are active
+  double tolerance = 0;    ///< relative: published numbers are rounded, and vocabularies padded
   double active_tolerance = 0;
 };
-/// In order of names.
+/// All presets, sorted by name. Parsed once.
 const std::vector<ModelPreset>& model_presets();
 
-/// Section `workload.model`. A preset's or a config's dimensions are defaults that given keys override.
+/// Section `workload.model`. The dimensions of a preset or config are defaults, which keys of the section override.
 struct ModelSpec {
   std::string preset;
   std::string config;  ///< path of a config.json; empty: none
   std::optional<Transformer>
-      imported;  ///< what stands in it: set by whoever reads files, before the fields are visited
+      imported;  ///< contents of `config`; the reader of files sets it before it visits the fields
   Gated gated = Gated::automatic;
-  /// As given. 0 in kv_heads, head_dim, expert_ffn, value_dim: follows from the others. `gated` is above.
+  /// As given. 0 in kv_heads, head_dim, expert_ffn and value_dim: follows from other dimensions. `gated` above counts
+  /// instead of its member of the same name.
   Transformer dimensions;
 };
 /// \throws UserError (path workload.model.preset) if the preset is unknown.
 void visit_fields(FieldVisitor& visit, ModelSpec& spec);
 
-/// The spec of a preset.  \throws UserError as above
+/// The spec of a preset. \throws UserError (path workload.model.preset) if the preset is unknown.
 ModelSpec preset_model(std::string_view name);
 
-/// The model with all its dimensions.  \throws UserError with all that is missing or does not fit together.
+/// The model with all its dimensions. \throws UserError with everything that is missing or inconsistent.
 Transformer resolve(const ModelSpec& spec);
 
-/// The model of a config.json, as Hugging Face's transformers write it.  \param file for messages
-/// \throws UserError with the places of what is missing, no number, or does not fit together.
+/// The model of a config.json as Hugging Face's transformers library writes it. \param file  its name in messages
+/// \throws UserError with the position of everything that is missing, not a number, or inconsistent.
 Transformer read_hugging_face(const std::string& text, const std::string& file);
 
 }  // namespace fabricast

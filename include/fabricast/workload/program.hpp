@@ -1,15 +1,16 @@
-// A step as a program: what every actor computes, on which streams, and which exchanges it takes part in.
+// A step as a program: what each actor computes, on which streams, and in which collectives it takes part.
 //
-// An *actor* stands for all ranks that do the same at the same time: of a training step, the ranks of a pipeline stage;
-// of a trace, a rank. Each has streams, as a GPU has: what is queued on one runs in order, one after the other. An
-// *activity* is computation on one stream, or an exchange, which holds one stream of each of its actors until it ends.
+// An *actor* stands for all ranks that do the same at the same time: the ranks of a pipeline stage in a training step,
+// or one rank of a trace. An actor has streams, as a GPU has. Work queued on a stream runs in order. An *activity* is
+// computation on one stream, or a collective, which occupies one stream of each of its actors until it ends.
 //
-//   ready     an activity is at the head of all its streams, and all it depends on has ended
-//   compute   runs for `seconds`, slower while exchanges run on the same actor
-//   exchange  the same call by all groups of a kind at once; takes what the network gives it beside all other
-//             exchanges in flight (traffic.hpp)
+//   ready       an activity is at the head of all its streams, and everything it depends on has ended
+//   compute     takes `seconds`, and longer while collectives run on the same actor
+//   collective  the same call by all groups of a kind at once; takes the time that the network model gives it together
+//               with all other collectives in flight (traffic/traffic.hpp)
 //
-// Plain values: a program is built by models/workload or from a trace, and run by sim/step.
+// Plain values. Models of training and inference or a reader of traces build a program; step/timeline.hpp runs it.
+// Sizes are bytes, times seconds.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@
 
 namespace fabricast {
 
-/// What the time of an activity is spent on.
+/// The category of an activity: a kind of computation, or the dimension of parallelism that communicates.
 enum class Part {
   forward,
   backward,
@@ -52,62 +53,67 @@ struct EnumNames<Part> {
 };
 constexpr std::size_t parts = EnumNames<Part>::names.size();
 
-/// The same collective of all groups of a kind at once. `bytes` as nccl-tests counts them: of all_gather and
-/// reduce_scatter the whole buffer, of alltoall what a rank sends, of sendrecv one message.
+/// One collective, called by all groups of a set at once. `bytes` is counted as in nccl-tests: the whole buffer for
+/// all_gather and reduce_scatter, what a rank sends in total for alltoall, one message for sendrecv.
 struct CollectiveKind {
   std::string name;  ///< e.g. `tensor all_gather, stage 3`
   Part part = Part::data;
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0;
   std::uint32_t groups = 0;  ///< index into Program::groups
-  bool one_way = false;      ///< of sendrecv in groups of two: only the first of a group sends
-  double sms = 0;            ///< share of a GPU's SMs that its kernels hold; 0: they are NCCL's
+  bool one_way = false;      ///< for sendrecv in groups of two: only the first rank of a group sends
+  double sms = 0;            ///< fraction of a GPU's SMs that its kernels occupy; 0: those of NCCL's channels
 };
 
+/// A stream of an actor.
 struct Place {
   std::uint32_t actor = 0;
   std::uint16_t stream = 0;
   bool operator==(const Place&) const = default;
 };
 
+/// Computation, or a collective. Lists of dependencies and places are slices of lists of the program.
 struct Activity {
   static constexpr std::uint32_t no_collective = 0xffffffff;
-  double seconds = 0;                    ///< alone, of computation
-  std::uint32_t collective = no_collective;  ///< index into Program::exchanges
-  double calls = 1;                      ///< of the exchange, one after the other
-  std::uint32_t first_dependency = 0;    ///< into Program::dependencies, up to that of the next activity
-  std::uint32_t first_place = 0;         ///< into Program::places, likewise; at least one
+  double seconds = 0;                        ///< of computation, without interference
+  std::uint32_t collective = no_collective;  ///< index into Program::collectives
+  double calls = 1;                          ///< number of calls of the collective, one after the other
+  std::uint32_t first_dependency = 0;        ///< into Program::dependencies; ends where the next activity begins
+  std::uint32_t first_place = 0;             ///< into Program::places, likewise; an activity has at least one place
   Part part = Part::forward;
-  std::int32_t micro_batch = -1;  ///< that it is of; -1: of the whole step
+  std::int32_t micro_batch = -1;  ///< that it belongs to; -1: the whole step
   std::uint32_t label = 0;        ///< index into Program::labels
   bool is_collective() const { return collective != no_collective; }
 };
 
+/// A set of ranks with identical behavior.
 struct Actor {
   std::string name;                  ///< e.g. `stage 3`
-  std::vector<std::string> streams;  ///< names; the first one computes
-  double ranks = 1;                  ///< that it stands for
+  std::vector<std::string> streams;  ///< names; the first stream computes
+  double ranks = 1;                  ///< number of ranks that it stands for
 };
 
+/// Actors, and the activities on their streams.
 struct Program {
   std::vector<Actor> actors;
   std::vector<RankGroups> groups;
   std::vector<CollectiveKind> collectives;
   std::vector<std::string> labels;
-  /// On each stream, in the order they are queued; a dependency stands before what depends on it.
+  /// The activities of each stream in the order in which they are queued.
   std::vector<Activity> activities;
   std::vector<std::uint32_t> dependencies;
   std::vector<Place> places;
 
+  /// Activities that must have ended before this one starts.
   std::span<const std::uint32_t> dependencies_of(std::size_t activity) const {
     return list(dependencies, &Activity::first_dependency, activity);
   }
-  /// The streams that an activity holds: of computation one, of an exchange one of each of its actors.
+  /// The streams that an activity occupies: one for computation, one of each of its actors for a collective.
   std::span<const Place> places_of(std::size_t activity) const {
     return list(places, &Activity::first_place, activity);
   }
 
-  /// \returns its number
+  /// Appends an activity with its places and dependencies. \returns its index
   std::uint32_t add(Activity activity, std::span<const Place> holds, std::span<const std::uint32_t> needs) {
     activity.first_dependency = static_cast<std::uint32_t>(dependencies.size());
     activity.first_place = static_cast<std::uint32_t>(places.size());

@@ -1,4 +1,6 @@
-// What the backward pass computes again instead of keeping it.
+// Activation recomputation: what the backward pass computes again instead of keeping it in memory.
+//
+// Plain values; safe to use concurrently.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +14,25 @@
 
 namespace fabricast {
 
-/// Nothing; the core of attention [Korthikanti2022] or single modules; element-wise kernels and every second product; whole layers.
-enum class Recompute { none, selective, ops, full };
+/// What is recomputed.
+enum class Recompute {
+  none,
+  selective,  ///< the core of attention [Korthikanti2022], or the listed modules
+  ops,        ///< element-wise kernels and every second GEMM
+  full        ///< whole layers
+};
 template <>
 struct EnumNames<Recompute> {
   static constexpr std::array<std::string_view, 4> names{"none", "selective", "ops", "full"};
 };
 
-/// Parts of a layer that can be computed again by themselves, in Megatron's words [Megatron-Core-MoE].
+/// Modules of a layer that can be recomputed on their own, with Megatron's names [Megatron-Core-MoE].
 enum class RecomputeModule {
-  core_attn,    ///< scores and their sum of values
+  core_attn,    ///< attention scores and the weighted sum of values
   layernorm,    ///< both norms
-  mla_up_proj,  ///< latent attention: queries, keys and values from their latent vectors
-  mlp,          ///< the feed-forward part of layers without experts
-  moe,          ///< that of layers with experts, the exchange of tokens included
+  mla_up_proj,  ///< latent attention: from latent vectors to queries, keys and values
+  mlp,          ///< the feed-forward block of layers without experts
+  moe,          ///< the feed-forward block of layers with experts, including dispatch and combine
   moe_act,      ///< activation functions of experts
   shared_experts
 };
@@ -35,12 +42,13 @@ struct EnumNames<RecomputeModule> {
                                                          "moe",       "moe_act",   "shared_experts"};
 };
 
-/// What the backward pass computes again. `modules` are of Recompute::selective, where none is the core of attention.
+/// A setting of recomputation. `modules` applies to Recompute::selective; an empty list stands for core_attn.
 struct Recomputed {
   Recompute kind;
   std::vector<RecomputeModule> modules;
 
   Recomputed(Recompute k = Recompute::none, std::vector<RecomputeModule> m = {}) : kind(k), modules(std::move(m)) {}
+  /// Whether selective recomputation covers the module. Always false for the other kinds.
   bool has(RecomputeModule module) const {
     if (kind != Recompute::selective) return false;
     if (modules.empty()) return module == RecomputeModule::core_attn;

@@ -1,17 +1,19 @@
-// How numbers of 8 and 4 bits are scaled, by the name of the recipe: what casting them costs beside what they are.
+// Scaling recipes of 8-bit and 4-bit numbers, and the memory traffic of a cast under each.
 //
-// A cast reads 16 bits of an element and writes it twice, by rows for one product and by columns for the other of the
-// backward pass; what a recipe has to know first it reads once more. Scales are written with them.
+// A cast reads 16 bits of an element and writes the result twice, by rows for one GEMM of the backward pass and by
+// columns for the other. A recipe that must know the largest value first reads the element once more. Scales are
+// written with the elements. Bytes per element:
 //
-//   delayed    one scale for all, of the largest of steps before: one pass              2 + 1 + 1
-//   current    one scale for all, of the largest of now: a pass to find it              2 + 2 + 1 + 1
-//   rowwise    a scale for each row of either GEMM's operand: one pass by rows, which  2 + 1 + 2 + 2 + 1
-//              fit on chip; two by columns, as long as there are tokens
-//   blockwise  32-bit scales of 128 elements                                            2 + 1 + 1 + 2 x 4/128
-//   mxfp8      8-bit scales of 32 elements                                              2 + 1 + 1 + 2 x 1/32
-//   nvfp4      8-bit scales of 16 elements of 4 bits, and one for all: a pass for that  2 + 2 + 1/2 + 1/2 + 2 x 1/16
+//   delayed    one scale per tensor, from the largest values of earlier steps: one pass   2 + 1 + 1
+//   current    one scale per tensor, from its largest value: a pass to find it            2 + 2 + 1 + 1
+//   rowwise    one scale per row of each GEMM's operand: one pass by rows, which fit on   2 + 1 + 2 + 2 + 1
+//              chip; two passes by columns, which are as long as there are tokens
+//   blockwise  one 32-bit scale per 128 elements                                          2 + 1 + 1 + 2 x 4/128
+//   mxfp8      one 8-bit scale per 32 elements                                            2 + 1 + 1 + 2 x 1/32
+//   nvfp4      one 8-bit scale per 16 4-bit elements, and one per tensor, found by a      2 + 2 + 1/2 + 1/2 + 2 x 1/16
+//              pass of its own
 //
-// Sources: [Transformer-Engine], [OCP-MX], [torchao-float8].
+// Sources: [Transformer-Engine], [OCP-MX], [torchao-float8]. Pure functions; safe to call concurrently.
 #pragma once
 
 #include "fabricast/core/enum_names.hpp"
@@ -19,6 +21,7 @@
 
 namespace fabricast {
 
+/// A scaling recipe. `automatic` stands for the framework's default until a spec is complete.
 enum class Scaling { automatic, delayed, current, rowwise, blockwise, mxfp8, nvfp4 };
 template <>
 struct EnumNames<Scaling> {
@@ -26,14 +29,15 @@ struct EnumNames<Scaling> {
                                                          "blockwise", "mxfp8",   "nvfp4"};
 };
 
-/// B that are read and written of an element.
+/// Bytes read and written per element of a cast.
 double cast_traffic(Scaling scaling);
 
-/// Whether what is cast can be gathered along rows: its scales hold for all ranks, or travel with it. torchao gathers
-/// rows scaled one by one at 16 bits, and blocks would be cut [torchao-float8], [Transformer-Engine].
+/// Whether a cast tensor can be gathered along its rows, because its scales hold for all ranks or are sent with it.
+/// torchao gathers row-wise scaled tensors at 16 bits, and sharding would cut the blocks of blockwise scaling
+/// [torchao-float8], [Transformer-Engine].
 inline bool travels_cast(Scaling scaling) { return scaling != Scaling::rowwise && scaling != Scaling::blockwise; }
 
-/// Whether a recipe is of numbers of so many bits.
+/// Whether a recipe applies to numbers of that precision.
 inline bool scales(Scaling scaling, Precision precision) {
   return precision == Precision::fp4 ? scaling == Scaling::nvfp4
                                      : precision == Precision::fp8 && scaling != Scaling::nvfp4;

@@ -1,13 +1,15 @@
-// Requests that come to a serving engine, and what each of them waits for: continuous batching, pass by pass.
+// A serving engine under load: requests that arrive, and how long each waits. Continuous batching is simulated pass by
+// pass.
 //
-// A client's request goes through a frontend to an engine, which admits it at the beginning of a pass when there is a
-// place and room in the cache. Prompts have passes of their own, or go into the passes that decode; either way a pass
-// holds at most so many tokens. A request keeps its place and its room until its last token. What a pass takes is asked
-// of the caller, so nothing here knows a GPU.
+// A request passes a frontend to an engine. The engine admits it at the start of a pass if a sequence slot is free and
+// the KV cache has room. Prompts have passes of their own or join passes that decode; in both cases a pass holds a
+// limited number of tokens. A request keeps its slot and its cache until its last token. The caller supplies the time
+// of a pass, so nothing here depends on a GPU.
 //
-// Times are s from the beginning of the load, as the client sees them. Pure functions; deterministic.
-// Not modelled: eviction and preemption (an engine that admits more than fits at full length is given its mean need),
-// priorities, cancelled requests, routers that look at caches.
+// Times are seconds from the start of the load, as the client sees them. Pure and deterministic functions; safe to call
+// concurrently if the caller's PassSeconds is.
+// Not modelled: eviction and preemption (an engine that admits more than fits at full length is modelled with its
+// average need), priorities, cancelled requests, and routers that consider caches.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +22,12 @@
 
 namespace fabricast {
 
-/// closed: so many clients, each of which sends its next request when its last one has ended; poisson: at a mean rate,
-/// whatever has ended; trace: at times from a file.
-enum class Arrivals { closed, poisson, trace };
+/// How requests arrive.
+enum class Arrivals {
+  closed,   ///< a fixed number of clients, each of which sends its next request when its last one has ended
+  poisson,  ///< at a mean rate, independently of earlier requests
+  trace     ///< at the times of a file
+};
 template <>
 struct EnumNames<Arrivals> {
   static constexpr std::array<std::string_view, 3> names{"closed", "poisson", "trace"};
@@ -30,89 +35,94 @@ struct EnumNames<Arrivals> {
 
 /// A request; lengths in tokens.
 struct ServingRequest {
-  double arrival = 0;       ///< s; not read where clients wait for answers
+  double arrival = 0;       ///< s; ignored for closed arrivals
   std::int64_t input = 1;   ///< of the prompt
   std::int64_t output = 1;  ///< of the answer
-  std::int64_t cached = 0;  ///< of the prompt that a prefix cache has; less than `input`
+  std::int64_t cached = 0;  ///< of the prompt, in a prefix cache; less than `input`
 };
 
 struct ServingLoad {
-  std::int64_t clients = 0;              ///< that wait for answers; 0: requests come at their own times
-  std::vector<ServingRequest> requests;  ///< in the order in which they come
+  std::int64_t clients = 0;              ///< of closed arrivals; 0: requests arrive at their own times
+  std::vector<ServingRequest> requests;  ///< in the order of arrival
 };
 
-/// How lengths and times of requests are sampled.
+/// How lengths and arrival times are sampled.
 struct LoadRecipe {
   Arrivals arrivals = Arrivals::closed;  ///< closed or poisson
   std::int64_t clients = 1;
   double rate = 0;  ///< requests/s
   std::int64_t requests = 1;
   std::int64_t input = 1, output = 1;  ///< mean, tokens
-  double spread = 0;                   ///< lengths are uniform in the mean x (1 - spread .. 1 + spread)
-  double cached = 0;                   ///< part of a prompt that a prefix cache has
+  double spread = 0;                   ///< lengths are uniform in mean x (1 - spread .. 1 + spread)
+  double cached = 0;                   ///< fraction of a prompt that is in a prefix cache
   std::uint64_t seed = 1;
 };
+/// A load sampled by the recipe. The same recipe gives the same load.
 ServingLoad sampled_load(const LoadRecipe& recipe);
 
-/// Seconds of a pass of replicas that begin it together, one pass of each; some may be empty.
+/// Seconds of one pass of replicas that start it together, given one pass per replica; some may be empty.
 using PassSeconds = std::function<double(std::span<const InferencePass>)>;
 
-/// What is between clients and engines; s of a request.
+/// What lies between clients and engines; seconds per request.
 struct Frontend {
-  double before = 0;  ///< from the client until an engine can see it
+  double before = 0;  ///< from the client until an engine can see the request
   double after = 0;   ///< from an engine to the client, for tokens
-  double serial = 0;  ///< of `before`, during which it works on no other request
+  double serial = 0;  ///< part of `before` in which the frontend handles no other request
 };
 
-/// When an engine begins passes with prompts, beside having any.
+/// When an engine starts passes with prompts, given that it has prompts.
 struct PromptPolicy {
-  bool mixed = false;    ///< prompts go into passes that decode
+  bool mixed = false;    ///< prompts join passes that decode
   bool chunked = false;  ///< prompts are cut to fill a pass
-  /// Passes that prompts wait, at most, until they fill `fill` of a pass and each replica that begins it has one.
+  /// Maximum number of passes that prompts wait. They start earlier if they fill the fraction `fill` of a pass and
+  /// every replica that starts it together has a prompt.
   std::int64_t wait = 0;
   double fill = 0;
-  std::int64_t receive = 1;  ///< decode passes from one look at what has come to the next
+  std::int64_t receive = 1;  ///< decode passes between two checks for new requests
 };
 
-/// Replicas that work on requests.
+/// Replicas that serve requests.
 struct ServingPool {
   int replicas = 1;
-  int together = 1;            ///< replicas whose passes begin together, as they share experts; divides `replicas`
-  int sequences = 1;           ///< of a replica at once
-  std::int64_t tokens = 1;     ///< of a pass with prompts, at most
-  std::int64_t cache = 0;      ///< tokens that a replica's cache holds; 0: no limit
-  double reserved = 1;         ///< part of its output that a request is admitted with room for
-  std::int64_t width = 1;      ///< tokens of a sequence that a decode pass computes; more with speculation
-  double tokens_per_step = 1;  ///< of those that hold
+  int together = 1;            ///< replicas whose passes start together because they share experts; divides `replicas`
+  int sequences = 1;           ///< maximum number of concurrent sequences per replica
+  std::int64_t tokens = 1;     ///< maximum tokens of a pass with prompts
+  std::int64_t cache = 0;      ///< tokens in a replica's KV cache; 0: no limit
+  double reserved = 1;         ///< fraction of its output for which a request needs room to be admitted
+  std::int64_t width = 1;      ///< tokens per sequence that a decode pass computes; more than 1 with speculation
+  double tokens_per_step = 1;  ///< accepted tokens per decode pass, on average
   PromptPolicy prompts;
   PassSeconds seconds;
 };
 
-/// s from the beginning of the load.
+/// Times of a request, in seconds from the start of the load.
 struct ServedRequest {
   double arrival = 0, first_token = 0, end = 0;
   std::int64_t output = 1;
+  /// Time to first token (TTFT).
   double wait() const { return first_token - arrival; }
-  /// Mean time between tokens; 0: there is one token alone.
+  /// Mean time between tokens (TPOT); 0 if there is a single token.
   double between() const { return output > 1 ? (end - first_token) / static_cast<double>(output - 1) : 0; }
 };
+/// Outcome of a load.
 struct Served {
-  std::vector<ServedRequest> requests;  ///< as in the load
-  double longest_gap = 0;               ///< s between two tokens of a request
-  double median_gap = 0;                ///< s, over all tokens but first ones
-  double seconds = 0;                   ///< until the last token
-  double sequences = 0;                 ///< that were decoded at once, mean over time and replicas
+  std::vector<ServedRequest> requests;  ///< in the order of the load
+  double longest_gap = 0;               ///< s between two tokens of a request, maximum
+  double median_gap = 0;                ///< s, over all tokens except first ones
+  double seconds = 0;                   ///< until the client has the last token
+  double sequences = 0;                 ///< decoded concurrently per replica, averaged over time
 };
 
-/// Prompts and decoding on the same GPUs.
+/// Serves a load on replicas that both process prompts and decode.
 Served serve(const ServingLoad& load, const Frontend& frontend, const ServingPool& pool);
 
-/// The cache of a prompt on its way to the GPUs that decode.
+/// KV-cache transfer of a prompt to the GPUs that decode.
 struct CacheTransfer {
-  double seconds = 0;  ///< of a request; a sender has one at a time
-  double exposed = 0;  ///< s after the prompt's pass
+  double seconds = 0;  ///< per request; a sender handles one at a time
+  double exposed = 0;  ///< s from the end of the prompt's pass until the cache has arrived, if the sender is idle
 };
-/// Prompts on GPUs of their own. The first token is there when the cache is and its replica has a place.
+/// Serves a load with prompts on GPUs of their own. The first token is available when the KV cache has arrived and its
+/// replica has a free slot.
 Served serve_apart(const ServingLoad& load, const Frontend& frontend, const ServingPool& prompts,
                    const CacheTransfer& transfer, const ServingPool& decoding);
 

@@ -1,4 +1,4 @@
-// The memory that a training step takes, in the terms of memory.hpp.
+// The memory of a training step, in the terms of memory.hpp. A pure function; safe to call concurrently.
 #pragma once
 
 #include "fabricast/workload/memory.hpp"
@@ -6,7 +6,9 @@
 
 namespace fabricast {
 
-/// \param nvlink_ranks  GPUs that share NVLink: tensor parallelism is not proposed beyond
+/// What the memory of the step depends on, including what follows from its framework: the precision of accumulated
+/// gradients, fused attention and loss, and dropout.
+/// \param nvlink_ranks  GPUs that share NVLink, the upper limit of tensor parallelism in proposals
 MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks);
 
 }  // namespace fabricast

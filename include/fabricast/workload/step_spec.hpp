@@ -1,6 +1,10 @@
-// The scenario sections of steps: `workload: {kind: training_step, ...}`.
+// The scenario section of training steps: `workload: {kind: training_step, ...}`.
 //
-// What is `auto`, 0 or empty is filled in from the framework's software generation and the size of the job, and shown so.
+// The spec structs mirror the keys of the section (docs/formats.md). `complete` replaces values that are `auto`, 0 or
+// empty by those of the framework's stack or by what the size of the job implies, and the completed section is what
+// reports show.
+//
+// Pure functions; safe to call concurrently. Errors are UserErrors with paths below `workload`.
 #pragma once
 
 #include <string>
@@ -14,26 +18,28 @@
 
 namespace fabricast {
 
-/// Decided by the software, or given.
+/// A switch; automatic: as the framework does.
 enum class Choose { automatic, yes, no };
 template <>
 struct EnumNames<Choose> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
+/// PipelineSchedule; automatic: interleaved if a stage has several chunks, else 1f1b.
 enum class ScheduleChoice { automatic, gpipe, one_f_one_b, interleaved, zero_bubble };
 template <>
 struct EnumNames<ScheduleChoice> {
   static constexpr std::array<std::string_view, 5> names{"auto", "gpipe", "1f1b", "interleaved", "zero_bubble"};
 };
 
+/// Precision in which gradients are reduced; automatic: as the framework does.
 enum class GradientPrecision { automatic, fp32, bf16 };
 template <>
 struct EnumNames<GradientPrecision> {
   static constexpr std::array<std::string_view, 3> names{"auto", "fp32", "bf16"};
 };
 
-/// Whether a step that does not fit in memory is refused.
+/// Whether a step that does not fit in memory is an error.
 enum class MemoryCheck { check, ignore };
 template <>
 struct EnumNames<MemoryCheck> {
@@ -45,51 +51,54 @@ struct BatchSpec {
   int micro = 1;
 };
 
+/// Degrees of parallelism.
 struct ParallelSpec {
   int tensor = 1;
   bool sequence = false;
   int context = 1, pipeline = 1, interleave = 1, expert = 1;
   int expert_tensor = 1;
-  int data = 0;             ///< 0: what the job's GPUs leave
-  int zero = -1;            ///< -1: as the software does
-  int shard = 0;            ///< 0: all that could share
-  std::vector<int> layers;  ///< of each chunk, in order of the model; empty: as even as can be
+  int data = 0;             ///< 0: as many replicas as the GPUs allow
+  int zero = -1;            ///< -1: as the framework does
+  int shard = 0;            ///< 0: all data and context parallel ranks
+  std::vector<int> layers;  ///< number of layers of each chunk, in model order; empty: as even as possible
   ScheduleChoice schedule = ScheduleChoice::automatic;
   std::string order = "tensor-context-data-pipeline";
 };
 
+/// Communication that overlaps computation.
 struct OverlapSpec {
   Choose data = Choose::automatic, tensor = Choose::automatic, pipeline = Choose::automatic, expert = Choose::automatic;
-  Bytes bucket{0};  ///< 0: as the software does
+  Bytes bucket{0};  ///< 0: as the framework does
 };
 
 struct GradientSpec {
   GradientPrecision precision = GradientPrecision::automatic;
-  double compression = 1;
+  double compression = 1;  ///< bytes on the network relative to uncompressed gradients
 };
 
 struct ExpertSpec {
-  double imbalance = 1;
-  double capacity = 0;
-  int copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
+  double imbalance = 1;  ///< tokens of the most loaded rank, relative to the mean
+  double capacity = 0;   ///< maximum tokens of an expert, relative to the mean; 0: no limit
+  int copies = 0;        ///< of a token in an alltoall; 0: one per expert
   Dispatcher dispatcher = Dispatcher::automatic;
-  int sms = 0;  ///< that the dispatcher's kernels hold; 0: as the software does
+  int sms = 0;  ///< occupied by the dispatcher's kernels; 0: as the framework does
   bool fp8_dispatch = false;
   Choose fused_permutation = Choose::automatic;
 };
 
-/// What makes one step differ from the next.
+/// Variation between steps and hosts.
 struct VariationSpec {
-  int steps = 1;        ///< that are drawn
-  Ratio slow_hosts{0};  ///< of all
-  Ratio slowdown{0.1};  ///< by which they compute slower
-  Ratio jitter{0};      ///< of a GPU's computation from step to step: a standard deviation
+  int steps = 1;        ///< number of sampled steps
+  Ratio slow_hosts{0};  ///< fraction of all hosts
+  Ratio slowdown{0.1};  ///< relative increase of their compute time
+  Ratio jitter{0};      ///< relative standard deviation of a GPU's compute time between steps
   std::int64_t seed = 1;
 };
 
+/// The section `workload` of kind training_step.
 struct TrainingSpec {
   Framework framework = Framework::megatron;
-  std::string stack;  ///< empty: the framework's newest
+  std::string stack;  ///< release of the framework; empty: its newest
   ModelSpec model;
   int mtp_layers = 0;  ///< modules of multi-token prediction
   Precision precision = Precision::bf16;
@@ -104,21 +113,25 @@ struct TrainingSpec {
   Scaling scaling = Scaling::automatic;
   Choose compiled = Choose::automatic;
   CudaGraphs cuda_graphs = CudaGraphs::none;
-  Seconds fixed{-1};  ///< per step; below 0: the software's
+  Seconds fixed{-1};  ///< per step, outside computation and communication; below 0: the framework's
   MemoryCheck memory = MemoryCheck::check;
   VariationSpec variation;
 };
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec);
 
-/// The software generation of that name, or a framework's newest. \throws UserError (path workload.stack)
+/// The stack of that name, or the framework's newest if the name is empty.
+/// \throws UserError (path workload.stack) if no stack has the name, (path workload.framework) if the framework has
+/// none
 Stack find_stack(const Hardware& hardware, Framework framework, const std::string& name);
 
-/// Fills in what is left to the software or the size of the job.
-/// \throws UserError with all that does not fit together: splits that do not multiply out, sizes that do not divide
+/// Fills in what the spec leaves to the software or to the size of the job.
+/// \throws UserError with everything that is inconsistent: degrees whose product is not the number of GPUs, sizes that
+/// do not divide, and so on
 void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus);
 
-/// \param nvlink_ranks  GPUs of an NVLink domain
+/// The step that the spec describes. \param nvlink_ranks  GPUs of an NVLink domain
 /// \pre the spec is complete
+/// \throws UserError (path workload.precision) if the GPU does not support the precision
 TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const Hardware& hardware, int nvlink_ranks);
 
 }  // namespace fabricast

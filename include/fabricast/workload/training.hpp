@@ -1,7 +1,9 @@
-// A training step: from a model, its split over ranks and a software stack to a program.
+// A training step: from a model, its parallel layout and a software stack to a program.
 //
-// What each part does, and where it is exposed or hidden, is in docs/models/training.md. All times of kernels come from
-// `Kernels`, all times of exchanges from the network (step/traffic.hpp).
+// docs/models/training.md describes what each part of a step does, and where it is exposed or overlapped. Times of
+// kernels come from `Kernels`, times of collectives from the network model (traffic/traffic.hpp).
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <optional>
@@ -23,39 +25,42 @@
 
 namespace fabricast {
 
+/// A training step with all settings resolved. A plain value.
 struct TrainingStep {
   Transformer model;
   int mtp_layers = 0;  ///< modules of multi-token prediction, on the last stage
   ParallelLayout layout;
-  bool sequence_parallel = false;  ///< of tensor parallelism: norms are split by tokens
+  bool sequence_parallel = false;  ///< tensor parallel ranks also split norms, by tokens
   int global_batch = 1;            ///< sequences
   int micro_batch = 1;             ///< sequences
   Precision precision = Precision::bf16;
-  Scaling scaling = Scaling::delayed;  ///< of 8 and 4 bits
+  Scaling scaling = Scaling::delayed;  ///< recipe for 8-bit and 4-bit numbers
   Recomputed recompute;
-  double offloaded = 0;  ///< layers of a stage whose activations wait in host memory
-  int zero =
-      0;  ///< 0: all replicas hold all; 1 optimizer, 2 and gradients, 3 and parameters are split over `shard` ranks
+  double offloaded = 0;  ///< layers of a stage whose activations are offloaded to host memory
+  /// What is sharded over `shard` ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also parameters.
+  int zero = 0;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int interleave = 1;
-  std::vector<int> layers;  ///< of each chunk, in order of the model; empty: as even as can be
+  std::vector<int> layers;  ///< number of layers of each chunk, in model order; empty: as even as possible
+  /// Whether collectives of each dimension of parallelism overlap computation.
   bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
-  int token_copies = 0;  ///< of a token that an alltoall sends; 0: one for each of its experts
+  int token_copies = 0;  ///< of a token in an alltoall; 0: one per expert
   Dispatcher dispatcher = Dispatcher::alltoall;
-  int dispatcher_sms = 0;     ///< SMs that the dispatcher's kernels hold; 0: those of NCCL's channels
-  bool fp8_dispatch = false;  ///< tokens, and gradients of their results, go to experts in 8 bits
-  bool fused_permutation = true;
+  int dispatcher_sms = 0;         ///< SMs that the dispatcher's kernels occupy; 0: those of NCCL's channels
+  bool fp8_dispatch = false;      ///< tokens, and gradients of their results, are dispatched in 8 bits
+  bool fused_permutation = true;  ///< one kernel puts tokens into the order of experts
   CudaGraphs cuda_graphs = CudaGraphs::none;
-  int nvlink_ranks = 1;    ///< GPUs of an NVLink domain
-  Bytes bucket{25 << 20};  ///< of gradients that are reduced together
-  double compression = 1;  ///< of gradients: bytes on the network, relative
-  bool compiled = true;
-  double expert_imbalance = 1;  ///< tokens of the busiest rank, relative to the mean
-  double capacity = 0;          ///< most tokens of an expert, relative to the mean; 0: no limit
+  int nvlink_ranks = 1;         ///< GPUs of an NVLink domain
+  Bytes bucket{25 << 20};       ///< bytes of gradients that one collective reduces
+  double compression = 1;       ///< of gradients: bytes on the network relative to uncompressed
+  bool compiled = true;         ///< element-wise kernels are fused
+  double expert_imbalance = 1;  ///< tokens of the most loaded rank, relative to the mean
+  double capacity = 0;          ///< maximum tokens of an expert, relative to the mean; 0: no limit
   Stack stack;
   Kernels kernels;
-  BytesPerSecond host_rate;  ///< between a GPU and its host's memory, one way
+  BytesPerSecond host_rate;  ///< between a GPU and the memory of its host, in one direction
 
+  /// Micro-batches per replica and step.
   int micro_batches() const { return global_batch / (micro_batch * layout.data); }
   /// Tokens of a micro-batch on one rank.
   double tokens() const {
@@ -63,10 +68,11 @@ struct TrainingStep {
   }
 };
 
-/// \pre the degrees divide what they split (check_training)
+/// The program of one step: one actor per pipeline stage.
+/// \pre the degrees of parallelism divide what they split, as complete() in step_spec.hpp checks
 Program training_program(const TrainingStep& step);
 
-/// FLOPs of the step by one GPU that the model needs, recomputation not counted.
+/// FLOPs that the model needs per step and GPU; recomputation is not counted. \param causal  attention counts half
 double model_flops_per_gpu(const TrainingStep& step, bool causal);
 
 }  // namespace fabricast

@@ -1,12 +1,12 @@
-// The bound: every transfer alone on its path, every proxy thread idle but for it.
+// The bound engine: every transfer has its path and its proxy thread to itself.
 //
 //   m_lc = min( 1, connections of channel c on link l ),  0 for all other channels
 //   r_c  = min( copy rate, min over l with m_lc > 0 of C_l / w )
 //   T    = max over c of T_c(r_c)                                                                                   (1)
 //
-// T_c is the flow engine's (time/channel_time.hpp), C_l in B/s, w bytes on the wire for each of payload. No schedule of
-// these transfers should be faster, so it tells how far from ideal a forecast is. As the time of a channel is the flow
-// engine's own, it finds no error in that.
+// T_c is the flow engine's time of a channel (time/channel_time.hpp), C_l is in B/s, and w is bytes on the wire per
+// byte of payload. No schedule of these transfers should be faster, so the bound shows how far a forecast is from the
+// ideal. Both engines use the same T_c, so an error of T_c does not show in the comparison.
 #include <algorithm>
 
 #include "../time/channel_time.hpp"
@@ -27,12 +27,12 @@ class BoundEngine final : public NetworkEngine {
     const Communicator& comm = *setup_.comm;
     ProtocolCosts costs = protocol_costs(comm, asked);
     const Plan plan = plan_of_streams(asked);
-    // No receives, and the two parts of a block that copy up and down do not slow each other.
+    // Only sends cost time, and the threads that copy up and down in a block do not slow each other down.
     costs.visits = costs.sends, costs.both_directions = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     loads.alone = true;
-    // At most one: where a connection is spread over links, its part on each stays a part.
+    // At most one connection per link. A connection that is spread over several links stays a fraction on each.
     for (LinkGroup& g : loads.groups) {
       g.nics = std::min(g.nics, 1U);
       for (double& n : g.connections) n = std::min(n, 1.0);

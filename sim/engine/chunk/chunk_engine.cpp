@@ -1,10 +1,10 @@
-// The chunk engine: a simulation by SimGrid (simulation.cpp), in a process and a module of its own.
+// The chunk engine: a simulation with SimGrid (simulation.cpp), in a process and a module of its own.
 //
 //   T = max over channels c of  end of the last worker of c,  s                                                     (1)
 //
-// For cross-checks on small systems: it folds nothing and assumes no shares, so its cost grows with ranks, channels and
-// slices, and it tells no parts of the time. What it can not simulate it refuses, as a number that leaves something out
-// would be no check.
+// It is for cross-checks on small systems. It folds nothing and assumes no shares, so its cost grows with ranks,
+// channels and slices, and it does not split the time. It refuses what it cannot simulate, because a number that omits
+// something would not be a check.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -28,18 +28,18 @@ namespace fabricast {
 
 namespace {
 
-/// The module, opened when the first simulation asks for it: beside the program (its run path), or where it was
-/// installed.
+/// The module, opened at the first simulation. It is next to the program (its run path) or where it was installed. Most
+/// forecasts do not need it, and it takes long to load.
 auto* module() {
   static const auto simulate = [] {
     void* library = dlopen(FABRICAST_CHUNK_MODULE, RTLD_NOW | RTLD_LOCAL);
     const std::string beside = library ? "" : dlerror();
     if (!library) library = dlopen(FABRICAST_MODULE_DIR "/" FABRICAST_CHUNK_MODULE, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-      throw UserError::at("network.engine", "the chunk engine cannot be opened: " + beside,
+      throw UserError::at("network.engine", "cannot load the chunk engine: " + beside,
                           "use engine: flow, or install all of Fabricast");
     void* symbol = dlsym(library, "fabricast_chunk_simulate");
-    FABRICAST_CHECK(symbol, "the chunk engine's module is of another version");
+    FABRICAST_CHECK(symbol, "the module of the chunk engine has a different version");
     return reinterpret_cast<decltype(&fabricast_chunk_simulate)>(symbol);
   }();
   return simulate;
@@ -49,10 +49,12 @@ class ChunkEngine final : public NetworkEngine {
  public:
   ChunkEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup) {
     if (setup.segments.size() > 1)
-      throw UserError::at("network.engine", "the chunk engine takes no faults that begin or end on the way",
+      throw UserError::at("network.engine",
+                          "the chunk engine does not support faults that begin or end during a collective",
                           "use engine: flow");
     if (setup.comm->qps_per_connection > 1)
-      throw UserError::at("network.engine", "the chunk engine takes one queue pair per connection", "use engine: flow");
+      throw UserError::at("network.engine", "the chunk engine supports only one queue pair per connection",
+                          "use engine: flow");
     if (setup.comm->nodes() > 1)
       router_ = setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, seed);
     if (const std::int64_t n = setup.comm->ranks(); n > 4096)
@@ -64,11 +66,11 @@ class ChunkEngine final : public NetworkEngine {
     if (const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm); !algorithm.program)
       throw UserError::at("network.engine", fmt::format("{} have no slices to simulate", algorithm.summary),
                           "use engine: flow, or workload.buffers: registered");
-    // Loads are counted for their checks only: a cut fabric is refused here, with a message.
+    // Loads are counted only because this refuses a fabric that is cut, with a message.
     InsidePaths paths(*setup_.comm);
     if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     CollectiveResult result;
-    // The module is opened before the fork: an error is then told by this process, as any other.
+    // The module is opened before the fork, so that this process reports an error like any other.
     const std::vector<double> ends = in_a_child([&, simulate = module()] {
       std::vector<double> of_channels;
       simulate(setup_, plan, router_.get(), of_channels);
@@ -79,24 +81,24 @@ class ChunkEngine final : public NetworkEngine {
       result.makespan = std::max(result.makespan, Seconds{end});
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(end));
     }
-    // SimGrid tells neither which station is busiest nor what binds: calls count as not overlapping.
+    // SimGrid reports neither the busiest station nor the bottleneck, so calls count as not overlapping.
     result.work = result.transfer = result.makespan;
-    result.bottleneck.name = "not told apart";
+    result.bottleneck.name = "not identified";
     return result;
   }
 
  private:
-  /// SimGrid has one Engine per process and keeps its clock: every simulation gets a process of its own.
+  /// Every simulation runs in a process of its own, because SimGrid has one Engine per process and keeps its clock.
   template <class F>
   static std::vector<double> in_a_child(F simulate) {
     int ends[2];
-    FABRICAST_CHECK(pipe(ends) == 0, "no pipe");
-    std::fflush(nullptr);  // SimGrid flushes: what the caller has not yet written would be written twice
+    FABRICAST_CHECK(pipe(ends) == 0, "cannot create a pipe");
+    std::fflush(nullptr);  // SimGrid flushes in the child, which would write the caller's buffered output twice
     const pid_t child = fork();
-    FABRICAST_CHECK(child >= 0, "no process");
+    FABRICAST_CHECK(child >= 0, "cannot create a process");
     if (child == 0) {
       for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGPIPE}) std::signal(signal, SIG_DFL);
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlive the forecast
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child must not outlive the forecast
       close(ends[0]);
       int code = 1;
       try {
@@ -104,7 +106,7 @@ class ChunkEngine final : public NetworkEngine {
         const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
         if (write(ends[1], values.data(), static_cast<std::size_t>(size)) == size) code = 0;
       } catch (const std::exception& e) { fmt::print(stderr, "chunk engine: {}\n", e.what()); }
-      // Not exit: what the parent registered to be done at its end is not the child's to do.
+      // Not exit: the child must not run the exit handlers of the parent.
       _exit(code);
     }
     close(ends[1]);
@@ -114,9 +116,9 @@ class ChunkEngine final : public NetworkEngine {
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    // A child that Ctrl-C has ended is no failure.
+    // If Ctrl-C has ended the child, that is not a failure.
     stop_if_requested();
-    FABRICAST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the chunk engine's process failed");
+    FABRICAST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the process of the chunk engine failed");
     return values;
   }
 

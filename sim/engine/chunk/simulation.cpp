@@ -1,22 +1,23 @@
-// The chunk engine's simulation: every slice is a transfer of its own, simulated by SimGrid [SimGrid2014]. A module of
-// its own, as SimGrid and what it needs take four times as long to load as a forecast of the flow engine takes.
+// The simulation of the chunk engine: every slice is a transfer of its own, simulated with SimGrid [SimGrid2014]. It is
+// a separate module because SimGrid and its libraries take four times as long to load as a forecast of the flow engine
+// takes.
 //
-// Every worker of every channel is an actor that does its steps in order, every proxy thread and every sending NIC is a
-// server that takes messages one by one. What shares the links beyond is left to SimGrid's max-min solver. The services
-// are those of models/protocol, as in the flow engine; nothing is folded and no share is assumed. A worker's step with
-// b bytes, in s:
+// Every worker of every channel is an actor that executes its steps in order. Every proxy thread and every sending NIC
+// is a server that takes messages one by one. SimGrid's max-min solver shares the links. Service times are those of
+// models/protocol, as in the flow engine. Nothing is folded, and no share is assumed. A worker's step with b bytes, in
+// s:
 //
-//   start = max( all slices in arrived, a slot free for all that go out )
+//   start = max( arrival of all incoming slices, a free slot for each outgoing slice )
 //   end   = max( start + overhead + b / copy rate,  end of every transfer over a link inside the node )             (1)
 //
-// Facts of SimGrid 3.32 that this file rests on, each with a regression test
+// This file relies on the following behavior of SimGrid 3.32. Each item has a regression test
 // (tests/unit/engine/simgrid_facts_test.cpp):
-// - a link is shared in inverse proportion to the latency of the routes, so links have none here, and the receiver
-//   waits for it;
-// - network/TCP-gamma caps fast links and network/crosstraffic costs 5 %: both are off;
-// - a route per connection needs a NetZoneImpl of one's own; actors that start transfers in the same round may not pass
-//   their routes by a shared variable, so every connection has a sending host of its own;
-// - there is one Engine per process, so this runs once in each.
+// - A link is shared in inverse proportion to the latency of the routes. Links therefore have no latency here, and the
+//   receiver waits for it.
+// - network/TCP-gamma caps fast links, and network/crosstraffic costs 5 %. Both are off.
+// - A route per connection needs a NetZoneImpl of one's own. Actors that start transfers in the same round cannot pass
+//   their routes through a shared variable, so every connection has its own sending host.
+// - There is one Engine per process, so the simulation runs once in each process.
 #include <xbt/log.h>
 #include <algorithm>
 #include <cmath>
@@ -45,11 +46,11 @@ class Simulation {
         costs_(protocol_costs(comm_, plan)),
         algorithm_(*find_by_algorithm(plan.algorithm)) {}
 
-  /// When each channel is done, s.
+  /// The end of each channel, s.
   std::vector<double> run() {
     ends_.assign(static_cast<std::size_t>(plan_.channels), 0);
     for (int c = 0; c < plan_.channels; ++c) build_channel(c);
-    // SimGrid wants all links and routes before the first actor, so connections are made beforehand.
+    // SimGrid needs all links and routes before the first actor, so all connections are made first.
     platform_.seal();
     for (auto& [key, wire] : wires_)
       if (wire.network) start_poster(wire);
@@ -61,7 +62,7 @@ class Simulation {
     sg::Engine::get_instance()->run();
     for (std::size_t c = 0; c < programs_.size(); ++c)
       for (std::int32_t w = 0; w < programs_[c]->workers(); ++w)
-        // In a deadlock SimGrid stops where it is, without an error.
+        // In a deadlock SimGrid stops without an error.
         FABRICAST_CHECK(ends_[c] > 0 || programs_[c]->steps(w) == 0, "a channel did not end");
     return ends_;
   }
@@ -74,7 +75,7 @@ class Simulation {
   };
 
   std::size_t link(std::uint64_t key, double rate) {
-    // Links are made when the first route crosses them: a fabric has many more.
+    // A link is made when the first route crosses it, because a fabric has many more links than are used.
     const auto [it, fresh] = links_.try_emplace(key, 0);
     if (fresh) it->second = platform_.add_link(rate);
     return it->second;
@@ -87,14 +88,15 @@ class Simulation {
                 inside_rate(comm_, setup_.segments.front(), node, l, transfer));
   }
 
-  /// Adds the links of a transfer inside a node to a way.
-  void cross(std::uint32_t node, const NodeTransfer& transfer, std::vector<std::size_t>& way) {
-    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(node, l, transfer));
+  /// Appends the links of a transfer inside a node to a path.
+  void cross(std::uint32_t node, const NodeTransfer& transfer, std::vector<std::size_t>& path) {
+    for (const std::uint16_t l : inside_path(comm_, transfer)) path.push_back(node_link(node, l, transfer));
   }
 
-  /// Where a rank's block of a channel copies, if its threads are parted; null else.
+  /// The host on which a rank's block of a channel copies, if copies in both directions slow each other down; else
+  /// null.
   sg::Host* block(int channel, std::uint32_t rank) {
-    // Where both parts copy at full rate, nothing is shared.
+    // If both directions copy at full rate, nothing is shared.
     if (costs_.both_directions >= 2) return nullptr;
     auto& host = blocks_[{channel, rank}];
     if (!host) host = platform_.add_block(costs_.both_directions);
@@ -116,31 +118,31 @@ class Simulation {
     }
   }
 
-  /// The ways of what the NVSwitch does for a worker.
+  /// Adds the routes of the NVSwitch's operations for a worker.
   void add_operations(int channel, const ChannelProgram& program, std::int32_t worker) {
     const auto [it, fresh] = operations_.try_emplace({channel, worker});
     if (!fresh) return;
     const std::uint32_t rank = program.rank_of(worker).value, g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu = static_cast<int>(rank % g);
     const auto route = [&](const NodeTransfer& transfer) {
-      std::vector<std::size_t> way;
-      cross(rank / g, transfer, way);
-      return platform_.add_route(way);
+      std::vector<std::size_t> path;
+      cross(rank / g, transfer, path);
+      return platform_.add_route(path);
     };
     it->second.reduce = route({NodeTransfer::Kind::reduce, -1, gpu});
     it->second.multicast = route({NodeTransfer::Kind::multicast, gpu, -1});
   }
 
-  /// The links of a tree of switches that reduce.
+  /// Adds the route over all links of a tree of switches that reduce.
   void add_tree(int channel, std::int32_t worker, const AggregationTree& tree) {
     const auto [it, fresh] = operations_.try_emplace({channel, worker});
     if (!fresh) return;
-    std::vector<std::size_t> way;
-    for (const LinkId link : tree.links) way.push_back(network_link(link.value));
-    it->second.tree = platform_.add_route(way);
+    std::vector<std::size_t> path;
+    for (const LinkId link : tree.links) path.push_back(network_link(link.value));
+    it->second.tree = platform_.add_route(path);
   }
 
-  /// Half of a hop: from a GPU's buffer up into a tree of switches, or down from it.
+  /// Makes half of a hop: from a GPU's buffer up into a tree of switches, or down from it.
   void connect_tree(Wire& wire, const ChannelProgram& program, std::int32_t from, std::int32_t to) {
     const AggregationTree* above = program.step(to, 0).in_switches;
     const AggregationTree& tree = above ? *above : *program.step(from, 0).in_switches;
@@ -148,9 +150,9 @@ class Simulation {
     const int gpu = static_cast<int>(rank % g), nic = comm_.nic_of_gpu[static_cast<std::size_t>(gpu)];
     const NodeTransfer transfer = above ? NodeTransfer{NodeTransfer::Kind::gpu_to_nic, gpu, nic}
                                         : NodeTransfer{NodeTransfer::Kind::nic_to_gpu, nic, gpu};
-    std::vector<std::size_t> way;
-    for (const std::uint16_t l : inside_path(comm_, transfer)) way.push_back(node_link(rank / g, l, transfer));
-    // A tree's latency is there and back: each half of a hop has half of it.
+    std::vector<std::size_t> path;
+    for (const std::uint16_t l : inside_path(comm_, transfer)) path.push_back(node_link(rank / g, l, transfer));
+    // The latency of a tree is up and down. Each half of a hop has half of it.
     wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
     wire.hop = 0.5, wire.in_switches = true;
     if (above) {
@@ -158,12 +160,12 @@ class Simulation {
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
-    if (!way.empty()) wire.from = platform_.add_route(way);
+    if (!path.empty()) wire.from = platform_.add_route(path);
     for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
   }
 
-  /// Channels with the same connections run in step, and a NIC sends their messages one after the other. Sends and
-  /// receives are in no step: it takes turns among their queue pairs.
+  /// The queue of a connection's NIC. Channels with the same connections run in step, and a NIC sends their messages
+  /// one after the other. Sends and receives are not in step: the NIC takes turns among their queue pairs.
   std::size_t queue_of(int channel, const std::vector<NetworkEdge>& edges, const NetworkEdge& edge) {
     if (algorithm_.in_pairs)
       return static_cast<std::size_t>(channel) * edges.size() + static_cast<std::size_t>(&edge - edges.data());
@@ -180,15 +182,15 @@ class Simulation {
     wire.channel = channel;
     if (program.step(to, 0).in_switches || program.step(from, 0).in_switches)
       return connect_tree(wire, program, from, to);
-    std::vector<std::size_t> way;
+    std::vector<std::size_t> path;
     const std::uint32_t a = program.rank_of(from).value, b = program.rank_of(to).value,
                         g = static_cast<std::uint32_t>(comm_.gpus());
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
     if (program.is_flag(from, to)) {
-      // A flag is no data: it takes a hop's latency, and no link.
+      // A flag carries no data: it takes the latency of a hop, but no link.
       wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside;
     } else if (a / g == b / g) {
-      cross(a / g, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}, way);
+      cross(a / g, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}, path);
       wire.latency = costs_.hop_inside;
     } else {
       wire.network = true;
@@ -197,32 +199,32 @@ class Simulation {
         if (e.channel_or(static_cast<std::uint32_t>(channel)) != static_cast<std::uint32_t>(channel)) return false;
         return e.from == a / g && e.to == b / g && (nics[0] < 0 || (e.from_nic == nics[0] && e.to_nic == nics[1]));
       });
-      FABRICAST_CHECK(edge != edges.end(), "a network hop that is no edge of the schedule");
-      cross(a / g, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}, way);
-      Path path;
+      FABRICAST_CHECK(edge != edges.end(), "a network hop is not an edge of the schedule");
+      cross(a / g, {NodeTransfer::Kind::gpu_to_nic, gpu_a, edge->from_nic}, path);
+      Path route;
       const Flow flow = flow_of(comm_, *setup_.fabric, *edge, static_cast<std::uint32_t>(channel),
                                 static_cast<std::size_t>(edge - edges.begin()), 0);
-      FABRICAST_CHECK(router_->route(flow, path), "the flow engine would have refused a fabric that is cut");
-      for (const std::uint32_t r : path.resources) way.push_back(network_link(r));
-      cross(b / g, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}, way);
-      wire.latency = path.latency.value;
+      FABRICAST_CHECK(router_->route(flow, route), "the fabric is cut, which the engine has checked before");
+      for (const std::uint32_t r : route.resources) path.push_back(network_link(r));
+      cross(b / g, {NodeTransfer::Kind::nic_to_gpu, edge->to_nic, gpu_b}, path);
+      wire.latency = route.latency.value;
       wire.proxy = a / g * g + static_cast<std::uint32_t>(proxy_gpu(gpu_a, edge->from_nic));
-      wire.nic = {queue_of(channel, edges, *edge), path.resources};
+      wire.nic = {queue_of(channel, edges, *edge), route.resources};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
-    if (!way.empty()) wire.from = platform_.add_route(way);
+    if (!path.empty()) wire.from = platform_.add_route(path);
     for (int s = 0; s < plan_.slots; ++s) wire.credit.send(0), wire.remote.send(0);
   }
 
-  /// Whose proxy thread sends: by PXN sends between pairs of ranks leave by that of the NIC's GPU.
+  /// The GPU whose proxy thread sends. With PXN, sends between pairs of ranks leave by that of the NIC's GPU.
   int proxy_gpu(int gpu, int nic) const {
     const std::vector<int>& nics = comm_.nic_of_gpu;
     if (!algorithm_.in_pairs || nics[static_cast<std::size_t>(gpu)] == nic) return gpu;
     return static_cast<int>(std::find(nics.begin(), nics.end(), nic) - nics.begin());
   }
 
-  /// Holds a connection's messages back until the receiver has a slot for them.
+  /// Holds the messages of a connection back until the receiver has a slot for them.
   void start_poster(Wire& wire) {
     sg::Actor::create("poster", platform_.host(), [this, &wire] {
       while (true) {
@@ -234,12 +236,12 @@ class Simulation {
     })->daemonize();
   }
 
-  /// Proxy threads and NICs serve for ever; they do not keep the simulation going.
+  /// Proxy threads and NICs are daemons: they serve forever and do not keep the simulation running.
   void start_proxy(Server& server) {
     sg::Actor::create("proxy", platform_.host(), [this, &server] {
       while (true) {
         Server::Message m = server.pop();
-        // The thread is busy for so long, whatever the NIC does meanwhile.
+        // The thread is busy during this time, independently of the NIC.
         sg::this_actor::sleep_for(costs_.proxy(m.bytes) + (m.first ? costs_.peer : 0));
         nics_[m.wire->nic]->push(std::move(m));
       }
@@ -250,7 +252,7 @@ class Simulation {
       while (true) {
         Server::Message m = server.pop();
         if (m.bytes > 0 && m.wire->from) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
-        // The sender's slot is free when the slice has left; the receiver gets it a hop later.
+        // The sender's slot is free when the slice has left. The slice arrives at the receiver one hop later.
         m.wire->credit.send(sg::Engine::get_clock());
         m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes) + m.wire->latency);
       }
@@ -266,23 +268,23 @@ class Simulation {
       std::vector<Wire*> in, out;
       for (const std::int32_t f : step.from) in.push_back(&wires_.at({channel, f, w}));
       for (const std::int32_t t : step.to) out.push_back(&wires_.at({channel, w, t}));
-      // With cut-through a slice may be handed on while it is still coming in.
+      // With cut-through a slice may be forwarded while it is still arriving.
       for (Wire* wire : in)
         if (costs_.cut_through && !wire->network)
           wire->first.take();
         else
           wire->last.take();
-      // Nothing is computed before its result has a place to go.
+      // A step starts only when there is a free slot for each of its results.
       for (Wire* wire : out) wire->credit.take();
       const double start = sg::Engine::get_clock();
       const auto by_network = [](const Wire* wire) { return wire->network || wire->in_switches; };
       const bool at_nic =
           std::any_of(in.begin(), in.end(), by_network) || std::any_of(out.begin(), out.end(), by_network);
-      const bool free = step.waits || step.in_switches;  // no GPU works
-      // A head of NVLS moves one chunk where the others copy those of all heads.
+      const bool free = step.waits || step.in_switches;  // no GPU is busy
+      // A head of NVLS moves one chunk, while the other ranks copy the chunks of all heads.
       const double one = step.in_nvswitch ? 1 / costs_.copies : 1;
       const double overhead = free ? 0 : one * costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
-      // What makes copies longer makes the threads' rate smaller: transfers of the step are capped by it.
+      // Slower copies lower the rate of the threads, which caps the transfers of the step.
       const double slower = costs_.fan_out(program.nodes_beside(w));
       const double bytewise = program.aligned(w, i) ? 1 : costs_.unaligned;
       const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower * bytewise);
@@ -303,16 +305,16 @@ class Simulation {
         if (!out[k]->network && part > 0 && out[k]->from)
           copies.push_back(platform_.start(part * costs_.wire, out[k]->from, free ? 0 : copy_rate * costs_.wire));
       }
-      // A step that only receives stores nothing to a neighbour.
+      // A step that only receives stores nothing to a neighbor.
       const double part = (out.empty() && !in.empty() ? costs_.last_receive : 1) * (at_nic ? costs_.copies_at_nic : 1);
       const double copying = free ? 0 : bytes / copy_rate * part;
       sg::Host* const own = free || copying <= 0 ? nullptr : block(channel, program.rank_of(w).value);
       const sg::ExecPtr exec = own ? Platform::start(copying, own) : nullptr;
       for (const sg::CommPtr& copy : copies) copy->wait();
       if (exec) exec->wait();
-      // Beyond the window of the switches a message waits for round trips.
+      // A message larger than the window of the switches waits for round trips.
       if (step.in_switches) sg::this_actor::sleep_for(comm_.sharp.waits(bytes) * step.in_switches->latency.value);
-      // Threads and links work at once: the step is done when the slower of them is.
+      // Threads and links work at the same time, so the slower of them determines the end of the step.
       const double copied = exec ? exec->get_finish_time() : start + copying;
       if (sg::Engine::get_clock() < copied + overhead) sg::this_actor::sleep_until(copied + overhead);
       for (Wire* wire : in)
@@ -326,7 +328,7 @@ class Simulation {
       }
       for (Wire* wire : out) {
         if (wire->network)
-          // The worker goes on: the poster waits for the receiver's slot.
+          // The worker continues, and the poster waits for a slot of the receiver.
           wire->posted.push_back({bytes, step.slice == 0}), wire->post->release();
         else
           wire->last.send(end + wire->latency);
@@ -364,7 +366,7 @@ void fabricast_chunk_simulate(const fabricast::NetworkSetup& setup, const fabric
                               const fabricast::Router* router, std::vector<double>& ends) {
   int argc = 1;
   std::string name = "fabricast";
-  // Else SimGrid writes to the terminal, where only the command line does.
+  // Only the command line may write to the terminal.
   xbt_log_control_set("root.thresh:critical");
   std::vector<char*> argv{name.data(), nullptr};
   simgrid::s4u::Engine engine(&argc, argv.data());
@@ -373,7 +375,7 @@ void fabricast_chunk_simulate(const fabricast::NetworkSetup& setup, const fabric
   engine.set_config("network/TCP-gamma:0");
   engine.set_config("surf/precision:1e-12");
   engine.set_config("maxmin/precision:1e-9");
-  // KiB: there is an actor for each worker of each channel.
+  // In KiB. Small, because there is an actor for each worker of each channel.
   engine.set_config("contexts/stack-size:64");
   ends = fabricast::Simulation(setup, plan, router).run();
 }

@@ -1,8 +1,8 @@
-// How often one channel crosses each resource: a list while it is short, as that of a group of a few nodes, then an array
+// How often one channel crosses each resource: a list while it is short, as for a group of a few nodes, then an array
 // over all resources.
 //
-// To sort a list of what an alltoall crosses on a small fabric took twice as long as to count it, so there the array
-// comes soon. On a large fabric it comes when the list is as long as the array would be.
+// On a small fabric the array replaces the list early, because sorting the list of an alltoall took twice as long as
+// counting it. On a large fabric it does so when the list has as many entries as the array.
 #pragma once
 
 #include <utility>
@@ -26,9 +26,9 @@ class ChannelCount {
     if (list_.size() > longest_) fill_array();
   }
   bool is_array() const { return !counts_.empty(); }
-  /// \pre it is an array
+  /// \pre is_array()
   std::uint64_t at(std::uint32_t resource) const { return counts_[resource]; }
-  /// What is counted moves into it.
+  /// The counts as a list. They are moved out.
   CrossingList list() {
     for (std::uint32_t r = 0; r < counts_.size(); ++r)
       if (counts_[r] > 0) list_.add(r, channel_, counts_[r]);
@@ -42,7 +42,7 @@ class ChannelCount {
     for (const Crossing& c : std::exchange(list_, {})) counts_[c.resource()] += c.count();
   }
 
-  // An array of 1 MiB stays near the processor.
+  // An array of 1 MiB stays in the processor's cache.
   static constexpr std::uint32_t small = 1 << 17;
   std::uint32_t resources_, channel_;
   std::size_t longest_;

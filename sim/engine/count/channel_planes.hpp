@@ -1,10 +1,11 @@
-// How often each channel crosses each resource, in a byte: a plane of counts per channel, small enough to stay near the
-// processor while its connections are hashed. Channels are independent, whatever thread counts them.
+// How often each channel crosses each resource, in a byte: a plane of counts per channel, small enough to stay in the
+// processor's cache while the channel's connections are hashed. Channels are independent, so each may be counted by
+// another thread.
 //
 //   plane[c][l] = sum over connections e of channel c of  w_e | queue pairs of e whose path crosses l |  <= 255
 //
-// What is asked for later is a row, the counts of all channels on one link: links with equal rows are alike. So eight
-// bytes of eight planes are read at once and turned, and a row is one to eight words to hash and to compare.
+// Readers need rows: the counts of all channels on one link. Links with equal rows are alike. So eight bytes of eight
+// planes are read at once and transposed, and a row is one to eight words to hash and to compare.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace fabricast {
 
-/// Byte c of row r and byte r of row c change places: in three rounds, of blocks of four, of two and of single bytes.
+/// Transposes 8 x 8 bytes in three rounds: blocks of four, blocks of two, single bytes.
 inline void turn(std::array<std::uint64_t, 8>& rows) {
   const auto swap = [&](std::size_t distance, std::uint64_t low) {
     for (std::size_t r = 0; r < 8; ++r) {
@@ -30,8 +31,8 @@ inline void turn(std::array<std::uint64_t, 8>& rows) {
   swap(4, 0x00000000FFFFFFFFULL), swap(2, 0x0000FFFF0000FFFFULL), swap(1, 0x00FF00FF00FF00FFULL);
 }
 
-/// One resource's counts: channel c has byte c % 8 of word c / 8, from the lowest. What is beyond the last channel is
-/// 0, so that rows of equal counts are equal words.
+/// The counts of one resource: channel c has byte c % 8, from the lowest, of word c / 8. Bytes beyond the last channel
+/// are 0, so rows of equal counts are equal words.
 template <std::size_t W>
 using CountRow = std::array<std::uint64_t, W>;
 
@@ -48,7 +49,7 @@ class ChannelPlanes {
   ChannelPlanes(std::uint32_t first, std::uint32_t resources, std::size_t channels)
       : first_(first), size_((resources - first + 7) / 8 * 8), channels_(channels), counts_(channels * size_) {}
 
-  /// \returns false if the count does not go into a byte
+  /// \returns false if the count does not fit in a byte
   bool add(std::size_t channel, std::uint32_t resource, std::uint64_t count) {
     std::uint8_t& n = counts_[channel * size_ + (resource - first_)];
     if (count > 255U - n) return false;
@@ -56,11 +57,11 @@ class ChannelPlanes {
     return true;
   }
 
-  /// Calls use(resource, counts) for all that are crossed, by rising resource.
-  /// \pre  W words hold a byte for each channel
+  /// Calls use(resource, counts) for all resources that are crossed, in ascending order.
+  /// \pre W words hold a byte for each channel
   template <std::size_t W, class Use>
   void for_each(Use use) const {
-    static_assert(std::endian::native == std::endian::little, "words are read from bytes as they lie");
+    static_assert(std::endian::native == std::endian::little, "words are read from bytes in memory order");
     std::array<CountRow<W>, 8> of{};
     for (std::size_t begin = 0; begin < size_; begin += 8) {
       for (std::size_t w = 0; w < W; ++w) {
@@ -77,7 +78,7 @@ class ChannelPlanes {
 
  private:
   std::uint32_t first_;
-  std::size_t size_, channels_;  ///< of a plane: whole words
+  std::size_t size_, channels_;  ///< bytes of a plane, whole words; number of planes
   std::vector<std::uint8_t> counts_;
 };
 

@@ -1,6 +1,6 @@
-// What is counted once and what anew, and whether two networks may share a count (count_store.hpp).
+// What is counted once and what again, and whether two networks may share a count (count_store.hpp).
 //
-// Counts of one seed alone are kept, that for which hardware is varied: engines of other seeds keep their own.
+// Only the counts of one seed are kept: the seed for which hardware is varied. Engines of other seeds keep their own.
 #include "count_store.hpp"
 
 namespace fabricast {
@@ -12,7 +12,7 @@ PatCount count_all(const FabricCount::Input& input, std::shared_ptr<const EdgeSe
   return {FabricCount(input, std::move(sets)), nullptr};
 }
 
-/// Null where connections are not counted by set.
+/// Null if connections are not counted by set.
 std::shared_ptr<const EdgeSets> edge_sets(const FabricCount::Input& in) {
   return EdgeSets::of(in.comm, in.plan, in.fabric, in.router, in.threads);
 }
@@ -25,12 +25,12 @@ SharedCount::SharedCount(const FabricCount::Input& input, std::shared_ptr<const 
 SharedCount::SharedCount(PatCount counted, bool one_hardware)
     : count_(std::move(counted.count)), pat_contentions_(std::move(counted.contentions)), one_hardware_(one_hardware) {}
 
-/// Looked for under the lock: whoever asks for the same channel meanwhile waits, and does not route its paths again.
-std::shared_ptr<const EdgeRoutes> SharedCount::ways(const FabricCount::Input& input, std::uint32_t channel) {
+/// Found under the lock: another thread that requests the same channel waits instead of routing its paths again.
+std::shared_ptr<const EdgeRoutes> SharedCount::routes(const FabricCount::Input& input, std::uint32_t channel) {
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const EdgeRoutes>& ways = ways_[channel];
-  if (!ways) ways = edge_routes(count_, input, channel);
-  return ways;
+  std::shared_ptr<const EdgeRoutes>& routes = routes_[channel];
+  if (!routes) routes = edge_routes(count_, input, channel);
+  return routes;
 }
 
 const EdgePaths* SharedCount::edge_paths(const FabricCount::Input& input) {
@@ -45,8 +45,8 @@ std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
 
 namespace {
 
-/// Whether paths that are equally long on one hardware are so on any: in a Clos these have the same tiers. How long
-/// trees are is known of the hardware only that they were counted on.
+/// Whether paths of equal latency on one hardware have equal latencies on any other. In a Clos they have, because they
+/// cross the same tiers. The latency of a reducing tree is known only for the hardware on which it was counted.
 bool any_hardware(const FabricCount::Input& input) {
   return input.fabric.clos() && !find_by_algorithm(input.plan.algorithm)->network_trees;
 }
@@ -54,7 +54,7 @@ bool any_hardware(const FabricCount::Input& input) {
 }  // namespace
 
 std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std::uint64_t seed) {
-  // One lock for the map and one for each plan, so that a plan waits only for who counts the same.
+  // One lock for the map and one for each plan, so that only threads that count the same plan wait for each other.
   Known* known = nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -64,13 +64,13 @@ std::shared_ptr<SharedCount> CountStore::of(const FabricCount::Input& input, std
     known = at.get();
   }
   std::unique_lock lock(known->mutex);
-  // A flag beside the pointer: null is an answer, too, where the algorithm has no edge sets.
+  // A flag beside the pointer, because null is a valid result: the algorithm has no edge sets.
   if (!known->has_sets) {
     known->sets = edge_sets(input);
     known->has_sets = true;
   }
   if (seed != kept_ || !any_hardware(input)) {
-    // Seeds that are not kept are counted side by side.
+    // Seeds that are not kept are counted concurrently.
     lock.unlock();
     return std::make_shared<SharedCount>(input, known->sets, true);
   }
@@ -90,14 +90,15 @@ bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelSh
 
 }  // namespace
 
-/// Rates and latencies may differ: counts do not depend on them. Only Clos networks are compared, by their dimensions.
+/// Rates and latencies may differ, because counts do not depend on them. Only Clos networks are compared, by
+/// dimensions.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
   if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
   return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
          connects_alike(*a.comm, *b.comm);
 }
 
-/// All that decides between which ports a channel has connections, and which numbers their queue pairs have.
+/// Compares everything that determines the ports a channel connects and the numbers of its queue pairs.
 bool connects_alike(const Communicator& x, const Communicator& y) {
   return x.placement == y.placement && x.hosts_per_node == y.hosts_per_node && x.nodes_per_host == y.nodes_per_host &&
          x.node.port_of_nic == y.node.port_of_nic && x.nic_of_gpu == y.nic_of_gpu && x.gpus() == y.gpus() &&

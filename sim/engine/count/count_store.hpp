@@ -1,9 +1,9 @@
-// Counts that several engines ask for: connections below leaves do not depend on the draw of the network, and what one
-// draw counts does not depend on the rates of links, in which the draws of intervals differ.
+// Counts that several engines share. Connections below leaves do not depend on the seed of the network. The counts of
+// one seed do not depend on the rates of links, and posterior samples of the hardware differ only in these.
 //
 //   edge sets                                one for all seeds and all hardware                     (edge_sets.hpp)
-//   counts, paths of connections, crowds     one for a seed and all hardware, where paths that are equally long on one
-//                                            hardware are so on any                                 (fabric_count.hpp)
+//   counts, paths, PAT contention            one for a seed and all hardware, if paths of equal latency on one hardware
+//                                            have equal latencies on any other                      (fabric_count.hpp)
 #pragma once
 
 #include <map>
@@ -17,18 +17,18 @@
 
 namespace fabricast {
 
-/// A count with the ways that have been asked for. Safe to use from several threads.
+/// A count with the routes that have been requested. Safe to use from several threads.
 class SharedCount {
  public:
-  /// \param one_hardware  all that ask for it have links of the same latencies
+  /// \param one_hardware  all users have links of the same latencies
   SharedCount(const FabricCount::Input& input, std::shared_ptr<const EdgeSets> sets, bool one_hardware);
   const FabricCount& count() const { return count_; }
-  /// Whether latencies of trips and ways are those of whoever asks.
+  /// Whether the latencies of trips and routes hold for every user.
   bool one_hardware() const { return one_hardware_; }
-  std::shared_ptr<const EdgeRoutes> ways(const FabricCount::Input& input, std::uint32_t channel);
+  std::shared_ptr<const EdgeRoutes> routes(const FabricCount::Input& input, std::uint32_t channel);
   /// Null if the algorithm is not PAT.
   std::shared_ptr<const PatContentions> pat_contentions() const { return pat_contentions_; }
-  /// Null where there are too many.
+  /// Null if there are too many.
   const EdgePaths* edge_paths(const FabricCount::Input& input);
 
  private:
@@ -38,16 +38,17 @@ class SharedCount {
   std::shared_ptr<const PatContentions> pat_contentions_;
   bool one_hardware_;
   std::mutex mutex_;
-  std::map<std::uint32_t, std::shared_ptr<const EdgeRoutes>> ways_;  ///< by channel
+  std::map<std::uint32_t, std::shared_ptr<const EdgeRoutes>> routes_;  ///< by channel
   std::optional<std::shared_ptr<const EdgePaths>> edge_paths_;
 };
 
-/// For one engine.
+/// A count for one engine.
 std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& input);
 
+/// The counts of the plans of one network. Safe to use from several threads.
 class CountStore {
  public:
-  /// \param kept  the seed whose counts are kept: that of the draw in which hardware is varied
+  /// \param kept  the seed whose counts are kept: the one for which hardware is varied
   explicit CountStore(std::uint64_t kept) : kept_(kept) {}
   std::shared_ptr<SharedCount> of(const FabricCount::Input& input, std::uint64_t seed);
 
@@ -56,7 +57,7 @@ class CountStore {
     std::mutex mutex;
     bool has_sets = false;
     std::shared_ptr<const EdgeSets> sets;
-    std::shared_ptr<SharedCount> count;  ///< of the seed that is kept
+    std::shared_ptr<SharedCount> count;  ///< for the seed that is kept
   };
   const std::uint64_t kept_;
   std::mutex mutex_;

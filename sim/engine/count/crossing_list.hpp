@@ -1,6 +1,6 @@
-// How often channels cross resources, as a list: for groups that cross few of a large fabric's links, and where counts
-// do not go into bytes. Arrays over all links of a fabric for a million GPUs would cost a group of some nodes more than
-// what it does with them; hash tables by link were longer than a list that is sorted digit by digit, and half as fast.
+// How often channels cross resources, as a list: for groups that cross few of a large fabric's links, and for counts
+// that do not fit in bytes. For a group of a few nodes on a fabric for a million GPUs, arrays over all links would cost
+// more than all other work. Hash tables by link took more memory than a list with radix sort, and twice its time.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace fabricast {
 
-/// A channel, or whatever else is numbered, crosses a resource so often. Eight bytes, as there are hundreds of
-/// millions: so the channel has eight bits and the count 24, and what is more goes into further entries.
+/// How often a channel (or another numbered object) crosses a resource. Eight bytes, since there are hundreds of
+/// millions of entries: the channel has 8 bits and the count 24. A larger count is split over several entries.
 class Crossing {
  public:
   static constexpr std::uint32_t most_channels = 256, most = (1U << 24) - 1;
@@ -31,14 +31,14 @@ class Crossing {
 
 class CrossingList {
  public:
-  /// Large counts take several entries. \pre channels of a list come one after the other, rising
+  /// Large counts take several entries. \pre channels are added one after the other, in ascending order
   void add(std::uint32_t resource, std::uint32_t channel, std::uint64_t count) {
-    FABRICAST_CHECK(channel < Crossing::most_channels, "channels are counted in a byte");
+    FABRICAST_CHECK(channel < Crossing::most_channels, "the number of a channel has 8 bits");
     for (; count > Crossing::most; count -= Crossing::most) list_.emplace_back(resource, channel, Crossing::most);
     list_.emplace_back(resource, channel, static_cast<std::uint32_t>(count));
     if (list_.size() >= merge_at_) merge();
   }
-  /// Those of a later channel.
+  /// Appends the entries of a later channel.
   void append(const CrossingList& later) { list_.insert(list_.end(), later.list_.begin(), later.list_.end()); }
   void sort() {
     radix_sort(list_, [](const Crossing& c) { return c.resource(); });
@@ -47,7 +47,7 @@ class CrossingList {
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
 
-  /// Calls use(resource, how often each of so many channels crosses it), by rising resource. \pre sorted
+  /// Calls use(resource, counts by channel) for all resources, in ascending order. \pre sorted
   template <class Use>
   void for_each(std::size_t channels, Use use) const {
     std::vector<std::uint64_t> counts(channels);
@@ -60,7 +60,7 @@ class CrossingList {
   }
 
  private:
-  /// So that a list is not much longer than there are resources that its channels cross.
+  /// Merges entries of the same resource and channel, so that a list stays about as long as what its channels cross.
   void merge() {
     sort();
     std::size_t kept = 0;
@@ -74,7 +74,7 @@ class CrossingList {
         list_[++kept] = from;
     }
     list_.resize(kept + 1);
-    // Twice what is left, so that a list which does not get shorter is sorted ever less often.
+    // Twice the remaining length, so that a list that does not shrink is sorted less and less often.
     merge_at_ = std::max(merge_at_, 2 * list_.size());
   }
 

@@ -1,7 +1,7 @@
-// What the connections of one channel cross, one after the other: the terms of (1) of fabric_count.hpp, which only
-// fabric_count.cpp adds up. For each queue pair of a connection with weight w_e, and each link l of its path,
+// What the connections of one channel cross, one after the other: the terms of (1) of fabric_count.hpp, which
+// fabric_count.cpp sums. For each queue pair of a connection with weight w_e, and each link l of its path,
 //
-//   add( l, w_e x part )     part: 1, or in units of 2^-20 what goes over l of a path that is spread over links     (1)
+//   add( l, w_e x part )     part: 1; on a path that is spread over links, its fraction on l in units of 2^-20      (1)
 #pragma once
 
 #include <fmt/format.h>
@@ -14,22 +14,23 @@
 
 namespace fabricast {
 
-/// Parts of a connection are counted in this unit: sums of whole numbers do not depend on the order of threads. A power
-/// of two, so that halves, quarters and so on are exact; other parts are off by less than a millionth.
+/// Unit of fractions of a connection. Sums of integers do not depend on the order of threads. A power of two, so that
+/// halves, quarters and so on are exact; the error of other fractions is less than a millionth.
 inline constexpr double weight_unit = 0x1p-20;
 
-/// What a flow counts for on a link of its path: 1, or in that unit.
+/// What a flow adds to the count of a link of its path: 1, or its fraction in that unit.
 inline std::uint64_t count_of(const Path& path, std::size_t link) {
   return path.weights.empty() ? 1 : static_cast<std::uint64_t>(path.weights[link] / weight_unit + 0.5);
 }
 
-/// A flow without a path waits, if what cuts it ends: its channel is blocked until engines count the next segment.
+/// A flow without a path waits if its faults end: its channel is blocked until the engine counts the next segment.
+/// \throws UserError if they do not end
 inline void require_end(const FabricCount::Input& in, const Flow& flow) {
   if (in.segment.faults.empty() || in.segment.end == for_ever) throw_cut(in.fabric, in.segment, flow);
 }
 
 /// Calls add(resource, count) for what a channel crosses between ports.
-/// \returns whether a connection of it waits for a path
+/// \returns whether one of its connections waits for a path
 template <class Add>
 bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, Add add) {
   bool waits = false;
@@ -44,19 +45,19 @@ bool cross_between_ports(const FabricCount::Input& in, const EdgeSets& sets, std
         waits = true;
         continue;
       }
-      // Ports come first and last, and are counted with the sets.
+      // The first and the last resource are ports, which are counted with the edge sets.
       for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) add(path.resources[i], std::uint64_t{e.weight});
     }
-  // All queue pairs of a settled connection take one path.
+  // All queue pairs of a settled connection take the same path.
   for (const auto& [r, count] : set.between) add(r, count * pairs);
   return waits;
 }
 
-/// What there is to know of a channel beside what it crosses.
+/// What is known of a channel besides what it crosses.
 struct Walk {
   bool blocked = false;
-  bool weighted = false;                    ///< counts are in units of parts of connections
-  std::vector<FabricCount::Trips> trips{};  ///< few: most paths are as long as others
+  bool weighted = false;                    ///< counts are in `weight_unit`
+  std::vector<FabricCount::Trips> trips{};  ///< few, because most paths have equal latencies
 
   void took(double latency, const Flow& flow = {}, std::uint64_t count = 1) {
     const auto it = std::find_if(trips.begin(), trips.end(), [&](const auto& t) { return t.latency == latency; });
@@ -67,7 +68,7 @@ struct Walk {
   }
 };
 
-/// Calls add(resource, count) for what a channel crosses, ports too.
+/// Calls add(resource, count) for what a channel crosses, ports included.
 template <class Add>
 void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
                  Add add) {
@@ -90,20 +91,20 @@ void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algori
   });
 }
 
-/// The same of trees that switches reduce along.
+/// The same for the trees along which switches reduce.
 template <class Add>
 void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
                  Add add) {
-  // Weights of parts count in their own unit; one tree is one connection of every queue pair.
+  // A tree counts as one connection with all its queue pairs, in units of fractions.
   walk.weighted = true;
   const auto weight = static_cast<std::uint64_t>(in.tree_weight * in.comm.qps_per_connection / weight_unit + 0.5);
   algorithm.network_trees(in.comm, in.plan, static_cast<int>(channel), [&](const AggregationTree& tree) {
     for (const LinkId link : tree.links) {
-      // A tree keeps to its links: there is no other path, as there is for connections.
+      // A tree is bound to its links. Unlike a connection, it has no other path.
       if (in.segment.links.down(link.value)) {
         if (in.segment.end == for_ever)
           throw UserError::at("faults", fmt::format("the SHARP tree is cut: {} is down", in.fabric.name(link)),
-                              "without NCCL_COLLNET_ENABLE the job goes round it");
+                              "unset NCCL_COLLNET_ENABLE to run without SHARP");
         walk.blocked = true;
       }
       add(link.value, weight);
@@ -112,7 +113,7 @@ void cross_trees(const FabricCount::Input& in, const CollectiveAlgorithm& algori
   });
 }
 
-/// \param sets  null: ports are crossed, too
+/// Calls add(resource, count) for everything that a channel crosses. \param sets  null: ports are included
 template <class Add>
 Walk cross(const FabricCount::Input& in, const EdgeSets* sets, std::uint32_t channel, Add add) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);

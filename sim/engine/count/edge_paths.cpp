@@ -1,5 +1,5 @@
-// (1) of edge_paths.hpp, by routing every queue pair. The lists grow with queue pairs times hops, so there are none for
-// larger plans, in which all connections of a channel count at all times (docs/models/flow-engine.md).
+// (1) of edge_paths.hpp, by routing every queue pair. The lists grow with queue pairs times hops, so larger plans have
+// none. There all connections of a channel count at all times (docs/models/flow-engine.md).
 #include "edge_paths.hpp"
 
 #include <unordered_map>
@@ -19,8 +19,8 @@ class Collector {
       : in_(input), pairs_(static_cast<std::uint32_t>(input.comm.qps_per_connection)) {}
 
   std::shared_ptr<const EdgePaths> operator()() {
-    // What joins all nodes has a connection less than there are nodes, or more: a tree of thousands of nodes is not
-    // listed to find that there are too many.
+    // Connecting all nodes takes at least nodes - 1 connections. This bound avoids listing a tree of thousands of nodes
+    // only to find that there are too many.
     const auto least = static_cast<std::size_t>(in_.comm.nodes() - 1) * static_cast<std::size_t>(in_.plan.channels);
     if (least * pairs_ > most_pairs) return nullptr;
     for (int c = 0; c < in_.plan.channels && found_ <= most_pairs; ++c) add(c);
@@ -33,17 +33,17 @@ class Collector {
     std::vector<EdgePaths::Edge>& edges = out_.edges.emplace_back();
     const std::uint32_t ports = in_.fabric.ports_per_node();
     find_by_algorithm(in_.plan.algorithm)->network_edges(in_.comm, in_.plan, channel, [&](const NetworkEdge& e) {
-      // The listing of connections can not be stopped: the rest is passed over.
+      // The listing cannot be stopped, so the rest is skipped.
       if ((found_ += pairs_) > most_pairs) return;
       const auto of = static_cast<std::uint32_t>(channel), number = static_cast<std::uint32_t>(edges.size());
       EdgePaths::Edge& edge = edges.emplace_back();
       edge.from = in_.comm.endpoint(e.from, e.from_nic, ports), edge.to = in_.comm.endpoint(e.to, e.to_nic, ports);
       for (std::uint32_t q = 0; q < pairs_; ++q) {
-        // Noted without hops where it has no path, so that a queue pair is found by its number.
+        // Added even if it has no path, so that queue pairs are found by their numbers.
         EdgePaths::Pair& pair = edge.pairs.emplace_back();
         if (!in_.router.route(flow_between(in_.comm, edge.from, edge.to, e.channel_or(of), number % 2, q), path_))
           continue;
-        // Equal paths have equal numbers: a NIC sends messages that take one path one after the other.
+        // Equal paths get equal numbers, because a NIC sends messages on the same path one after the other.
         pair.path = paths_.emplace(path_.resources, static_cast<std::uint32_t>(paths_.size())).first->second;
         cross(of, number, edge.from, pair);
       }
@@ -73,7 +73,7 @@ class Collector {
     }
   };
   std::unordered_map<std::vector<std::uint32_t>, std::uint32_t, Hash> paths_;
-  // By link, and not an array: such a plan crosses few links, of however large a fabric.
+  // A map, not an array: such a plan crosses few links, however large the fabric is.
   std::unordered_map<std::uint32_t, std::uint32_t> link_of_;
 };
 

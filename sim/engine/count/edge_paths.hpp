@@ -1,9 +1,10 @@
-// All connections of a small plan with the links that they cross, both ways round.
+// All connections of a small plan with the links that they cross: links by connection, and connections by link.
 //
-// Counts say how many connections ever cross a link; the crowds of the moment (time/edge_contention.hpp) ask which of them
-// are there at the same time, and so for each one by itself. With Q queue pairs a connection is on link l with the part
+// Counts give the number of connections that cross a link at any time of the call. Contention over time
+// (time/edge_contention.hpp) depends on those that cross it at the same time, so it needs each connection. With Q queue
+// pairs, the fraction of a connection that is on link l is
 //
-//   part(e, l) = 1/Q  sum over queue pairs q of e of  what of q's messages goes over l                              (1)
+//   part(e, l) = 1/Q  sum over queue pairs q of e of  the fraction of q's messages that goes over l                 (1)
 #pragma once
 
 #include <memory>
@@ -14,23 +15,23 @@
 namespace fabricast {
 
 struct EdgePaths {
-  /// A connection's part on a link.
+  /// A connection on a link.
   struct Crossing {
     std::uint32_t channel = 0, edge = 0;  ///< number among the channel's connections
-    std::uint32_t path = 0;               ///< of its queue pair: equal ones have the same number
+    std::uint32_t path = 0;               ///< of its queue pair; equal paths have equal numbers
     std::uint32_t from = 0;               ///< endpoint
-    double part = 1;                      ///< of its messages
+    double part = 1;                      ///< (1), one term of the sum
   };
   struct Hop {
     std::uint32_t link = 0;  ///< in `links`
-    double part = 1;
+    double part = 1;         ///< fraction of the queue pair's messages
   };
   struct Link {
     std::uint32_t resource = 0;
     bool port = false;
     std::vector<Crossing> crossings;
   };
-  /// A queue pair; without hops where it has no path.
+  /// A queue pair. It has no hops if it has no path.
   struct Pair {
     std::uint32_t path = 0;
     std::vector<Hop> hops;
@@ -43,7 +44,7 @@ struct EdgePaths {
   std::vector<Link> links;
 };
 
-/// Null where there are too many: then what is known of their mean has to do.
+/// Null if there are too many connections, or none. Timings then use means over all connections of a channel.
 std::shared_ptr<const EdgePaths> edge_paths(const FabricCount::Input& input);
 
 }  // namespace fabricast

@@ -1,6 +1,6 @@
-// (1) of edge_routes.hpp. Connections below a leaf have the same ways for all seeds, so those of an edge set are looked
-// up once, without asking the router; the others are routed for each seed, and their ways come after them. Where there
-// are no edge sets, all are routed.
+// (1) of edge_routes.hpp. Connections below a leaf have the same routes for all seeds, so those of an edge set are
+// found once, without the router. The others are routed for each seed, and their routes follow in the list. Without
+// edge sets all connections are routed.
 #include "edge_routes.hpp"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace fabricast {
 
 namespace {
 
-/// Notes one way after the other. Connections with the same way share it where it has not been forgotten: what is not
-/// found is noted once more, which changes nothing but memory.
+/// Collects routes. Connections with the same route share an entry unless the table has forgotten it. A duplicate entry
+/// costs memory and changes nothing else.
 class Finder {
  public:
   Finder(const FabricCount& count, const FabricCount::Input& input, EdgeRoutes& out)
       : count_(count), in_(input), out_(out) {
-    // A table of fixed size that forgets, not a map of all ways that grows with them.
+    // A table of fixed size that forgets, instead of a map that grows with the routes.
     recent_.resize(1 << 14);
   }
 
@@ -36,17 +36,17 @@ class Finder {
  private:
   std::uint32_t find_or_add(const Flow& first) {
     std::uint64_t key = 0;
-    // Only where to look: what is found is compared with all of the way.
+    // The key only selects an entry, which is then compared with the whole route.
     for (const std::uint32_t g : own_) key = (key ^ g) * 0x9e3779b97f4a7c15ULL + (key >> 29);
     Recent& recent = recent_[mix64(key) % recent_.size()];
-    if (recent.way == no_group || recent.key != key || !is(out_.ways[recent.way])) {
-      recent = {key, static_cast<std::uint32_t>(out_.ways.size())};
+    if (recent.route == no_group || recent.key != key || !is(out_.routes[recent.route])) {
+      recent = {key, static_cast<std::uint32_t>(out_.routes.size())};
       const auto begin = static_cast<std::uint32_t>(out_.groups.size());
-      // One list for all ways: where paths are hashed there may be a way for every connection.
+      // One list for all routes, because hashed paths may give every connection a route of its own.
       out_.groups.insert(out_.groups.end(), own_.begin(), own_.end());
-      out_.ways.push_back({first, latency_, begin, static_cast<std::uint32_t>(out_.groups.size())});
+      out_.routes.push_back({first, latency_, begin, static_cast<std::uint32_t>(out_.groups.size())});
     }
-    return recent.way;
+    return recent.route;
   }
   void route(Flow flow) {
     for (int q = 0; q < in_.comm.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
@@ -57,10 +57,10 @@ class Finder {
       latency_ = std::max(latency_, path_.latency.value);
     }
   }
-  bool is(const EdgeRoutes::Way& way) const {
-    const auto groups = out_.groups_of(way);
-    // Latency, too: where there are faults, links of one group have one rate, but may have several latencies.
-    return way.latency == latency_ && std::equal(own_.begin(), own_.end(), groups.begin(), groups.end());
+  bool is(const EdgeRoutes::Route& route) const {
+    const auto groups = out_.groups_of(route);
+    // Latencies are compared as well: with faults, links of one group have the same rate, but may differ in latency.
+    return route.latency == latency_ && std::equal(own_.begin(), own_.end(), groups.begin(), groups.end());
   }
 
   const FabricCount& count_;
@@ -68,7 +68,7 @@ class Finder {
   EdgeRoutes& out_;
   struct Recent {
     std::uint64_t key = 0;
-    std::uint32_t way = no_group;
+    std::uint32_t route = no_group;
   };
   std::vector<Recent> recent_;  ///< by hash of the key
   std::vector<std::uint32_t> own_;
@@ -76,7 +76,7 @@ class Finder {
   Path path_;
 };
 
-/// Calls use(number, from, to, channel of its queue pair) for every connection of a channel, by its NIC ports.
+/// Calls use(number, from, to, channel of its queue pair) for every connection of a channel, with its endpoints.
 template <class Use>
 void for_each_edge(const FabricCount::Input& in, std::uint32_t channel, Use use) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
@@ -89,17 +89,17 @@ void for_each_edge(const FabricCount::Input& in, std::uint32_t channel, Use use)
 }
 
 std::shared_ptr<const DirectPaths> direct_paths(const FabricCount& count, const FabricCount::Input& in,
-                                              std::uint32_t channel) {
+                                                std::uint32_t channel) {
   auto found = std::make_shared<DirectPaths>();
-  Finder finder(count, in, found->ways);
+  Finder finder(count, in, found->routes);
   for_each_edge(in, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to, std::uint32_t) {
-    std::uint32_t way = no_group;
+    std::uint32_t route = no_group;
     if (in.router.direct(from, to))
-      way = finder.direct(from, to, flow_between(in.comm, from, to, channel, e % 2, 0));
+      route = finder.direct(from, to, flow_between(in.comm, from, to, channel, e % 2, 0));
     else
-      // With their ends, so that no seed goes through all connections again.
+      // Kept with their endpoints, so that no seed enumerates all connections again.
       found->others.push_back({e, from, to});
-    found->ways.way.push_back(way);
+    found->routes.route.push_back(route);
   });
   return found;
 }
@@ -107,26 +107,26 @@ std::shared_ptr<const DirectPaths> direct_paths(const FabricCount& count, const 
 }  // namespace
 
 std::shared_ptr<const EdgeRoutes> edge_routes(const FabricCount& count, const FabricCount::Input& input,
-                                          std::uint32_t channel) {
+                                              std::uint32_t channel) {
   const auto flow = [&](std::uint32_t e, std::uint32_t from, std::uint32_t to) {
     return flow_between(input.comm, from, to, channel, e % 2, 0);
   };
   if (count.sets()) {
     const auto direct = count.sets()->direct_paths(channel, [&] { return direct_paths(count, input, channel); });
-    // A copy: those of this seed are added to it.
-    auto ways = std::make_shared<EdgeRoutes>(direct->ways);
-    Finder finder(count, input, *ways);
-    for (const auto& [e, from, to] : direct->others) ways->way[e] = finder.routed(flow(e, from, to));
-    return ways;
+    // A copy, to which the routes of this seed are added.
+    auto routes = std::make_shared<EdgeRoutes>(direct->routes);
+    Finder finder(count, input, *routes);
+    for (const auto& [e, from, to] : direct->others) routes->route[e] = finder.routed(flow(e, from, to));
+    return routes;
   }
-  auto ways = std::make_shared<EdgeRoutes>();
-  // Where switches reduce along trees, there are no connections.
-  if (!find_by_algorithm(input.plan.algorithm)->network_edges) return ways;
-  Finder finder(count, input, *ways);
+  auto routes = std::make_shared<EdgeRoutes>();
+  // If switches reduce along trees, there are no connections.
+  if (!find_by_algorithm(input.plan.algorithm)->network_edges) return routes;
+  Finder finder(count, input, *routes);
   for_each_edge(input, channel, [&](std::uint32_t e, std::uint32_t from, std::uint32_t to, std::uint32_t of) {
-    ways->way.push_back(finder.routed(flow_between(input.comm, from, to, of, e % 2, 0)));
+    routes->route.push_back(finder.routed(flow_between(input.comm, from, to, of, e % 2, 0)));
   });
-  return ways;
+  return routes;
 }
 
 }  // namespace fabricast

@@ -1,9 +1,9 @@
-// The ways of a channel's connections as lists of groups of links: found once, whatever the rates of the links are.
+// The routes of a channel's connections as lists of groups of links. They do not depend on the rates of the links.
 //
-//   way(e) = ( group of l : l on the path of q : q = 1..Q ),  in order                                              (1)
+//   route(e) = ( group of l : l on the path of q : q = 1..Q ),  in order                                            (1)
 //
-// Groups, not links: most connections then have a way in common with others, and what stations ask of a path, its most
-// crowded group, is found once for each way (network_counter.hpp).
+// With groups instead of links, most connections share a route with others. The most loaded group of a path, which the
+// stations need, is then found once per route (network_counter.hpp).
 #pragma once
 
 #include <span>
@@ -14,32 +14,33 @@ namespace fabricast {
 
 struct EdgeRoutes {
   /// The groups that the queue pairs of a connection cross, in order.
-  struct Way {
-    Flow first;          ///< its first queue pair, or that of another connection with the same way
-    double latency = 0;  ///< s, where it was found; 0 of direct ways
+  struct Route {
+    Flow first;          ///< its first queue pair, or that of another connection with the same route
+    double latency = 0;  ///< s, on the hardware where it was found; 0 for direct routes
     std::uint32_t begin = 0, end = 0;
   };
-  std::vector<std::uint32_t> way;  ///< by edge
-  std::vector<Way> ways;
-  std::vector<std::uint32_t> groups;  ///< of the count; `between` is added to those between ports
+  std::vector<std::uint32_t> route;  ///< by edge
+  std::vector<Route> routes;
+  std::vector<std::uint32_t> groups;  ///< groups of the count; those between ports have the bit `between`
 
   static constexpr std::uint32_t between = 0x80000000;
-  std::span<const std::uint32_t> groups_of(const Way& w) const {
+  std::span<const std::uint32_t> groups_of(const Route& w) const {
     return {groups.data() + w.begin, groups.data() + w.end};
   }
 };
 
-/// The ways of an edge set that no draw changes: those whose connections stay below a leaf.
+/// The routes of an edge set that are the same for all seeds: those of connections below a leaf.
 struct DirectPaths {
   struct Edge {
-    std::uint32_t number, from, to;  ///< among the channel's connections; endpoints
+    std::uint32_t number, from, to;  ///< number among the channel's connections; endpoints
   };
-  EdgeRoutes ways;  ///< no_group for the others
-  std::vector<Edge> others;
+  EdgeRoutes routes;         ///< `route` is no_group for the others
+  std::vector<Edge> others;  ///< connections that are routed for each seed
 };
 
-/// \pre the input is of the fabric that was counted, up to the rates and latencies of its links
+/// The routes of a channel's connections.
+/// \pre the input is for the fabric that was counted, apart from the rates and latencies of its links
 std::shared_ptr<const EdgeRoutes> edge_routes(const FabricCount& count, const FabricCount::Input& input,
-                                          std::uint32_t channel);
+                                              std::uint32_t channel);
 
 }  // namespace fabricast

@@ -1,6 +1,7 @@
-// (1) of edge_sets.hpp: the first channel of each set is counted for all, sets side by side.
+// (1) of edge_sets.hpp: the first channel of each set is counted for all channels of the set, and sets are counted
+// concurrently.
 //
-// Counts are lists of crossings, not arrays over the fabric's links: a group of some nodes crosses few of these.
+// Counts are lists of crossings, not arrays over the fabric's links, because a group of a few nodes crosses few links.
 #include "edge_sets.hpp"
 
 #include <fmt/format.h>
@@ -16,16 +17,16 @@ namespace fabricast {
 
 namespace {
 
-/// How often resources are crossed, by resource.
+/// How often resources are crossed, in ascending order of resources.
 using Sums = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 
-/// Connections of a set on each resource whose count no draw changes.
+/// Counts the connections of a set on each resource whose count does not depend on the seed.
 class SetCounter {
  public:
   SetCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router, int channel)
       : comm_(comm), plan_(plan), fabric_(fabric), router_(router), channel_(channel) {}
 
-  /// Ports with their counts, by rising link.
+  /// Fills in the set. \returns ports with their counts, in ascending order of links
   Sums count(const CollectiveAlgorithm& algorithm, EdgeSet& set) {
     std::uint32_t e = 0;
     algorithm.network_edges(comm_, plan_, channel_, [&](const NetworkEdge& edge) { add(edge, e++ % 2, set); });
@@ -39,13 +40,13 @@ class SetCounter {
                         to = comm_.endpoint(edge.to, edge.to_nic, fabric_.ports_per_node());
     ports_.add(2 * from, 0, edge.weight);
     ports_.add(2 * to + 1, 0, edge.weight);
-    // Two ports and nothing between.
+    // A direct path consists of two ports.
     if (router_.direct(from, to)) return;
     if (!router_.settled(from, to)) {
       set.open.push_back({from, to, edge.weight, odd});
       return;
     }
-    // Settled: any queue pair shows the path of all.
+    // On a settled path all queue pairs are alike, so the first one is routed.
     const Flow flow = flow_between(comm_, from, to, static_cast<std::uint32_t>(channel_), odd, 0);
     if (!router_.route(flow, path_)) throw_cut(fabric_, {}, flow);
     for (std::size_t i = 1; i + 1 < path_.resources.size(); ++i) between_.add(path_.resources[i], 0, edge.weight);
@@ -72,9 +73,9 @@ class SetCounter {
 
 Flow flow_between(const Communicator& comm, std::uint32_t from, std::uint32_t to, std::uint32_t channel,
                   std::uint32_t odd, std::uint32_t pair) {
-  // Eight numbers of a channel for each queue pair of a connection: connections with an even number have 0 at their
-  // first end and 2 at the other, those with an odd number 4 and 6. So both ends of a connection differ, and so do
-  // neighbours in a channel, one of which leaves a NIC as the other comes in.
+  // A channel has eight numbers for each queue pair of a connection. Connections with an even number have 0 at their
+  // first end and 2 at the other; those with an odd number have 4 and 6. So the two ends of a connection differ, and so
+  // do consecutive connections of a channel, of which one enters a NIC and the other leaves it.
   const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
   const std::uint32_t qp = comm.first_qp * pairs + (channel * 8 + odd * 4) * pairs + pair;
   return {from, to, qp, qp + 2 * pairs};
@@ -108,8 +109,8 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
     ports[s] = SetCounter(comm, plan, fabric, router, first[s]).count(algorithm, made->sets_[s]);
   });
 
-  // By port now: sets take the place of channels. Ports with the same counts of all sets share one row, as there are
-  // millions of ports and few rows.
+  // Now by port, with sets in the place of channels. Ports with equal counts of all sets share a row, because there are
+  // millions of ports and few distinct rows.
   CrossingList all;
   for (std::uint32_t s = 0; s < ports.size(); ++s)
     for (const auto& [port, count] : std::exchange(ports[s], {})) all.add(port, s, count);
@@ -122,7 +123,7 @@ std::shared_ptr<const EdgeSets> EdgeSets::of(const Communicator& comm, const Pla
 }
 
 std::uint64_t EdgeSets::crossings() const {
-  // A path crosses four links between ports at most: up to a spine, to a core, and down again.
+  // A path crosses at most four links between ports: up to a spine, to a core, and down again.
   std::uint64_t most = 0;
   for (const EdgeSet& set : sets_) most = std::max<std::uint64_t>(most, 4 * set.open.size() + set.between.size());
   return most;

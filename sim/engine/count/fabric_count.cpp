@@ -1,11 +1,11 @@
-// (1) of fabric_count.hpp in the cheapest way that does:
+// (1) of fabric_count.hpp, by the cheapest method that applies:
 //
-//   closed form   all pairs of nodes do alike, and the router tells how their flows part       (pair_count.hpp)
+//   closed form   all pairs of nodes are alike, and the router can split their flows           (pair_count.hpp)
 //   planes        many links are crossed, and no count is above 255                            (channel_planes.hpp)
-//   by channel    the rest: a list of what it crosses, or an array                             (channel_count.hpp)
+//   by channel    the rest: a list of what a channel crosses, or an array                      (channel_count.hpp)
 //
-// Each counts whole numbers and makes connections of them at the very end, so that no sum is rounded. Each goes through
-// the links once, from the lowest up, and gives a group its number when its first link comes.
+// Each method counts integers and converts them to connections at the very end, so no sum is rounded. Each visits the
+// links once, in ascending order, and numbers a group when it meets its first link.
 #include "fabric_count.hpp"
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 namespace fabricast {
 
 std::uint64_t kind_of(const FabricCount::Input& in, std::uint32_t resource, bool port) {
-  // With faults, links of one class differ in rate: then their kind is the rate, and the count is for this network
-  // only. Without, it is the class, so that the count serves all hardware. Ports are kinds of their own: an operation
-  // may reach less of their rate than of other links' (`NetworkSegment::ports`).
+  // With faults, links of one class may differ in rate. Then the kind is the rate, and the count serves this network
+  // only. Without faults it is the class, so the count serves all hardware. Ports have their own kinds, because an
+  // operation may reach a smaller fraction of their rate than of other links (`NetworkSegment::ports`).
   if (!in.segment.links.all_nominal())
     return std::bit_cast<std::uint64_t>(rate_of(in.fabric, in.router, in.segment, resource));
   if (resource < in.fabric.links()) return 2U * in.fabric.class_index(LinkId(resource)) + (port ? 1U : 0U);
@@ -37,7 +37,7 @@ namespace {
 
 std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.links() + in.router.bundles(); }
 
-/// Connections per count. \param weighted  counts are of parts of connections
+/// Connections per unit of a count. \param weighted  counts are in `weight_unit`
 double unit_of(const FabricCount::Input& in, bool weighted) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
   const double message = algorithm.message_weight ? algorithm.message_weight(in.plan) : 1;
@@ -46,7 +46,7 @@ double unit_of(const FabricCount::Input& in, bool weighted) {
 
 struct Plane {
   bool blocked = false;
-  bool fits = true;  ///< every count goes into a byte
+  bool fits = true;  ///< every count fits in a byte
 };
 
 Plane count_plane(const FabricCount::Input& in, const EdgeSets& sets, std::uint32_t channel, ChannelPlanes& planes) {
@@ -77,10 +77,10 @@ FabricCount::FabricCount(const Input& input, std::vector<ChannelCount> counts, s
 bool FabricCount::count_in_closed_form(const Input& input) {
   std::optional<PairCount> found = count_pairs(input);
   if (!found) return false;
-  FABRICAST_CHECK(!sets_, "ports are counted here");
+  FABRICAST_CHECK(!sets_, "the closed form counts ports itself");
   blocked_.assign(channels_, false);
   trips_.assign(channels_, found->trips);
-  // Alike for every channel: these are sends and receives, which have one stream.
+  // All channels are alike: these are sends and receives, which have one stream.
   const std::vector<std::uint64_t>& counts = found->counts;
   groups_of_ = GroupMap(resources_of(input), counts.size());
   const double unit = unit_of(input, false);
@@ -91,11 +91,12 @@ bool FabricCount::count_in_closed_form(const Input& input) {
 
 bool FabricCount::count_in_planes(const Input& input) {
   const std::uint32_t resources = resources_of(input);
-  // Planes are cleared and read over all links, whoever crosses them: a small group on a large fabric would pay for it.
+  // Planes are cleared and read over all links of the fabric, which is too expensive for a small group on a large
+  // fabric.
   if (!sets_ || !GroupMap::fills_array(resources, sets_->crossings()) || channels_ > ChannelPlanes::most_channels)
     return false;
   ChannelPlanes planes(2 * input.fabric.endpoints(), resources, channels_);
-  // Bytes, not bits: threads write those of neighbouring channels at once.
+  // Bytes, not bits, because several threads write at once.
   std::vector<std::uint8_t> blocked(channels_, 0);
   std::atomic<bool> fits = true;
   in_parallel(channels_, input.threads, [&](std::size_t c) {
@@ -103,7 +104,7 @@ bool FabricCount::count_in_planes(const Input& input) {
     blocked[c] = plane.blocked;
     if (!plane.fits) fits = false;
   });
-  // Then all of it is counted again, by channel. Nothing has been kept so far.
+  // Everything is then counted again, by channel. Nothing has been stored so far.
   if (!fits) return false;
   blocked_.assign(blocked.begin(), blocked.end());
   trips_.resize(channels_);
@@ -132,7 +133,7 @@ struct CrossedLink {
 
 template <std::size_t W>
 void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes) {
-  // No parts of connections: routers that edge sets are for take whole queue pairs over a link or a bundle.
+  // No fractions of connections: routers that allow edge sets send whole queue pairs over a link or a bundle.
   const double unit = 1.0 / input.comm.qps_per_connection;
   collect_ports(input, unit);
   GroupTable<W> table;
@@ -146,7 +147,7 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
     ++entry.members;
     groups_of_.put(link.resource, entry.group);
   };
-  // Some are gathered, so that their entries are on their way from memory before they are asked for.
+  // Links are collected in batches, so that their entries are prefetched from memory before they are read.
   std::array<CrossedLink<W>, 32> next;
   std::size_t gathered = 0;
   planes.for_each<W>([&](std::uint32_t resource, const CountRow<W>& counts) {
@@ -158,7 +159,7 @@ void FabricCount::collect_planes(const Input& input, const ChannelPlanes& planes
     gathered = 0;
   });
   std::for_each(next.begin(), next.begin() + gathered, add);
-  // Members were counted where the search had just been, not in `groups_`, which lies elsewhere in memory.
+  // Members were counted in the table's entries, which were in the cache, and not in `groups_`.
   table.for_each([&](const auto& entry) { groups_[entry.group].members += entry.members; });
 }
 
@@ -181,12 +182,12 @@ void FabricCount::count_by_channel(const Input& input) {
 void FabricCount::collect_channels(const Input& input, std::vector<ChannelCount>& counts, double unit) {
   std::vector<double> connections(channels_);
   if (!std::all_of(counts.begin(), counts.end(), [](const ChannelCount& c) { return c.is_array(); })) {
-    // In the order of channels, whichever thread was through first; each list goes as soon as it is copied.
+    // In the order of channels, not of threads. Each list is freed as soon as it is copied.
     CrossingList all = counts.front().list();
     for (std::size_t c = 1; c < channels_; ++c) all.append(counts[c].list());
     all.sort();
     groups_of_ = GroupMap(resources_of(input), all.size());
-    // Ports come first: they have the lowest numbers, and the map is filled from the lowest up.
+    // Ports come first: they have the lowest numbers, and the map is filled in ascending order.
     if (sets_) collect_ports(input, unit);
     all.for_each(channels_, [&](std::uint32_t resource, std::span<const std::uint64_t> of) {
       for (std::size_t c = 0; c < channels_; ++c) connections[c] = static_cast<double>(of[c]) * unit;
@@ -220,24 +221,24 @@ std::uint32_t FabricCount::find_shape(std::span<const double> connections) {
 }
 
 std::uint32_t FabricCount::find_group(std::uint64_t kind, std::uint32_t shape, std::uint32_t resource) {
-  // A chain: of one shape there are no more groups than there are kinds of links.
+  // A linked list is enough: a shape has at most one group per kind of links.
   for (std::uint32_t g = last_group_[shape]; g != no_group; g = groups_[g].next)
     if (groups_[g].kind == kind) return g;
   groups_.push_back({resource, 0, shape, last_group_[shape], kind});
   return last_group_[shape] = static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
-/// Ports are the lowest links, and have been counted by set. A port mostly has the counts and the kind of one that came
-/// before, so its group is kept beside these and no row is made of them; by direction, as the classes of the two may
-/// differ and would push each other's group out at every port.
+/// Ports are the lowest links and have been counted by set. Most ports have the counts and the kind of an earlier port.
+/// So the group is remembered by number of the counts, and no row is built. It is remembered by direction as well,
+/// because the two directions may differ in class and would evict each other's group at every port.
 void FabricCount::collect_ports(const Input& input, double unit) {
   const auto pairs = static_cast<std::uint64_t>(input.comm.qps_per_connection);
   struct Known {
     std::uint64_t kind = 0;
     std::uint32_t group = no_group;
   };
-  std::vector<Known> known(
-      2 * std::size_t{sets_->port_kinds()});  // by what sets count there and direction: of the last kind
+  std::vector<Known> known(2 *
+                           std::size_t{sets_->port_kinds()});  // by number of the counts and direction: the last kind
   std::vector<double> connections(channels_);
   sets_->for_each_port([&](std::uint32_t port, std::uint32_t counts) {
     const std::uint64_t kind = kind_of(input, port, true);

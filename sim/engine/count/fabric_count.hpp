@@ -1,14 +1,15 @@
-// How many connections of every channel cross each link of a fabric, folded: what holds for one draw of the network,
-// whatever the rates of its links. Paths are not stored.
+// How many connections of every channel cross each link of a fabric, folded. The counts hold for one seed of the
+// network, whatever the rates of its links. Paths are not stored.
 //
 //   m_lc = sum over connections e of channel c   w_e / (Q W)  x  | queue pairs q of e whose path crosses l |        (1)
 //
-// w_e is the weight of e, how many messages it carries for one of another; W what an edge with a whole message weighs,
-// and Q how many queue pairs a connection has. A path that is spread over links counts on each by its part.
+// w_e is the weight of e, the number of messages that it carries relative to other edges; W is the weight of a whole
+// message; Q is the number of queue pairs of a connection. A path that is spread over links counts on each with its
+// fraction.
 //
-// Channels are counted on several threads. Where most links are crossed and no count is large, a byte counts a channel
-// on a link, and links with the same bytes are alike; else there is a list of what is crossed. Counts are whole numbers
-// and groups are numbered by their lowest link, so what comes out depends on neither the way nor the number of threads
+// Channels are counted on several threads. If most links are crossed and no count is large, a byte counts a channel on
+// a link, and links with the same bytes are alike. Else there is a list of what is crossed. Counts are integers, and
+// groups are numbered by their lowest link, so the result depends neither on the method nor on the number of threads
 // [solver-study-3].
 #pragma once
 
@@ -22,7 +23,7 @@
 
 namespace fabricast {
 
-/// Refers to all that it is made of while it counts, and to nothing later.
+/// The count of a plan. It refers to its input only during construction.
 class FabricCount {
  public:
   struct Input {
@@ -34,44 +35,45 @@ class FabricCount {
     double tree_weight = 1;  ///< connections that a reducing tree counts for on its links
     std::size_t threads = 1;
   };
-  /// \param sets  null: every channel is counted by itself, ports too
-  /// \throws UserError if a connection has no path, and no fault ends
+  /// \param sets  null: every channel is counted separately, ports included
+  /// \throws UserError if a connection has no path and the faults do not end
   FabricCount(const Input& input, std::shared_ptr<const EdgeSets> sets);
-  /// Of what has been counted elsewhere, by channel, ports too.
-  /// \param weighted  counts are in units of parts of connections
+  /// From counts that were made elsewhere, by channel, ports included.
+  /// \param weighted  counts are in `weight_unit` (crossings.hpp)
   FabricCount(const Input& input, std::vector<ChannelCount> counts, std::vector<bool> blocked, bool weighted);
 
   /// Links of one kind with the same connections of every channel.
   struct Group {
     std::uint32_t resource = 0;  ///< the lowest of them
     std::uint32_t members = 0;
-    std::uint32_t shape = 0;        ///< of its connections
-    std::uint32_t next = no_group;  ///< an earlier group of the same shape, but of another kind of links
-    std::uint64_t kind = 0;
+    std::uint32_t shape = 0;        ///< number of its row of connections
+    std::uint32_t next = no_group;  ///< an earlier group of the same shape with another kind of links
+    std::uint64_t kind = 0;         ///< kind_of
   };
-  const std::vector<Group>& groups() const { return groups_; }  ///< by lowest resource
-  /// By channel.
+  const std::vector<Group>& groups() const { return groups_; }  ///< in the order of their lowest resources
+  /// Connections on a link of the group, by channel.
   std::span<const double> connections(const Group& group) const { return shapes_.of(group.shape); }
-  /// no_group: nobody uses the resource.
+  /// The group of a resource; no_group: no channel uses it.
   std::uint32_t group_of(std::uint32_t resource) const { return groups_of_.find(resource); }
-  /// Calls use(resource, group) for all that are crossed, rising.
+  /// Calls use(resource, group) for all resources that are crossed, in ascending order.
   template <class Use>
   void for_each(Use use) const {
     groups_of_.for_each(use);
   }
-  /// Null where every channel was counted by itself.
+  /// Null if every channel was counted separately.
   const EdgeSets* sets() const { return sets_.get(); }
+  /// By channel: whether one of its connections waits for the end of a fault.
   const std::vector<bool>& blocked() const { return blocked_; }
-  /// Paths and reducing trees of a channel that are equally long; none of one that is counted by its edge set.
+  /// Paths and reducing trees of a channel with equal latencies. A channel that is counted by its edge set has none.
   struct Trips {
-    Flow first;          ///< takes one of them, if they are paths
-    double latency = 0;  ///< s, where they were counted
+    Flow first;          ///< a flow that takes one of them, if they are paths
+    double latency = 0;  ///< s, on the hardware on which they were counted
     std::uint64_t count = 0;
   };
   std::span<const Trips> trips(std::uint32_t channel) const { return trips_[channel]; }
 
  private:
-  /// \returns false where this way does not do, and nothing is counted
+  /// \returns false if this method does not apply; then nothing is counted
   bool count_in_closed_form(const Input& input);
   bool count_in_planes(const Input& input);
   template <std::size_t W>
@@ -93,7 +95,7 @@ class FabricCount {
   std::vector<std::vector<Trips>> trips_;  ///< by channel
 };
 
-/// Links of one kind have the same rate whatever the hardware.
+/// The kind of a resource. Links of one kind have the same rate as each other on any hardware that the count serves.
 std::uint64_t kind_of(const FabricCount::Input& input, std::uint32_t resource, bool port);
 
 }  // namespace fabricast

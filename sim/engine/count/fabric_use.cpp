@@ -1,10 +1,10 @@
-// How often a group's connections cross the fabric's links, and what they take of these:
+// How often a group's connections cross the fabric's links, and the fraction of their rates that they use:
 //
-//   use(l, c) = m_lc w / C_l        parts of the rate of link l for each B/s of payload of a connection of c        (1)
+//   use(l, c) = m_lc w / C_l        fraction of the rate of link l per B/s of payload of a connection of c          (1)
 //
-// with m_lc of fabric_count.hpp, w bytes on the wire for each of payload and C_l in B/s. The three are given
-// apart: m holds for any hardware, w and C do not. And m is given by kind of links that look alike to the group, as
-// links may be millions and kinds are few.
+// with m_lc of fabric_count.hpp, w bytes on the wire per byte of payload, and C_l in B/s. The three are given
+// separately, because m holds for any hardware, and w and C do not. m is given by kind of links that are alike to the
+// group, because links may be millions and kinds are few.
 #include "count_store.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/group_time.hpp"
@@ -15,10 +15,10 @@ namespace fabricast {
 
 namespace {
 
-/// The flow engine lets a connection wait for the end of a fault. Here one state of the network holds for ever.
+/// The flow engine lets a connection wait for the end of a fault. Here one state of the network holds forever.
 void require_paths(const FabricCount& count) {
   for (const bool blocked : count.blocked())
-    if (blocked) throw UserError::at("faults", "the fabric is cut for a while: connections of a group have no path");
+    if (blocked) throw UserError::at("faults", "the fabric is temporarily cut: connections of a group have no path");
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void require_paths(const FabricCount& count) {
 FabricConnections::FabricConnections(const NetworkSetup& setup, const Router& router, const Plan& plan,
                                      std::shared_ptr<const SharedCount> crossed)
     : crossed_(std::move(crossed)), first_{0} {
-  // The engine that timed the group has mostly counted it: then nothing is routed again.
+  // Usually the engine that timed the group has counted it. Then nothing is routed again.
   if (!crossed_) {
     const Plan streams = plan_of_streams(plan);
     crossed_ = count_alone({*setup.comm, streams, *setup.fabric, router, setup.segments.front(),

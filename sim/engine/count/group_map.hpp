@@ -1,8 +1,9 @@
-// Which group of links a resource is in: an array over all of a fabric, or a list of those that are in one.
+// The group of links that a resource belongs to: an array over all resources of a fabric, or a list of those in a
+// group.
 //
-// An entry of the array has four bytes, one of the list eight, and its search costs more. But a group of some nodes
-// crosses few of a large fabric's links, and each of thousands of groups would fill an array over all of them. So the
-// list is taken where fewer than a sixteenth of the resources are expected in it.
+// An entry of the array has four bytes. An entry of the list has eight, and finding it costs more. But a group of a few
+// nodes crosses few links of a large fabric, and each of thousands of such groups would fill an array over all links.
+// So the list is used if fewer than a sixteenth of the resources are expected in it.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +17,21 @@ namespace fabricast {
 class GroupMap {
  public:
   GroupMap() = default;
-  /// \param expected  about how many resources will be in a group
+  /// \param expected  approximate number of resources that will be in a group
   GroupMap(std::uint32_t resources, std::size_t expected) : resources_(resources) {
     if (fills_array(resources, expected)) all_.assign(resources, no_group);
   }
-  /// Whether so many are better in an array over all of them.
+  /// Whether this many are better in an array over all resources.
   static bool fills_array(std::uint32_t resources, std::size_t expected) { return expected >= resources / 16; }
 
-  /// \pre  resources come rising, each once
+  /// \pre resources come in ascending order, each once
   void put(std::uint32_t resource, std::uint32_t group) {
     if (!all_.empty())
       all_[resource] = group;
     else
       some_.push_back({resource, group});
   }
-  /// No more will come. A search then looks at one block alone, which holds about one resource of the list.
+  /// Ends the filling. A search then visits a single block, which holds about one resource of the list.
   void close() {
     if (some_.empty()) return;
     while ((resources_ >> shift_) > some_.size()) ++shift_;
@@ -40,7 +41,7 @@ class GroupMap {
       for (; block <= some_[i].resource >> shift_; ++block) first_[block] = i;
   }
 
-  /// no_group: it is in none. \pre closed
+  /// The group of a resource; no_group: it has none. \pre closed
   std::uint32_t find(std::uint32_t resource) const {
     if (!all_.empty()) return all_[resource];
     if (some_.empty()) return no_group;
@@ -50,7 +51,7 @@ class GroupMap {
                                      [](const Entry& e, std::uint32_t r) { return e.resource < r; });
     return it != last && it->resource == resource ? it->group : no_group;
   }
-  /// Calls use(resource, group) for those in one, rising.
+  /// Calls use(resource, group) for the resources that have a group, in ascending order.
   template <class Use>
   void for_each(Use use) const {
     for (std::uint32_t r = 0; r < all_.size(); ++r)
@@ -63,10 +64,10 @@ class GroupMap {
     std::uint32_t resource, group;
   };
   std::uint32_t resources_ = 0;
-  std::vector<std::uint32_t> all_;    ///< by resource; empty: see the list
-  std::vector<Entry> some_;           ///< rising
-  int shift_ = 0;                     ///< blocks of 2^shift resources hold about one of them
-  std::vector<std::uint32_t> first_;  ///< in the list, of each block; then its end
+  std::vector<std::uint32_t> all_;    ///< by resource; empty: the list is used
+  std::vector<Entry> some_;           ///< in ascending order
+  int shift_ = 0;                     ///< blocks of 2^shift resources hold about one entry of the list
+  std::vector<std::uint32_t> first_;  ///< first entry of each block in the list; then the end
 };
 
 }  // namespace fabricast

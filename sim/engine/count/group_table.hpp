@@ -1,10 +1,10 @@
-// Groups of links by kind and by what crosses them. An entry lies in one place, so that a search waits for memory once,
-// and can be told of ahead.
+// Groups of links by kind and by what crosses them.
 //
 //   group of l = group of k   if   kind(l) = kind(k)  and  row(l) = row(k)          rows: channel_planes.hpp
 //
-// Open addressing in one array, so that a search reads an entry and nothing else. Finding links that look alike is a
-// good part of what counting for a million GPUs takes (docs/benchmarks.md).
+// Open addressing in one array. An entry holds everything that a search compares, so a search waits for memory once,
+// and the entry can be prefetched. Finding links that are alike takes a large share of the time of counting for a
+// million GPUs (docs/benchmarks.md).
 #pragma once
 
 #include <utility>
@@ -32,9 +32,9 @@ class GroupTable {
     for (const std::uint64_t word : counts) hash = hash_on(hash, word);
     return hash_end(hash);
   }
-  /// Has what a search for it will read fetched.
+  /// Prefetches the entry that a search for this hash reads first.
   void expect(std::uint64_t hash) const { __builtin_prefetch(&entries_[hash & (entries_.size() - 1)]); }
-  /// The entry of such links: without a group if it is new. Good until the next search.
+  /// The entry of such links. A new one has no group. Valid until the next search.
   Entry& find_or_add(std::uint64_t hash, const CountRow<W>& counts, std::uint64_t kind) {
     Entry* entry = &find(hash, counts, kind);
     if (entry->group == no_group && 2 * ++used_ > entries_.size()) {
@@ -44,7 +44,7 @@ class GroupTable {
     entry->counts = counts, entry->kind = kind;
     return *entry;
   }
-  /// Calls use(entry) for all, in no order that tells anything.
+  /// Calls use(entry) for all entries, in unspecified order.
   template <class Use>
   void for_each(Use use) const {
     for (const Entry& entry : entries_)

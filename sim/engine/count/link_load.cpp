@@ -1,10 +1,10 @@
-// How busy each link is over a call, from what is counted anyway (engine/link_load.hpp):
+// The load of each link over a call, from the counts of the flow engine (engine/link_load.hpp):
 //
 //   load(l) = sum over channels c of  m_lc w / C_l  x  bytes_c / T                                                  (1)
 //
-// bytes_c is the payload of one connection of c, all its slices together, T the makespan. Forecasts keep no table of
-// links, so the groups are unfolded here, for one seed and one size. A bundle of links is counted as one resource;
-// what it carries is laid on its members at the end.
+// bytes_c is the payload of one connection of c, all its slices together; T is the makespan. Forecasts keep no table of
+// links, so the groups are unfolded here, for one seed and one size. A bundle of links is counted as one resource, and
+// its load is distributed over its members at the end.
 #include "fabricast/engine/link_load.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace fabricast {
 
 namespace {
 
-/// What a bundle carries, on the links that it is made of.
+/// Distributes the load of a bundle over its links.
 void spread(const Fabric& fabric, const Router& router, const LinkState& state, const Router::Bundle& bundle,
             double load, std::vector<float>& loads) {
-  // Even parts fill slow links more; in proportion, all are filled alike.
+  // With equal shares, slow links are loaded more. With shares in proportion to the rates, all are loaded alike.
   double all = 0, least = std::numeric_limits<double>::infinity();
   const auto rate = [&](std::uint32_t link) { return capacity(fabric, router, state, link).value; };
   std::uint32_t up = 0;

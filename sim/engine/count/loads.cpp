@@ -1,7 +1,8 @@
-// (1) of loads.hpp, put together: links inside the nodes (inside.cpp), then those of the fabric (network_counter.cpp),
-// in one list of groups, as a channel's share is bound by either.
+// (1) of loads.hpp: links inside the nodes (inside.cpp), then those of the fabric (network_counter.cpp). Both are in
+// one list of groups, because either may bind a channel's share.
 //
-// Counts know nothing of rates; these come in here. In B/s, with `ports` as what an operation reaches of a NIC's rate,
+// Counts do not depend on rates; these enter here. In B/s, with `ports` as the fraction of a NIC's rate that an
+// operation reaches,
 //
 //   C_l = rate of l, or of all links of the bundle l, with faults  x  ports, if l is the link of a NIC port         (2)
 #include "loads.hpp"
@@ -34,7 +35,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
   count_inside(comm, plan, segment, paths, loads);
   if (comm.nodes() > 1) {
     if (!count)
-      // Nobody shares one: a fault is in force, or the engine is by itself.
+      // No count is shared: a fault is in force, or there is only one engine.
       count = count_alone({comm, plan, *fabric, *router, segment, protocol_costs(comm, plan).tree_weight, threads});
     loads.network = std::make_shared<NetworkCounter>(comm, plan, *fabric, *router, segment, std::move(count), threads);
     loads.network->add_groups(loads);
@@ -43,7 +44,7 @@ Loads count_loads(const Communicator& comm, const Plan& plan, const Fabric* fabr
 }
 
 const EdgeGroups& Loads::edges(int channel) const {
-  // On one node nothing crosses the fabric.
+  // On a single node nothing crosses the fabric.
   static const EdgeGroups none;
   return network ? network->edges(static_cast<std::uint32_t>(channel)) : none;
 }
@@ -52,14 +53,14 @@ double Loads::mean_latency(int channel) const {
   return network ? network->mean_latency(static_cast<std::uint32_t>(channel)) : 0;
 }
 
-std::size_t EdgeGroups::size() const { return ways ? ways->way.size() : 0; }
+std::size_t EdgeGroups::size() const { return routes ? routes->route.size() : 0; }
 
-std::uint32_t EdgeGroups::way(std::size_t edge) const { return ways->way[edge]; }
+std::uint32_t EdgeGroups::route(std::size_t edge) const { return routes->route[edge]; }
 
 bool Loads::uses(LinkId link) const { return network && network->uses(link); }
 
 bool is_port(const Fabric& fabric, std::uint32_t resource) {
-  // Bundles are between switches.
+  // Bundles connect switches.
   if (resource >= fabric.links()) return false;
   const Fabric::Link link = fabric.link(LinkId(resource));
   return fabric.is_endpoint(link.from) || fabric.is_endpoint(link.to);

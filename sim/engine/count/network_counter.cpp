@@ -1,4 +1,5 @@
-// (1) of network_counter.hpp: a count, which holds for any hardware, at the rates and latencies of this network.
+// (1) of network_counter.hpp: combines a count, which holds for any hardware, with the rates and latencies of this
+// network.
 #include "network_counter.hpp"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const
       count_(std::move(count)),
       threads_(threads) {}
 
-/// Links of several kinds may have one rate: on this hardware they are one group, and shares are found over fewer. Of
-/// the same counts but another kind are only the groups on the chain of `next`.
+/// Links of several kinds may have the same rate. On this hardware they are one group, which leaves fewer groups to
+/// share over. The groups with the same counts and another kind are linked by `next`.
 void NetworkCounter::add_groups(Loads& loads) {
   contention_.assign(loads.groups.size(), 0);
   const FabricCount& count = count_->count();
@@ -44,7 +45,7 @@ void NetworkCounter::add_groups(Loads& loads) {
 
 bool NetworkCounter::uses(LinkId link) const {
   if (count_->count().group_of(link.value) != no_group) return true;
-  // A bundle is counted as one resource: first, first + 2 and so on are its links in one direction.
+  // A bundle is counted as one resource. Its links in one direction are first, first + 2 and so on.
   for (std::uint32_t b = 0; b < router_.bundles(); ++b) {
     const auto [first, count] = router_.bundle(b);
     const bool member = link.value >= first && link.value < first + 2 * count && (link.value - first) % 2 == 0;
@@ -58,8 +59,8 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
   std::uint64_t all = 0;
   Path path;
   for (const FabricCount::Trips& trips : count_->count().trips(channel)) {
-    // Counted on other hardware, paths may have had other latencies. Those that were equally long are so here, too
-    // (count_store.cpp), so one of them is routed for all.
+    // If they were counted on other hardware, latencies may differ. Paths with equal latencies there have equal
+    // latencies here (count_store.cpp), so one of them is routed for all.
     const bool as_counted = count_->one_hardware() || !router_.route(trips.first, path);
     sum += (as_counted ? trips.latency : path.latency.value) * static_cast<double>(trips.count);
     all += trips.count;
@@ -69,7 +70,7 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
 
 const EdgePaths* NetworkCounter::edge_paths() {
   if (edge_paths_) return *edge_paths_;
-  // Paths are the count's, rates are this network's.
+  // Paths come from the count, rates from this network.
   edge_paths_ = count_->edge_paths(input());
   if (*edge_paths_)
     for (const EdgePaths::Link& link : (*edge_paths_)->links) edge_rates_.push_back(rate(link.resource));
@@ -85,7 +86,7 @@ double NetworkCounter::slowest_link(std::uint32_t channel, std::size_t edge) con
 
 const std::vector<double>& NetworkCounter::slowest_on_paths() {
   const EdgePaths* paths = edge_paths();
-  // Sizes and protocols ask again and again.
+  // Kept, because every size and protocol requests it.
   if (!slowest_on_paths_.empty() || !paths) return slowest_on_paths_;
   for (std::uint32_t c = 0; c < paths->edges.size(); ++c) {
     double& sum = slowest_on_paths_.emplace_back(0);
@@ -95,37 +96,37 @@ const std::vector<double>& NetworkCounter::slowest_on_paths() {
 }
 
 const EdgeGroups& NetworkCounter::edges(std::uint32_t channel) {
-  // Asked for where a channel is timed: that is one or two of a class.
-  if (!seen_[channel].ways) see(channel, seen_[channel]);
+  // Computed only for channels that are timed: one or two of each class.
+  if (!seen_[channel].routes) see(channel, seen_[channel]);
   return seen_[channel];
 }
 
 void NetworkCounter::see(std::uint32_t channel, EdgeGroups& out) {
-  out.ways = count_->ways(input(), channel);
-  out.views.reserve(out.ways->ways.size());
-  for (const EdgeRoutes::Way& way : out.ways->ways) out.views.push_back(view_of(*out.ways, way));
+  out.routes = count_->routes(input(), channel);
+  out.views.reserve(out.routes->routes.size());
+  for (const EdgeRoutes::Route& route : out.routes->routes) out.views.push_back(view_of(*out.routes, route));
 }
 
-EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& ways, const EdgeRoutes::Way& way) const {
+EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& routes, const EdgeRoutes::Route& route) const {
   EdgeGroups::View view;
-  for (const std::uint32_t g : ways.groups_of(way)) {
+  for (const std::uint32_t g : routes.groups_of(route)) {
     const bool between = (g & EdgeRoutes::between) != 0;
-    // The way tells which links are between switches, not the group: where there are faults, ports and other links of
-    // one rate may be in one.
+    // The route marks the links between switches. The group cannot: with faults, ports and other links of the same rate
+    // may be in one group.
     const std::uint32_t group = group_of_[g & ~EdgeRoutes::between];
     if (view.group == no_group || contention_[group] > contention_[view.group]) view.group = group;
     if (between && (view.middle == no_group || contention_[group] > contention_[view.middle])) view.middle = group;
   }
-  // Else latencies are of other hardware, or nobody has routed the path yet, as of those below a leaf.
-  if (count_->one_hardware() && way.latency > 0) {
-    view.latency = way.latency, view.port = group_of_[ways.groups_of(way).front()];
+  // Otherwise the latency is that of other hardware, or the path has not been routed, as below a leaf.
+  if (count_->one_hardware() && route.latency > 0) {
+    view.latency = route.latency, view.port = group_of_[routes.groups_of(route).front()];
     return view;
   }
-  Flow flow = way.first;
+  Flow flow = route.first;
   Path path;
   for (int q = 0; q < comm_.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
     if (!router_.route(flow, path)) continue;  // its channel is blocked
-    // The slowest of the queue pairs, whose numbers come one after the other.
+    // The slowest of the queue pairs, which have consecutive numbers.
     view.latency = std::max(view.latency, path.latency.value);
     view.port = group_of_[count_->count().group_of(path.resources.front())];
   }

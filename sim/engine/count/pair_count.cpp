@@ -1,8 +1,8 @@
-// (1) of pair_count.hpp: how many nodes have a NIC on each leaf, in each group and in each island is counted once, and
-// then tells for each end how many of the others are how far away.
+// (1) of pair_count.hpp. The number of nodes with a NIC on each leaf, in each group and in each island is counted once.
+// From these follows, for each end, how many of the other ends are at which distance.
 //
-// Numbers are kept whole and by weight of messages. The router parts flows, not weights, since a sample of n flows of
-// weight w is not one of n w flows: it varies more.
+// Numbers are integers, by weight of messages. The router splits flows, not weights, because a sample of n flows of
+// weight w varies more than one of n w flows.
 #include "pair_count.hpp"
 
 #include <array>
@@ -12,10 +12,10 @@ namespace fabricast {
 
 namespace {
 
-/// What any node sends to any other from one NIC to another: queue pairs by weight.
+/// What a node sends to any other, from one NIC to another: number of queue pairs by weight.
 using Messages = std::map<std::uint32_t, std::uint64_t>;
 
-/// How far apart the ends of a flow are.
+/// Distance of the ends of a flow: the tier at which they meet.
 enum class Apart : std::uint8_t { by_leaf, by_spine, by_core };
 
 class PairCounter {
@@ -33,7 +33,7 @@ class PairCounter {
 
   std::uint64_t flows() const { return flows_; }
 
-  /// \returns false where some of the flows have no path
+  /// \returns false if some of the flows have no path
   bool count(PairCount& out) {
     out.counts.assign(in_.fabric.links() + in_.router.bundles(), 0);
     std::map<std::uint32_t, std::vector<LeafFlows>> by_weight;
@@ -41,10 +41,10 @@ class PairCounter {
       for (std::uint32_t node = 0; node < nodes_; ++node) {
         const std::uint32_t from = endpoint(node, nics.first), to = endpoint(node, nics.second);
         const Flows sent = flows_of(from, nics.second, to), received = flows_of(to, nics.first, from);
-        // Routing one by one then finds the flow that has no path, and names its ends.
+        // Routing one by one will then find the flow without a path and name its ends.
         if (sent.lost > 0) return false;
         for (const auto& [weight, flows] : messages) {
-          // Ports carry what goes to all others, near or far.
+          // Ports carry the flows to all other nodes, near or far.
           out.counts[Clos::endpoint_up(from)] += weight * flows * (nodes_ - 1);
           out.counts[Clos::endpoint_down(to)] += weight * flows * (nodes_ - 1);
           std::vector<LeafFlows>& leaves = by_weight[weight];
@@ -58,7 +58,7 @@ class PairCounter {
         }
       }
     const bool over_spines = trips_[1].count + trips_[2].count > 0, over_cores = trips_[2].count > 0;
-    // The same where the tier that would join them is not there.
+    // The flows have no path either if the tier that would connect them does not exist.
     if ((over_spines && clos_.spines_per_group == 0) || (over_cores && clos_.cores_per_plane == 0)) return false;
     for (const auto& of_weight : by_weight) {
       const std::uint64_t weight = of_weight.first;
@@ -72,9 +72,9 @@ class PairCounter {
 
  private:
   struct Places {
-    std::vector<std::uint64_t> on_leaf, in_group, in_island;  ///< nodes whose NIC is there
+    std::vector<std::uint64_t> on_leaf, in_group, in_island;  ///< number of nodes whose NIC is there
   };
-  /// To or from the nodes that are not the end's own.
+  /// Flows to or from the other nodes, by distance; `lost`: those without a path.
   struct Flows {
     std::uint64_t beside = 0, near = 0, far = 0, lost = 0;
   };
@@ -96,10 +96,10 @@ class PairCounter {
     }
   }
 
-  /// (1) for one end and all of a NIC's, of which `own` is the node's own.
+  /// (1) for one end and the NICs of one number, of which `own` belongs to the same node.
   Flows flows_of(std::uint32_t end, std::uint16_t nic, std::uint32_t own) const {
     const Places& places = places_.at(nic);
-    // A node sends itself nothing: its own NIC is taken off wherever it is among those counted.
+    // A node sends nothing to itself, so its own NIC is subtracted wherever it was counted.
     const bool leaf = clos_.leaf_of(end) == clos_.leaf_of(own), same_group = group(end) == group(own),
                same_island = island(end) == island(own);
     const std::uint64_t on_leaf = places.on_leaf[clos_.leaf_of(end)] - leaf,
@@ -114,13 +114,13 @@ class PairCounter {
                                                 : Apart::by_core;
   }
 
-  /// One flow of each length stands for the others. \pre there is one from this node
+  /// One flow of each distance stands for the others. \pre there is one from this node
   void note_trip(Apart length, std::uint32_t node, std::pair<std::uint16_t, std::uint16_t> nics) {
     const std::uint32_t from = endpoint(node, nics.first);
     for (std::uint32_t other = 0; other < nodes_; ++other) {
       const std::uint32_t to = endpoint(other, nics.second);
       if (other == node || apart(from, to) != length) continue;
-      // In a Clos, paths over as many tiers have one latency.
+      // In a Clos, all paths over the same number of tiers have the same latency.
       FabricCount::Trips& trips = trips_[static_cast<std::size_t>(length)];
       trips.first = flow_between(in_.comm, from, to, 0, 0, 0);
       Path path;
@@ -140,7 +140,7 @@ class PairCounter {
   std::uint64_t nodes_, flows_ = 0;
   std::map<std::pair<std::uint16_t, std::uint16_t>, Messages> pairs_;  ///< by NICs
   std::map<std::uint16_t, Places> places_;                             ///< by NIC
-  std::array<FabricCount::Trips, 3> trips_{};                          ///< by how far apart the ends are
+  std::array<FabricCount::Trips, 3> trips_{};                          ///< by Apart
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ std::optional<PairCount> count_pairs(const FabricCount::Input& in, std::uint64_t
   const std::vector<NetworkEdge> edges = algorithm.edges_of_pair(in.comm, in.plan);
   if (edges.empty()) return {};
   PairCounter counter(in, edges);
-  // Few flows are hashed: that is exact, while a sample is right in distribution only.
+  // Few flows are hashed one by one: this is exact, while a sample is right only in distribution.
   if (parting == Router::Parting::at_random && counter.flows() <= most_hashed) return {};
   PairCount found;
   if (!counter.count(found)) return {};

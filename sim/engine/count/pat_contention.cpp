@@ -1,7 +1,7 @@
-// (1) of pat_contention.hpp, one dimension after the other: the channels' messages are routed side by side and put on their
-// links; then each message looks for the most crowded link of its path, and the links are emptied for the next
-// dimension. So the paths of one dimension are held at a time, not of all, and no message is routed twice: what it
-// crosses is counted for all dimensions as well, (1) of fabric_count.hpp.
+// (1) of pat_contention.hpp, one dimension after the other. The messages of all channels are routed concurrently and
+// added to their links. Then each message finds the most loaded link of its path, and the links are cleared for the
+// next dimension. So only the paths of one dimension are in memory, and no message is routed twice: the same pass
+// counts what messages cross over all dimensions, (1) of fabric_count.hpp.
 #include "pat_contention.hpp"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace fabricast {
 
 namespace {
 
-/// What the queue pairs of one channel's messages on one dimension cross between switches, one after the other.
+/// The links between switches that the queue pairs of one channel's messages on one dimension cross, concatenated.
 struct Crossed {
   struct Link {
     std::uint32_t resource;
     float weight;
   };
   std::vector<Link> links;
-  std::vector<std::uint32_t> ends;  ///< by rank and queue pair: where its links end
+  std::vector<std::uint32_t> ends;  ///< by rank and queue pair: end of its links in the list
 
   std::span<const Link> path(std::size_t number) const {
     const std::size_t begin = number > 0 ? ends[number - 1] : 0;
@@ -33,20 +33,22 @@ struct Crossed {
   }
 };
 
-/// The kinds of crowds that one channel's messages are in.
+/// The distinct contentions of one channel's messages.
 class Kinds {
  public:
   explicit Kinds(const FabricCount::Input& input) : in_(input), contentions_(1) {
-    // Links of one class are alike where none has a fault.
+    // Without faults, links of one class are alike.
     if (!in_.segment.links.all_nominal()) return;
     const std::span<const LinkClass> classes = in_.fabric.classes();
     rate_of_class_.assign(classes.size(), 0);
-    // All between switches: an operation may reach less of a port's rate, but ports are not asked for.
+    // True for links between switches. An operation may reach less of a port's rate, but ports are not looked up here.
     one_rate_ =
         std::all_of(classes.begin(), classes.end(), [&](const LinkClass& c) { return c.rate == classes[0].rate; });
   }
   const std::vector<PatContentions::Contention>& contentions() const { return contentions_; }
-  std::uint64_t kind(const PatContentions::Contention& contention) const { return kind_of(in_, contention.resource, false); }
+  std::uint64_t kind(const PatContentions::Contention& contention) const {
+    return kind_of(in_, contention.resource, false);
+  }
   /// B/s
   double rate(std::uint32_t resource) {
     if (one_rate_ && resource < in_.fabric.links()) return in_.fabric.classes().front().rate.value;
@@ -57,9 +59,8 @@ class Kinds {
     return rate;
   }
 
-  /// Crowds that differ by less than a percent are one, so that there are few: the number of one is kept for every
-  /// rank, channel and dimension, and has 16 bits. Six bits are left of the 52 after the first: a crowd is off by 1/128
-  /// at most.
+  /// Contentions that differ by less than a percent share a number, because a number of 16 bits is kept for every rank,
+  /// channel and dimension. Of the 52 bits of the mantissa 6 are kept, so the error is at most 1/128.
   std::uint16_t number_of(double messages, std::uint32_t resource, bool in_turn) {
     constexpr std::uint64_t unit = std::uint64_t{1} << 46;
     messages = std::bit_cast<double>((std::bit_cast<std::uint64_t>(messages) + unit / 2) & ~(unit - 1));
@@ -69,7 +70,7 @@ class Kinds {
     const auto [it, fresh] =
         numbers_.emplace(std::tuple(kind, messages, in_turn), static_cast<std::uint16_t>(contentions_.size()));
     if (fresh) contentions_.push_back({messages, resource, in_turn});
-    FABRICAST_CHECK(contentions_.size() < 0x10000, "more kinds of links than a fabric has");
+    FABRICAST_CHECK(contentions_.size() < 0x10000, "contentions are numbered with 16 bits");
     recent = {messages, kind, in_turn, it->second};
     return it->second;
   }
@@ -82,20 +83,20 @@ class Kinds {
     std::uint16_t number = 0;
   };
   const FabricCount::Input& in_;
-  std::vector<PatContentions::Contention> contentions_;  ///< the first: none
+  std::vector<PatContentions::Contention> contentions_;  ///< the first one stands for none
   bool one_rate_ = false;
-  std::vector<double> rate_of_class_;  ///< 0: not known yet; empty where links of a class may differ
-  std::array<Recent, 256> recent_{};   ///< numbers that have been asked for, so that few are looked up
+  std::vector<double> rate_of_class_;  ///< 0: not known yet; empty if links of a class may differ
+  std::array<Recent, 256> recent_{};   ///< recent numbers, which saves most searches of the map
   std::map<std::tuple<std::uint64_t, double, bool>, std::uint16_t> numbers_;
 };
 
-/// All of one channel. Threads have different ones.
+/// The state of one channel. Each channel is used by one thread at a time.
 struct Channel {
   Crossed crossed;  ///< of the dimension
   ChannelCount count;
   Walk walk;
   Kinds kinds;
-  std::uint64_t blocks = 0;  ///< that every rank sends, and receives, on paths that end at its port's links
+  std::uint64_t blocks = 0;  ///< sent and received by every rank, if paths end at the links of its port
 };
 
 class Counter {
@@ -125,14 +126,15 @@ class Counter {
     for_each_channel([&](std::size_t c) { count_ports(channels_[c]); });
     merge_contentions(*found);
     merge_trips(*found);
-    // In a Clos without faults the ports are all alike, and one stands for them.
+    // In a Clos without faults all ports are alike, and one stands for them.
     found->port = 2 * endpoint(0);
     if (!in_.segment.links.all_nominal() || !in_.fabric.clos()) add_ports(*found);
     return {count(), std::move(found)};
   }
 
  private:
-  /// All of a large fabric's links, which a group of some nodes would else clear again and again. Who counts there leaves 0.
+  /// An array over all links, kept per thread, because clearing it for every group of a few nodes on a large fabric is
+  /// expensive. Every user leaves it cleared.
   static std::vector<float>& zeros(std::size_t resources) {
     thread_local std::vector<float> kept;
     if (kept.size() < resources) kept.resize(resources, 0);
@@ -160,24 +162,24 @@ class Counter {
     const int d = dimension(place);
     const std::int64_t reach = std::int64_t{1} << d;
     const std::uint64_t blocks = pat_parents(ranks_, d).size();
-    // Where paths may not end at ports, they are asked of the router, too.
+    // If paths may not end at ports, the ends come from the router as well.
     const bool by_ports = in_.router.ends_at_ports();
-    std::optional<Flow> direct;  // one of those between two ports alone, all of which are equally long
+    std::optional<Flow> direct;  // a flow that crosses only two ports; all of these have the same latency
     std::uint64_t directs = 0;
     Path path;
     for (std::int64_t sender = 0; sender < ranks_; ++sender) {
-      // Connections are numbered by the rank that is nearer to the root.
+      // Connections are numbered by the rank that is closer to the root.
       const std::int64_t receiver = gathers() ? (sender + reach) % ranks_ : (sender + ranks_ - reach % ranks_) % ranks_;
       const std::int64_t number = d * ranks_ + (gathers() ? sender : receiver);
       const std::uint32_t from = endpoint(sender), to = endpoint(receiver);
       const bool is_direct = by_ports && in_.router.direct(from, to);
       if (is_direct) {
-        // It shares no link between switches, so that it exists is all there is to note.
+        // It crosses no link between switches, so only its number counts.
         direct = flow_between(in_.comm, from, to, number_of_channel, static_cast<std::uint32_t>(number % 2), 0);
         directs += pairs_;
       }
       for (std::uint32_t q = 0; q < pairs_; ++q) {
-        // One list with marks, not a list for each of ranks times queue pairs.
+        // One list with end marks instead of a list for each rank and queue pair.
         if (!is_direct)
           add(channel, flow_between(in_.comm, from, to, number_of_channel, static_cast<std::uint32_t>(number % 2), q),
               blocks, path);
@@ -185,7 +187,7 @@ class Counter {
       }
     }
     if (by_ports) channel.blocks += blocks;
-    // By itself, as links are all over memory: the processor then has many of them on their way at once.
+    // In a separate loop: links are scattered over memory, and the processor then loads many of them at once.
     if (!channel.walk.weighted)
       for (const Crossed::Link& l : crossed.links) channel.count.add(l.resource, blocks);
     if (direct && in_.router.route(*direct, path)) channel.walk.took(path.latency.value, *direct, directs);
@@ -198,7 +200,7 @@ class Counter {
       return;
     }
     channel.walk.weighted |= !path.weights.empty();
-    // Ports come first and last. Where all paths end there, they are counted once for all dimensions.
+    // Ports come first and last. If all paths end there, they are counted once for all dimensions.
     const std::size_t last = path.resources.size() - 1;
     for (std::size_t i = 1; i < last; ++i) {
       channel.crossed.links.push_back({path.resources[i], static_cast<float>(path.weight(i))});
@@ -216,8 +218,9 @@ class Counter {
         channel.count.add(port, channel.blocks * pairs_);
   }
 
-  /// All are on their links before the first one looks at its crowd. They are added in the order of channels, not of
-  /// threads, as parts are rounded. A connection uses its queue pairs in turn, so it counts on each for a part.
+  /// All messages are added to their links before the first one looks up its contention. They are added in the order of
+  /// channels, not of threads, because fractions are rounded. A connection uses its queue pairs in turn, so it counts
+  /// with a fraction on each.
   void add_messages() {
     for (const Channel& c : channels_)
       for (const Crossed::Link& l : c.crossed.links) messages_[l.resource] += l.weight / static_cast<float>(pairs_);
@@ -229,7 +232,7 @@ class Counter {
       std::fill(messages_.begin(), messages_.end(), 0);
       return;
     }
-    // Only what was crossed: an array over all links is not cleared for each dimension of a small group.
+    // Only the links that were crossed, which is cheaper for a small group.
     for (const Channel& c : channels_)
       for (const Crossed::Link& l : c.crossed.links) messages_[l.resource] = 0;
   }
@@ -246,7 +249,7 @@ class Counter {
       Worst longest;
       for (std::uint32_t q = 0; q < pairs_; ++q) {
         const Worst worst = worst_of(kinds, crossed.path(first + q));
-        // The kind of link is that of the slowest queue pair, the messages are the mean over all.
+        // The kind of link is that of the slowest queue pair. The number of messages is the mean over all.
         if (worst.seconds > longest.seconds) longest = worst;
         messages += worst.messages / pairs_;
       }
@@ -256,7 +259,7 @@ class Counter {
     return numbers;
   }
 
-  /// What will be asked for soon is then on its way from memory.
+  /// Prefetches what will be read soon.
   void expect(const Crossed& crossed, std::size_t path) const {
     constexpr std::size_t ahead = 64;
     for (std::size_t i = path > 0 ? crossed.ends[path - 1] : 0; i < crossed.ends[path + pairs_ - 1]; ++i)
@@ -275,15 +278,15 @@ class Counter {
   }
 
   struct Worst {
-    double seconds = 0;  ///< per byte, but for a constant: to compare links of several rates
+    double seconds = 0;  ///< proportional to the time per byte, to compare links of different rates
     double messages = 0;
     std::uint32_t resource = 0;
   };
-  /// The most crowded link of a queue pair's path.
+  /// The most loaded link of a queue pair's path.
   Worst worst_of(Kinds& kinds, std::span<const Crossed::Link> path) const {
     Worst worst;
     for (const Crossed::Link& link : path) {
-      // The message is there as a whole, unless it is split.
+      // The message itself counts as a whole, unless it is split over the queue pairs.
       const double rest = in_.comm.split_data_on_qps ? 0 : (1 - 1.0 / pairs_) * link.weight;
       const double all = messages_[link.resource] + rest;
       const double seconds = all / kinds.rate(link.resource);
@@ -292,7 +295,7 @@ class Counter {
     return worst;
   }
 
-  /// Channels have numbered their crowds by themselves: now equal ones of two get one number.
+  /// Each channel has numbered its contentions separately. Equal ones of different channels now get the same number.
   void merge_contentions(PatContentions& found) const {
     found.contentions.push_back({});
     std::map<std::tuple<std::uint64_t, double, bool>, std::uint16_t> known;
@@ -301,10 +304,11 @@ class Counter {
       const Kinds& kinds = channels_[c].kinds;
       number_of[c].push_back(0);
       for (const PatContentions::Contention& contention : std::span(kinds.contentions()).subspan(1)) {
-        const auto [it, fresh] = known.emplace(std::tuple(kinds.kind(contention), contention.messages, contention.in_turn),
-                                               static_cast<std::uint16_t>(found.contentions.size()));
+        const auto [it, fresh] =
+            known.emplace(std::tuple(kinds.kind(contention), contention.messages, contention.in_turn),
+                          static_cast<std::uint16_t>(found.contentions.size()));
         if (fresh) found.contentions.push_back(contention);
-        FABRICAST_CHECK(found.contentions.size() < 0x10000, "more kinds of links than a fabric has");
+        FABRICAST_CHECK(found.contentions.size() < 0x10000, "contentions are numbered with 16 bits");
         number_of[c].push_back(it->second);
       }
     }
@@ -321,7 +325,7 @@ class Counter {
     found.trips = std::move(all.trips);
   }
 
-  /// Ports that differ: each rank's, by one of its connections.
+  /// The ports of each rank, found by routing one of its connections.
   void add_ports(PatContentions& found) const {
     Path path;
     found.out.resize(static_cast<std::size_t>(ranks_)), found.in = found.out;
@@ -347,7 +351,7 @@ class Counter {
   const FabricCount::Input& in_;
   std::int64_t ranks_;
   std::uint32_t pairs_;
-  std::vector<float>& messages_;  ///< by resource, of the dimension
+  std::vector<float>& messages_;  ///< on the current dimension, by resource
   std::vector<Channel> channels_;
 };
 

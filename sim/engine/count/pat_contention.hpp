@@ -1,12 +1,12 @@
-// How crowded the links are that PAT's messages cross beyond their NICs.
+// Contention on the links that PAT's messages cross beyond their NICs.
 //
-// All ranks send on the same dimension at the same time, so a message shares its links with those of its own dimension,
-// and with no others. With n_l of them on a link l of rate C_l, w bytes on the wire for each of payload,
+// All ranks send on the same dimension at the same time, so a message shares its links only with messages of its own
+// dimension. With n_l of them on a link l of rate C_l, and w bytes on the wire per byte of payload,
 //
 //   seconds(c, i, r) = max over links l of the path:  w n_l / C_l                                                  (1)
 //
-// for the message that rank r sends in channel c at place i of the dimensions. A connection of several queue pairs uses
-// one after the other, so it counts for a part on each, and (1) is the mean over them.
+// for the message that rank r sends in channel c on the i-th dimension. A connection with several queue pairs uses them
+// in turn, so it counts with a fraction on each, and (1) is the mean over them.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@
 
 namespace fabricast {
 
+/// The contention of all messages. Few values are distinct; messages refer to them by number.
 struct PatContentions {
   std::int64_t ranks = 0;
   int dimensions = 0;
-  /// Messages on the most crowded link of a path, and which kind of link that is.
+  /// Messages on the most loaded link of a path, and the kind of that link.
   struct Contention {
     double messages = 0;
-    std::uint32_t resource = 0;  ///< one of the kind
+    std::uint32_t resource = 0;  ///< a link of the kind
     bool in_turn = true;         ///< the sender's messages of all channels take this path, one after the other
   };
-  std::vector<Contention> contentions;  ///< the first: none, the path has no link between switches
-  /// By channel and place, then by sending rank: number of the crowd. Empty where all of them have none.
+  std::vector<Contention> contentions;  ///< the first one stands for paths without links between switches
+  /// By channel and dimension, then by sending rank: index in `contentions`. Empty if all of them are 0.
   std::vector<std::vector<std::uint16_t>> of;
   std::vector<FabricCount::Trips> trips;  ///< of the messages of all channels
-  std::uint32_t port = 0;                 ///< one of those that are sent from
-  /// By rank: the port that it sends from, and the one it receives at. Empty where all are of one kind.
+  std::uint32_t port = 0;                 ///< one of the ports that send
+  /// By rank: the port at which it sends, and the port at which it receives. Empty if all ports are of one kind.
   std::vector<std::uint32_t> out, in;
 
   const std::vector<std::uint16_t>& at(int channel, int place) const {
@@ -39,13 +40,13 @@ struct PatContentions {
   }
 };
 
-/// What one pass over all messages finds.
+/// The results of one pass over all messages.
 struct PatCount {
   FabricCount count;
   std::shared_ptr<const PatContentions> contentions;
 };
-/// \pre  the plan's algorithm is PAT
-/// \throws UserError if a connection has no path, and no fault ends
+/// \pre the plan's algorithm is PAT
+/// \throws UserError if a connection has no path and the faults do not end
 PatCount count_pat(const FabricCount::Input& input);
 
 }  // namespace fabricast

@@ -1,7 +1,7 @@
-// Rows of numbers of 64 bits, numbered as they are first seen.
+// Rows of 64-bit numbers, numbered in the order in which they are first seen.
 //
-// Millions of links have few distinct rows of counts [solver-study-3]: a row is kept once and its number stands for it.
-// Numbers do not depend on the hash, and so not on how large the table is.
+// Millions of links have few distinct rows of counts [solver-study-3]. A row is stored once, and its number stands for
+// it. Numbers depend neither on the hash nor on the size of the table.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace fabricast {
 
-/// The hash of a row so far, with one word more; and once all are in it, of 32 bits.
+/// Adds a word to the hash of a row; hash_end turns the result into 32 bits.
 inline std::uint64_t hash_on(std::uint64_t hash, std::uint64_t word) {
   return std::rotl((hash ^ word) * 0x9e3779b97f4a7c15ULL, 29);
 }
 inline std::uint64_t hash_end(std::uint64_t hash) { return (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL >> 32; }
 
-/// \tparam T  of 64 bits: equal are those with the same bits
+/// \tparam T  a type of 64 bits; values are equal if their bits are
 template <class T>
 class RowNumbers {
  public:
   using Row = std::span<const T>;
   explicit RowNumbers(std::size_t words) : words_(words), at_(1024, none) {}
 
-  /// \param row  of so many words
-  /// \returns its number, and whether it is new: then it is the next one
+  /// \pre the row has the number of words that the constructor was given
+  /// \returns its number, and whether it is new; a new row gets the next number
   std::pair<std::uint32_t, bool> find_or_add(Row row) {
     std::size_t i = home(row);
     for (; at_[i] != none; i = (i + 1) & (at_.size() - 1))
@@ -51,11 +51,11 @@ class RowNumbers {
  private:
   static constexpr std::uint32_t none = 0xffffffff;
   static std::uint64_t bits(T word) { return std::bit_cast<std::uint64_t>(word); }
-  /// Whole numbers with a point have all their bits high up.
+  /// Integers stored as floating-point numbers have all their bits at the upper end.
   static std::uint64_t spread(T word) {
     return std::is_floating_point_v<T> ? bits(word) ^ bits(word) >> 32 : bits(word);
   }
-  /// Rows are short: no call.
+  /// Rows are short, so they are compared without a call.
   static bool same(Row a, Row b) {
     std::uint64_t differ = 0;
     for (std::size_t w = 0; w < a.size(); ++w) differ |= bits(a[w]) ^ bits(b[w]);

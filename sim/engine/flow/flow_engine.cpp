@@ -1,26 +1,25 @@
-// The flow engine: fluid shares of links between channels, and a timed event graph per channel.
+// The flow engine: channels share links as fluids, and a timed event graph gives the time of each channel.
 //
-// One run is a short loop of events:
+// A run is a short loop of events:
 //
 //   open = all channels; progress(c) = 0; segment = the network at time 0
 //   while some channel is open:
 //     loads   = connections of each channel on each link, folded into groups                  (loads.hpp)
 //     r(c)    = max-min shares of the open channels                                            (sharing.hpp)
 //     T(c)    = makespan of channel c alone at its share                                       (channel_time.hpp)
-//     dt      = least over c of (1 - progress(c)) T(c), but not past the next fault
+//     dt      = minimum over c of (1 - progress(c)) T(c), but not past the next change of the network
 //     progress(c) += dt / T(c);  close the channels that reach 1
 //
-// So a channel that ends gives its share to the others, and a fault changes what is left. Channels of one class differ
-// only in how crowded their links are. When a segment begins, the slowest one s of each class is timed slice by slice
-// (pipeline.hpp, ring_recurrence.hpp); the others, and all of them after a channel has ended, differ from it by the
-// pace of their n slices of b bytes, which GPUs and proxies bound by g:
+// When a channel ends, the others take over its share. A fault affects the rest of the run. Channels of one class
+// differ only in the contention on their links. When a segment begins, the slowest channel s of each class is timed
+// slice by slice (pipeline.hpp, ring_recurrence.hpp). The times of the others, and of all channels after one has ended,
+// follow from the pace of their n slices of b bytes, for each of which GPUs and proxy threads need at least g:
 //
 //   T(c) = T(s) + n max( g, b / r(c) ) - n max( g, b / r(s) )                                                       (1)
 //
 // Times are in s, r in B/s.
 //
-// Not modelled: the queues and reactions of congestion control (shares are fair at once), packets, retransmission, and
-// jitter of hosts.
+// Not modelled: queues and congestion control (shares are fair at once), packets, retransmission, and jitter of hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,13 +75,13 @@ class FlowEngine final : public NetworkEngine {
       if (timed != segment) {
         timed = segment;
         time_classes(plan, streams, costs, loads, open, shares, reference);
-        // Reports and steps ask for the network as it is when the collective starts.
+        // Reports and steps describe the network as it is when the collective starts.
         if (now == 0) {
           describe(plan, streams, costs, loads, shares, reference, result);
           if (record_) record(plan, loads, costs, caps, shares, reference);
         }
         for (const Fault& fault : setup_.segments[segment].faults)
-          if (feels(plan, loads, fault) &&
+          if (affects(fault, plan, loads) &&
               std::find(result.affected_by.begin(), result.affected_by.end(), fault.target) == result.affected_by.end())
             result.affected_by.push_back(fault.target);
       }
@@ -94,24 +93,24 @@ class FlowEngine final : public NetworkEngine {
         next = std::min(next, now + (1 - progress[c]) * makespan[c]);
       }
       const double change = segment + 1 < setup_.segments.size() ? setup_.segments[segment + 1].begin.value : infinity;
-      // What waits for a link that is down may wait for a fault to end, but not for nothing.
+      // A channel whose link is down may wait until a fault ends. If no change is pending, it would wait forever.
       if (next == infinity && change == infinity) stalled(loads, shares, open, segment);
       const double until = std::min(next, change);
       for (std::size_t c = 0; c < channels; ++c) {
         if (!open[c]) continue;
         progress[c] += (until - now) / makespan[c];
-        // Channels that end together do so up to rounding: else each of them would be an event of its own.
+        // Channels that end together do so up to rounding. Without a tolerance each would be an event of its own.
         if (progress[c] < 1 - 1e-12) continue;
         open[c] = false;
         --left;
       }
       now = until;
-      // Two runs with the same events are the same run, whatever the machine or the number of threads.
+      // Equal fingerprints show that runs on different machines or numbers of threads had the same events.
       result.fingerprint = fold(result.fingerprint, std::bit_cast<std::uint64_t>(now));
       if (change <= now) ++segment;
     }
     result.makespan = Seconds{now};
-    // The parts of the slowest channel at its first share, stretched to the whole.
+    // Latency and transfer are those of the slowest channel at its initial share; fill is the rest of the makespan.
     result.latency = std::min(result.latency, result.makespan);
     result.transfer = std::min(result.transfer, result.makespan - result.latency);
     result.fill = result.makespan - result.latency - result.transfer;
@@ -126,19 +125,19 @@ class FlowEngine final : public NetworkEngine {
   }
 
  private:
-  /// How many connections there are for each message that a channel counts: of sends and receives each pair has one of
-  /// its own, of others a connection may carry several messages.
+  /// Connections per message that a channel counts. In sends and receives each pair has its own connection. In other
+  /// collectives a connection may carry several messages.
   double connections_per_message(const Plan& plan) const {
     const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
     double connections = 0, messages = 0;
-    // All channels are alike in this: the first one tells.
+    // The ratio is the same for all channels.
     if (algorithm.network_edges && setup_.comm->nodes() > 1 && !is_point_to_point(plan.op))
       algorithm.network_edges(*setup_.comm, plan, 0,
                               [&](const NetworkEdge& edge) { connections += 1, messages += edge.weight; });
     return messages > 0 ? connections / messages : 1;
   }
 
-  /// Channels as they are timed at the start.
+  /// Stores the channels, and their use of links, as timed at the start.
   void record(const Plan& plan, const Loads& loads, const ProtocolCosts& costs, const std::vector<double>& caps,
               const ChannelShares& shares, const std::vector<ChannelTime>& reference) {
     const auto slices = [](const Pace& pace) {
@@ -151,7 +150,8 @@ class FlowEngine final : public NetworkEngine {
                                    BytesPerSecond{caps[c]}, slices(t.whole), slices(t.tail)});
       record_->longest = std::max(record_->longest, record_->channels.back().makespan);
       if (!is_point_to_point(plan.op)) continue;
-      // One message of a pair. It may wait for threads and slots, too: a smaller share counts where it takes longer.
+      // The pace is that of one message of a pair, which may also wait for threads and slots: a smaller share matters
+      // only once the transfer takes longer than these.
       const std::vector<double> alone{1};
       const double latency = peer_latency({*setup_.comm, plan, costs, loads, alone, 0, shares.rate[c], true});
       record_->channels.back().whole = {1, Seconds{t.makespan - latency}, Bytes{plan.pair}};
@@ -166,7 +166,7 @@ class FlowEngine final : public NetworkEngine {
     }
   }
 
-  /// After the last segment comes one more, without faults, to compare with.
+  /// One more segment after the last, without faults, to compare with.
   std::size_t healthy() const { return setup_.segments.size(); }
   const NetworkSegment& segment_at(std::size_t i) const { return i == healthy() ? no_faults_ : setup_.segments[i]; }
 
@@ -178,8 +178,9 @@ class FlowEngine final : public NetworkEngine {
     return routers_[segment].get();
   }
 
-  /// Whether a fault is on the way of the collective, as it goes with the fault or as it went without any.
-  bool feels(const Plan& plan, const Loads& loads, const Fault& fault) {
+  /// Whether a fault affects the collective: it has connections over a faulty link, now or on the network without
+  /// faults.
+  bool affects(const Fault& fault, const Plan& plan, const Loads& loads) {
     const Communicator& comm = *setup_.comm;
     const auto inside = [&](const Fault::Inside& i) {
       return std::any_of(loads.groups.begin(), loads.groups.end(), [&](const LinkGroup& g) {
@@ -187,16 +188,17 @@ class FlowEngine final : public NetworkEngine {
       });
     };
     if (std::any_of(fault.inside.begin(), fault.inside.end(), inside)) return true;
-    // Routing may have led all connections around the link: that is felt as well.
+    // If routing has moved all connections away from the link, the fault affects the collective as well.
     if (fault.links.empty() || comm.nodes() == 1) return false;
     const Loads& whole = loads_of(plan, healthy());
     return std::any_of(fault.links.begin(), fault.links.end(),
                        [&](LinkId link) { return loads.uses(link) || whole.uses(link); });
   }
 
-  /// Loads depend on the algorithm or kernel and the channels, not on the bytes: plans of other sizes find them here.
+  /// Loads depend on the algorithm or kernel and on the channels, but not on the bytes, so plans of other sizes share
+  /// them.
   const Loads& loads_of(const Plan& plan, std::size_t segment) {
-    // Kernels for symmetric memory have connections of their own, apart from the algorithm's.
+    // Kernels for symmetric memory have connections of their own, different from those of the algorithm.
     const int kernel = plan.kernels.empty() ? -1 : static_cast<int>(plan.kernels.front().kernel);
     const auto key =
         std::tuple(plan.op, plan.one_way, plan.algorithm, kernel, plan.channels, edge_key_of(plan), segment);
@@ -207,7 +209,7 @@ class FlowEngine final : public NetworkEngine {
     return loads_.emplace(key, std::move(loads)).first->second;
   }
 
-  /// Of a network without faults, from where engines share their counts; null elsewhere.
+  /// The count that engines share, for a network without faults; null otherwise.
   std::shared_ptr<SharedCount> stored_count(const Plan& plan, std::size_t segment) {
     const NetworkSegment& s = segment_at(segment);
     if (!setup_.counts || setup_.comm->nodes() == 1 || !s.links.all_nominal() || !s.faults.empty()) return nullptr;
@@ -216,8 +218,8 @@ class FlowEngine final : public NetworkEngine {
                              seed_);
   }
 
-  /// Times the slowest open channel of every class; the others refer to it. It is the one with the least share, or the
-  /// one that meets most slow links on its way.
+  /// Times the slowest open channel of every class; the others refer to it. It is the one with the smallest share, or
+  /// the one with the slowest path.
   void time_classes(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs,
                     const Loads& loads, const std::vector<bool>& open, const ChannelShares& shares,
                     std::vector<ChannelTime>& reference) const {
@@ -232,7 +234,7 @@ class FlowEngine final : public NetworkEngine {
       std::size_t k = 0;
       while (k < slowest.size() && !alike(plan, streams, loads, shares, contention, slowest[k], c)) ++k;
       class_of[c] = k;
-      // Less share, more time: of two channels alike in all else the one with the lesser share is slower.
+      // Of two channels that are otherwise alike, the one with the smaller share is slower.
       if (k == slowest.size()) slowest.push_back(c);
       if (shares.rate[c] < shares.rate[slowest[k]]) slowest[k] = c;
     }
@@ -242,13 +244,13 @@ class FlowEngine final : public NetworkEngine {
           {*setup_.comm, plan, costs, loads, use, static_cast<int>(c), shares.rate[c], shares.group[c] != no_group});
     };
     std::vector<std::size_t> longest = slowest;
-    // A first slice meets the links of its path one after the other, so the slowest path may matter more than the least
-    // share: both candidates are timed. One channel has no other to be slower than; of sends and receives it would list a
-    // connection for each pair of ranks.
-    const std::vector<double> way =
+    // The first slice crosses the links of its path one after the other, so the slowest path may matter more than the
+    // smallest share. Both candidates are timed. A single channel needs no comparison, and for sends and receives the
+    // search would list a connection for each pair of ranks.
+    const std::vector<double> slowness =
         loads.network && open.size() > 1 ? loads.network->slowest_on_paths() : std::vector<double>();
-    for (std::size_t c = 0; c < way.size(); ++c)
-      if (open[c] && way[c] > way[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
+    for (std::size_t c = 0; c < slowness.size(); ++c)
+      if (open[c] && slowness[c] > slowness[longest[class_of[c]]] * (1 + 1e-9)) longest[class_of[c]] = c;
     std::vector<ChannelTime> times;
     for (std::size_t k = 0; k < slowest.size(); ++k) {
       const std::size_t s = slowest[k], l = longest[k];
@@ -261,7 +263,7 @@ class FlowEngine final : public NetworkEngine {
       if (open[c]) reference[c] = times[class_of[c]];
   }
 
-  /// By channel.
+  /// The streams of all channels.
   std::vector<Stream> streams_of(const Plan& plan) const {
     const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
     std::vector<Stream> streams;
@@ -269,26 +271,27 @@ class FlowEngine final : public NetworkEngine {
     return streams;
   }
 
-  /// Payload of a slice by channel, bytes; 0 of those that are done.
+  /// Payload of a slice by channel, in bytes; 0 for channels that are done.
   static std::vector<double> slices(const std::vector<Stream>& streams, const std::vector<bool>& open) {
     std::vector<double> bytes(open.size(), 0);
     for (std::size_t c = 0; c < open.size(); ++c)
       if (open[c]) bytes[c] = static_cast<double>(streams[c].loops > 0 ? streams[c].slice : streams[c].tail_slice);
     return bytes;
   }
+  /// Sizes of slices as fractions of that of one channel, at most 1.
   static std::vector<double> relative_to(std::vector<double> slice, std::size_t channel) {
     const double own = slice[channel];
     for (double& bytes : slice) bytes = own > 0 ? std::min(1.0, bytes / own) : 0;
     return slice;
   }
 
-  /// Whether two channels are of one class.
+  /// Whether two channels belong to the same class.
   bool alike(const Plan& plan, const std::vector<Stream>& streams, const Loads& loads, const ChannelShares& shares,
              const std::vector<double>& contention, std::size_t a, std::size_t b) const {
     const auto equally_contended = [&](std::uint32_t g, std::uint32_t h) {
       return g == h || (g != no_group && h != no_group && contention[g] == contention[h]);
     };
-    // Times hang on how crowded links are, and not on which links they are.
+    // Times depend on the contention on links, not on which links they are.
     const auto& g = loads.inside[a].group;
     const auto& h = loads.inside[b].group;
     const auto timed_apart = find_by_algorithm(plan.algorithm)->timed_apart;
@@ -300,7 +303,7 @@ class FlowEngine final : public NetworkEngine {
            streams[a].start == streams[b].start;  // chains differ in where they enter their nodes
   }
 
-  /// The slowest channel at the start, what holds it, and where its time goes.
+  /// Describes the slowest channel at the start: its bottleneck, and the split of its time.
   void describe(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs, const Loads& loads,
                 const ChannelShares& shares, const std::vector<ChannelTime>& reference, CollectiveResult& result) {
     std::size_t slowest = 0;
@@ -320,7 +323,8 @@ class FlowEngine final : public NetworkEngine {
 
     Bottleneck& b = result.bottleneck;
     b.rate = BytesPerSecond{shares.rate[slowest]};
-    // In order of what tells most: a dead link explains all, latency explains why no link does.
+    // The most specific cause comes first: a link that is down explains everything, and if latency dominates no link
+    // does.
     if (b.rate.value <= 0) {
       b.name = "link down";
     } else if (t.latency > t.transfer && !(t.by_proxy && is_point_to_point(plan.op))) {
@@ -346,10 +350,10 @@ class FlowEngine final : public NetworkEngine {
       if (open[c] && shares.rate[c] <= 0)
         throw UserError::at(
             "faults",
-            fmt::format("the collective never ends: {} is down",
+            fmt::format("the collective never completes: {} is down",
                         group_name(loads.groups[shares.group[c]], *setup_.comm, setup_.fabric, router(segment))),
-            "give the fault an `until`, or a rate above 0");
-    FABRICAST_CHECK(false, "nothing moves, and no link is down");
+            "set `until` of the fault, or a rate above 0");
+    FABRICAST_CHECK(false, "no channel progresses, but no link is down");
   }
 
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -361,7 +365,7 @@ class FlowEngine final : public NetworkEngine {
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, bool, Algorithm, int, int, std::uint64_t, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;
-  GroupTime* record_ = nullptr;  ///< where to note the channels of the run
+  GroupTime* record_ = nullptr;  ///< receives the channels of the run; null: nobody needs them
 };
 
 }  // namespace

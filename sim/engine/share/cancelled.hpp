@@ -2,7 +2,8 @@
 
 namespace fabricast {
 
-/// What is left of a sum after taking all but this part of it away has lost too many digits.
+/// If a subtraction leaves less than this fraction of the term that it removes, too many digits have cancelled. The sum
+/// must then be computed again.
 inline constexpr double cancelled = 1e-3;
 
 }  // namespace fabricast

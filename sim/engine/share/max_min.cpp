@@ -1,3 +1,4 @@
+// Progressive filling, as fabricast/engine/max_min.hpp describes it.
 #include "fabricast/engine/max_min.hpp"
 
 #include <algorithm>
@@ -49,14 +50,14 @@ class Filling {
 
  private:
   struct Link {
-    double residual = 0;                ///< C less what frozen items take
+    double residual = 0;                ///< C minus the use of frozen items
     double demand = 0;                  ///< sum of m w over the open items
-    std::uint32_t open = 0;             ///< entries of open items: decides, since `demand` is rounded
-    std::uint32_t first = 0, last = 0;  ///< of entries_
+    std::uint32_t open = 0;             ///< number of entries of open items; exact, unlike `demand`
+    std::uint32_t first = 0, last = 0;  ///< range in entries_
   };
   struct Entry {
     std::uint32_t item;
-    double weight;
+    double weight;  ///< m w
   };
 
   void list_items_by_link() {
@@ -85,7 +86,7 @@ class Filling {
     std::sort(caps_.begin(), caps_.end());
   }
 
-  /// The level at which link l is full. Rounding alone could take it below what is already frozen.
+  /// The level at which link l is full. The maximum guards against rounding: a level never falls.
   double share(std::uint32_t l) const { return std::max(level_, links_[l].residual / links_[l].demand); }
 
   void saturate(std::uint32_t l) {
@@ -130,9 +131,10 @@ class Filling {
 
 Sharing fill(const SharingProblem& problem) {
   const std::size_t items = problem.weight.size();
-  FABRICAST_CHECK(problem.cap.size() == items && problem.first.size() == items + 1, "one weight, cap, path per item");
+  FABRICAST_CHECK(problem.cap.size() == items && problem.first.size() == items + 1,
+                  "each item has one weight, cap and path");
   FABRICAST_CHECK(problem.use.size() == problem.link.size() && problem.first.back() == problem.link.size(),
-                  "paths end where the list of links does");
+                  "paths end at the end of the list of links");
   return Filling(problem).run();
 }
 

@@ -1,7 +1,7 @@
-// (1) of sharing.hpp by progressive filling (fabricast/engine/max_min.hpp).
+// Solves (1) of sharing.hpp by progressive filling (fabricast/engine/max_min.hpp).
 //
-// The problem is put over groups of links, not links: all of a group have the same inequality, so one stands for them.
-// Of the groups only those count that the open channels could fill. As no channel ever gets more than it gets alone,
+// The problem has groups of links instead of links, because all links of a group have the same inequality. It has only
+// the groups that the open channels could fill. No channel ever gets more than it gets alone, so
 //
 //   most_c = min( cap_c, min over l of C_l / (m_lc w) )
 //   l can be full only if  sum over open c of m_lc w most_c >= C_l
@@ -22,9 +22,10 @@ ChannelSharing::ChannelSharing(const std::vector<LinkGroup>& groups, const std::
   std::iota(binding_.begin(), binding_.end(), 0U);
 }
 
-/// No channel ever gets more than it gets alone. Where all open ones fall short of a capacity even so, nothing is
-/// bound. What is forgotten stays so: channels that close ask for less. The tolerance keeps links that are just filled,
-/// by one channel alone, say, in spite of rounding. One that is down has capacity 0 and stays: a report names it.
+/// Removes the groups that the open channels cannot fill even with the rates that they would get alone. A removed group
+/// never comes back, because channels that close only lower the demand. The tolerance keeps links that are filled
+/// exactly, for example by one channel, in spite of rounding. A link that is down has capacity 0 and stays, so that a
+/// report can name it.
 void ChannelSharing::forget(const std::vector<bool>& open) {
   std::vector<double> rate(most_);
   for (std::size_t c = 0; c < rate.size(); ++c)
@@ -49,7 +50,7 @@ ChannelShares ChannelSharing::share(const std::vector<bool>& open) {
         problem.use.push_back(n * wire_);
       }
     problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
-    // All weigh the same: that a link is fair to connections lies in `use`.
+    // All weights are equal: fairness to connections is expressed by `use`.
     problem.weight.push_back(1);
     problem.cap.push_back(caps_[c]);
     channel_of.push_back(c);

@@ -2,8 +2,8 @@
 //
 //   T = chain_makespan,      pace of calls back to back = work of the busiest station + skew                        (1)
 //
-// Of all timings only chains have a skew: channels go through a node's GPUs in different orders, so a rank is early in
-// one of them and late in another.
+// Only chains have a skew: channels visit the GPUs of a node in different orders, so a rank is early in one channel and
+// late in another.
 #include "timing.hpp"
 
 namespace fabricast {

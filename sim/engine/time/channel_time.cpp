@@ -1,10 +1,10 @@
-// The makespan of a channel by the timing of its algorithm, and what (1) of channel_time.hpp needs beside it. For the
+// The makespan of a channel by the timing of its algorithm, and the other terms of (1) of channel_time.hpp. For the
 // n slices of either size, in s,
 //
-//   g    = max( slowest GPU, slowest network stage ),   without the links where a share of theirs binds
+//   g    = max( slowest GPU, slowest network stage ),   without the links if the share of them binds
 //   work = sum of n max( slowest GPU, slowest network stage )  +  skew                                              (2)
 //
-// `work` is what calls issued back to back can not go below: while one drains, the next one fills.
+// `work` is the minimum per call for calls issued back to back: while one drains, the next one fills.
 #include "channel_time.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Stream stream_of(const ChannelView& v) {
   return find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
 }
 
-/// Bytes that a connection carries, all slices together.
+/// B; payload of a connection, all slices together.
 double payload_of(const Stream& s) {
   return static_cast<double>(s.sends * (s.loops * s.slices * s.slice + s.tail_slices * s.tail_slice));
 }
@@ -32,17 +32,17 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
   const bool network = v.comm.nodes() > 1;
   const auto pace = [&](std::int64_t slices, std::int64_t slice) {
     const auto bytes = static_cast<double>(slice);
-    // On one node proxy threads and NICs have nothing to do.
+    // On a single node, proxy threads and NICs have nothing to do.
     const double gpu = services.slowest_gpu(bytes), gap = network ? services.network_gap(bytes) : 0;
     const double count = static_cast<double>(stream.sends * slices);
-    // The network's gap is the longest of several: that of the proxy thread only if it reaches it.
+    // The gap of the network is a maximum. It is that of the proxy thread if the thread reaches it.
     t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes) >= gap;
     t.work += count * std::max(gpu, gap);
-    // No link binds: none will before the network changes, as shares only grow when channels end.
+    // If no link binds now, none will until the network changes, because shares only grow when channels end.
     if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0, bytes};
     return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
   };
-  // An event graph lets slices overlap; the bytes of a link that binds can not.
+  // An event graph lets slices overlap. The bytes on a link that binds cannot overlap.
   if (network) t.bytes = payload_of(stream);
   if (timing.skew) t.work += timing.skew(services, stream);
   if (stream.loops > 0) t.whole = pace(stream.loops * stream.slices, stream.slice);
@@ -50,7 +50,7 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
 }
 
 void split_slices(const ChannelView& v, const Stream& stream, const Timing& timing, ChannelTime& t) {
-  // Empty slices leave what no link can shorten: hops, overheads and the handshakes of the protocol.
+  // Empty slices leave what no faster link can shorten: hops, overheads and the handshakes of the protocol.
   t.latency = std::min(t.makespan, timing.makespan(Services(v, timing.looks), stream, 0));
   t.transfer = std::min(t.makespan, payload_of(stream) / v.rate);
   split_overlapping(t);
@@ -62,7 +62,7 @@ ChannelTime time_channel(const ChannelView& v) {
   ChannelTime t;
   t.rate = v.rate;
   if (v.rate <= 0) {
-    // Its link is down. It may come back, so whether the collective ever ends is for the engine to say.
+    // Its link is down. The link may come back, so the engine decides whether the collective ends.
     t.makespan = std::numeric_limits<double>::infinity();
     return t;
   }

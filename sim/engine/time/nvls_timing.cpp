@@ -1,5 +1,5 @@
-// NVLS and NVLSTree: copied in, reduced and handed out by the NVSwitch, perhaps up and down a tree of nodes, copied
-// out.
+// NVLS and NVLSTree: data are copied in, reduced and multicast by the NVSwitch, in NVLSTree also sent up and down a
+// tree of nodes, and copied out.
 //
 //   T = makespan of the pipeline over the longest path of any head (nvls_path in tree_path.cpp)                     (1)
 #include "timing.hpp"
@@ -8,7 +8,7 @@ namespace fabricast {
 
 Timing nvls_timing() {
   return {.name = "nvls",
-          .summary = "in the NVSwitch, and perhaps up and down a tree of nodes",
+          .summary = "in the NVSwitch, with or without a tree of nodes",
           .makespan = makespan_along<nvls_path>};
 }
 

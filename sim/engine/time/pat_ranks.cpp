@@ -13,33 +13,33 @@ namespace fabricast {
 
 namespace {
 
-/// Loops of one channel that are followed: they repeat themselves soon.
+/// Number of loops of a channel that are followed. They become periodic soon.
 constexpr std::int64_t followed_loops = 8;
-/// Passes over what shares slow ports: what comes when hangs on what came before.
+/// Passes over the sharing of slow ports, because arrival times depend on the sharing.
 constexpr int passes = 4;
-/// Ranks that a thread takes at once: enough that it pays to start one.
+/// Ranks per thread: enough to be worth starting a thread.
 constexpr std::size_t block_of_ranks = 1 << 15;
 
 /// What a rank sends on one dimension.
 struct Burst {
   double messages = 0, bytes = 0, first = 0, last = 0;
-  double taken = 1;  ///< part of a copy that its receiver does
+  double taken = 1;  ///< cost of the receiver's copy, relative
 };
 
-/// What comes in at a slow port, in the order of the schedule. Messages of several dimensions share it; those of one come
-/// one after the other.
+/// The arrivals at a slow port, in the order of the schedule. Messages of different dimensions share the port; those of
+/// one dimension come one after the other.
 class Inbox {
  public:
   explicit Inbox(std::size_t places) : queues_(places) {}
-  /// \param taken  s at the port, alone
+  /// \param taken  s at the port without sharing
   void add(std::size_t place, double begin, double taken) { queues_[place].bursts.push_back({begin, taken}); }
-  /// Of the next one to be added: how long it takes beside the others.
+  /// s; how long the next message to be added stays at the port, with the others alongside.
   double stay(std::size_t place) const {
     const Queue& q = queues_[place];
     return q.bursts.size() < q.stays.size() ? q.stays[q.bursts.size()] : 0;
   }
 
-  /// From what has been added, in fair shares.
+  /// Computes the stays of what has been added, in fair shares.
   void settle() {
     constexpr double never = std::numeric_limits<double>::infinity();
     for (Queue& q : queues_) q.start();
@@ -68,7 +68,7 @@ class Inbox {
   struct Queue {
     std::vector<Burst> bursts;
     std::vector<double> stays;
-    double left = 0;  ///< of the first one that is not through
+    double left = 0;  ///< s; remainder of the first one that is not done
     bool is_empty() const { return stays.size() == bursts.size(); }
     const Burst& front() const { return bursts[stays.size()]; }
     void start() {
@@ -85,10 +85,10 @@ class Inbox {
   std::vector<Queue> queues_;  ///< by place
 };
 
-/// Of a message, s per byte.
+/// s per byte of a message.
 struct SendPace {
   double path = 0, nic = 0;
-  bool in_turn = true;  ///< the channels' messages leave the NIC one after the other; else at once
+  bool in_turn = true;  ///< messages of the channels leave the NIC one after the other; else at once
 };
 
 /// (1) for all ranks and channels.
@@ -104,7 +104,7 @@ class Ranks {
     for (const PatShare& c : run.channels) loops_ = std::max(loops_, loops(c));
     followed_ = std::min(loops_, followed_loops);
   }
-  /// Of a rank whose port is slower than others when it receives. \param port  s per byte
+  /// Marks a rank whose port is slower than others when it receives. \param port  s per byte
   void receive_slowly(std::size_t rank, double port) { slow_.emplace(rank, Slow{Inbox(places_), port}); }
 
   /// \param seconds  (channel, place, sender, receiver) -> SendPace
@@ -122,7 +122,7 @@ class Ranks {
   /// One channel of a rank, s.
   struct Worker {
     double sender = 0, received = 0;
-    double heard = 0, hears = 0;  ///< on the dimension before, on this one
+    double heard = 0, hears = 0;  ///< when it has received on the previous dimension, on this one
     double ready() const { return std::max(sender, heard); }
   };
   struct Slow {
@@ -156,7 +156,7 @@ class Ranks {
     }
     const std::size_t reach = std::size_t{1} << (gathers_ ? places_ - 1 - place : place);
     const std::size_t step = gathers_ ? reach % ranks_ : ranks_ - reach % ranks_;
-    // Each rank sends to another one, and reads of itself alone what was before the dimension: any order does.
+    // Each rank sends to a different one and reads only its own state from before the dimension, so any order will do.
     in_parallel(ceil_div(ranks_, block_of_ranks), threads_, [&](std::size_t block) {
       const std::size_t first = block * block_of_ranks;
       send_block(place, seconds, bursts, order, {first, std::min(first + block_of_ranks, ranks_), step});
@@ -167,14 +167,14 @@ class Ranks {
   struct Block {
     std::size_t first, last, step;
   };
-  /// \param order  of the channels that send; a copy, as each rank's is its own
+  /// \param order  the channels that send; a copy, because each rank sorts its own
   template <class Seconds>
   void send_block(std::size_t place, Seconds seconds, const std::vector<Burst>& bursts, std::vector<std::size_t> order,
                   Block block) {
     for (std::size_t from = block.first; from < block.last; ++from) {
       const std::size_t to = from + block.step < ranks_ ? from + block.step : from + block.step - ranks_;
       Worker *senders = &workers_[from * channels_], *receivers = &workers_[to * channels_];
-      // The proxy thread takes them as they come.
+      // The proxy thread takes them first come, first served.
       std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(senders[a].ready(), a) < std::pair(senders[b].ready(), b);
       });
@@ -192,13 +192,14 @@ class Ranks {
   struct Between {
     std::size_t place, from, to;
   };
-  /// \param idle  when the NIC can begin. \returns when it does
+  /// \param idle  when the NIC can begin
+  /// \returns when it begins
   double send(Worker& sender, Worker& receiver, const Burst& b, SendPace pace, double idle, Between between) {
     const double ready = sender.ready();
     const double begin = std::max(idle, ready + run_.overhead + b.first * run_.copy + run_.proxy);
     sender.sender = ready + b.messages * run_.overhead + b.bytes * run_.copy;
     const double posted = sender.sender + run_.proxy;
-    // Between its messages go those of the other channels.
+    // Messages of the other channels go between them.
     const double others = pace.in_turn ? static_cast<double>(channels_ - 1) * (b.bytes - b.last) : 0;
     const auto leaves = [&](double u) { return std::max(posted + b.last * u, begin + (b.bytes + others) * u); };
     nic_[between.from] = std::max(nic_[between.from], leaves(pace.nic));
@@ -216,7 +217,7 @@ class Ranks {
     return begin;
   }
 
-  /// What a channel sends in one of the loops that are followed; they are the last ones of those with most.
+  /// What a channel sends in one of the loops that are followed. These are the last loops of the longest channel.
   Burst burst_of(const PatShare& share, std::size_t place, std::int64_t loop) const {
     const std::int64_t left = loops(share) - (loop + loops_ - followed_);
     if (left <= 0) return {};
@@ -232,7 +233,7 @@ class Ranks {
   std::size_t threads_;
   std::size_t channels_, places_, ranks_;
   bool gathers_;
-  std::int64_t loops_ = 0, followed_ = 0;  ///< of the channel that has most
+  std::int64_t loops_ = 0, followed_ = 0;  ///< of the channel with the most loops
   std::vector<Worker> workers_;            ///< by rank and channel
   std::vector<double> nic_;                ///< by rank: when it has sent all, s
   std::map<std::size_t, Slow> slow_;       ///< by rank

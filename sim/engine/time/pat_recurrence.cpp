@@ -12,7 +12,7 @@ namespace {
 
 class PatSimulation {
  public:
-  /// \param skipped  whole loops that are left out
+  /// \param skipped  number of whole loops that are left out
   PatSimulation(const PatRun& run, std::int64_t skipped) : run_(run), queues_(run.channels.front().dimensions.size()) {
     for (const PatShare& share : run.channels) {
       Channel& c = channels_.emplace_back();
@@ -51,20 +51,20 @@ class PatSimulation {
     std::size_t channel, dimension;
     double bytes;
   };
-  /// Which message of the schedule: ranks send and receive in the same order.
+  /// A message of the schedule. Ranks send and receive in the same order.
   struct Place {
     std::int64_t loop = 0, message = 0;
     std::size_t dimension = 0;
   };
   struct Channel {
     const std::vector<PatMessages>* dimensions = nullptr;
-    std::int64_t loops = 0, total = 0;  ///< whole ones, all
+    std::int64_t loops = 0, total = 0;  ///< whole loops, all loops
     double tail = 0;
-    Place sent, taken;  ///< next
+    Place sent, taken;  ///< the next message to send, and to receive
     bool copying = false;
     double sender = 0, receiver = 0;
-    std::vector<std::vector<double>> arrived, used;  ///< by dimension: when each message has come, and been used
-    std::deque<Message> posted;                      ///< on its way through the proxy thread
+    std::vector<std::vector<double>> arrived, used;  ///< by dimension: when each message has arrived, and been used
+    std::deque<Message> posted;                      ///< waiting for the proxy thread, or in it
   };
 
   double bytes(const Channel& c, const Place& p) const {
@@ -78,7 +78,7 @@ class PatSimulation {
     if (++p.dimension == c.dimensions->size()) p.dimension = 0, ++p.loop;
   }
 
-  /// Copies the channel's next message, if what it sends on has come and a slot is free.
+  /// Copies the channel's next message, if the data that it forwards have arrived and a slot is free.
   void send_next(std::size_t index) {
     Channel& c = channels_[index];
     const Place& p = c.sent;
@@ -138,7 +138,7 @@ class PatSimulation {
     }
     now_ = time;
   }
-  /// The message that has least left is sent.
+  /// Ends the message with the fewest remaining bytes.
   void finish_sent() {
     auto least = queues_.end();
     for (auto q = queues_.begin(); q != queues_.end(); ++q)
@@ -151,7 +151,7 @@ class PatSimulation {
     send_next(m.channel);
   }
 
-  /// Takes what has come, in the order of the schedule.
+  /// Receives what has arrived, in the order of the schedule.
   void receive(Channel& c) {
     while (c.taken.loop < c.total) {
       const auto number =
@@ -177,7 +177,7 @@ class PatSimulation {
 }  // namespace
 
 double pat_makespan(const PatRun& run) {
-  constexpr std::int64_t followed = 12, period = 8;  // loops: periodic long before
+  constexpr std::int64_t followed = 12, period = 8;  // loops; they become periodic long before
   std::int64_t loops = 0;
   for (const PatShare& share : run.channels) loops = std::max(loops, share.loops);
   if (loops <= followed + period) return PatSimulation(run, 0)();

@@ -1,4 +1,6 @@
-// PAT: log2(n) exchanges with ranks ever nearer or farther.
+// PAT: log2(n) dimensions, each with ranks at half or twice the distance of the one before.
+//
+//   T = pat_makespan (pat_recurrence.hpp) + pat_delay (pat_ranks.hpp)                                               (1)
 #include <algorithm>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -49,7 +51,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
 
 Timing pat_timing() {
   return {.name = "pat",
-          .summary = "log2(n) exchanges with ranks ever nearer or farther",
+          .summary = "log2(n) dimensions, all ranks alike",
           .makespan = makespan,
           .looks = Services::Looks::at_links};
 }

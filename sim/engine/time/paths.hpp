@@ -1,42 +1,42 @@
-// The stations on the longest way of a slice, by timing. How many slices there are is left open.
+// The stations on the longest path of a slice, by timing. The number of slices is left open.
 #pragma once
 
 #include "services.hpp"
 
 namespace fabricast {
 
-/// Payload of a whole slice and of the last, shorter one, in bytes; 0 for "as if empty".
+/// B of a whole slice and of a last, shorter one; 0: as if empty.
 struct SliceBytes {
   double whole = 0, tail = 0;
-  double slices = 1;  ///< how many there are
+  double slices = 1;  ///< their number
 };
 
 /// From the end of some node's chain of GPUs up to the root, and down to the end of another's.
 Pipeline tree_path(const Services& services, SliceBytes bytes);
 
-/// Copied in at some node, up to the root by heads and down again, copied out: of the head that takes longest.
+/// The slowest head: copied in at some node, by heads up to the root and down again, copied out.
 Pipeline nvls_path(const Services& services, SliceBytes bytes);
 
-/// What adds up a node's part: a chain of GPUs, or heads that GPUs hand their chunks to.
+/// What reduces the data of a node: a chain of GPUs, or heads to which the GPUs send their chunks.
 enum class NodePart { chain, heads };
 /// Up inside a node, through the switches that reduce, and down again.
 Pipeline sharp_path(const Services& services, SliceBytes bytes, NodePart part);
 
-/// Nodes of a chain that are timed one by one; in longer chains they stand for the others as well.
+/// Number of nodes of a chain that are timed one by one. In longer chains they stand for the others as well.
 constexpr std::int64_t chain_nodes = 16;
 
-/// s; from the first rank of a chain, at position `start` of its node, to the last.
+/// s; makespan of a chain from its first rank to its last one.
 double chain_makespan(const Services& services, const Stream& stream, SliceBytes bytes);
 
-/// s; what a call of several that are issued back to back takes longer than its busiest station works.
+/// s; for calls that are issued back to back, the time per call in excess of the work of the busiest station.
 ///
-/// A rank begins its next call when all of its channels are through with this one. Where channels A and B visit ranks r
-/// and q in opposite order, r waits for q in one and q for r in the other, so two calls take as long as both ways. With
-/// t_c(r) the time when the first slice of channel c comes to rank r,
+/// A rank begins its next call when all of its channels have finished this one. If channels A and B visit ranks r and q
+/// in opposite order, r waits for q in one and q for r in the other, so two calls take as long as both paths. With
+/// t_c(r) the time at which the first slice of channel c arrives at rank r,
 ///
 ///   skew = 1/2 max over A, B of ( max_r (t_A(r) - t_B(r)) + max_r (t_B(r) - t_A(r)) )                              (1)
 ///
-/// Channels that visit all ranks in the same order have none: their calls follow one another as fast as links allow.
+/// Channels that visit all ranks in the same order have no skew: their calls follow each other as fast as links allow.
 double chain_skew(const Services& services, const Stream& stream, SliceBytes bytes);
 
 }  // namespace fabricast

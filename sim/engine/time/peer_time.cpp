@@ -1,9 +1,10 @@
-// (1) of peer_time.hpp: what one rank sends and receives, and the seconds per byte of the links that it finds. A link
-// is crossed by messages of many ranks; of these one rank sends k there, one after the other:
+// (1) of peer_time.hpp: what one rank sends and receives, and the time per byte on its links. Messages of many ranks
+// cross a link; one rank sends k of them, one after the other:
 //
-//   link = max over links l of  ( sum over c of m_lc w / C_l )  x  part that goes the same way  /  k                (2)
+//   link = max over links l of  ( sum over c of m_lc w / C_l )  x  fraction with the same target  /  k              (2)
 //
-// m_lc are the connections of channel c on link l, w bytes on the wire for each of payload, C_l in B/s.
+// m_lc are the connections of channel c on link l, w is bytes on the wire per byte of payload, and C_l is in B/s.
+// Targets are GPUs of the node, or the network.
 #include "peer_time.hpp"
 
 #include <algorithm>
@@ -15,10 +16,10 @@ namespace fabricast {
 
 namespace {
 
-/// The most crowded links of sends and receives, s per byte: while others use them as well, and without those that go
-/// the other way, inside the node or over the network.
+/// The most loaded links of sends and receives inside the node and over the network, s per byte: `busy` with all
+/// messages, `alone` without those on the other route.
 struct PeerLinks {
-  struct Way {
+  struct Route {
     double busy = 0, alone = 0;
     double shared() const { return busy - alone; }
   } inside, network;
@@ -26,19 +27,19 @@ struct PeerLinks {
 
 PeerLinks contended_links(const ChannelView& v) {
   PeerLinks most;
-  const auto add = [](PeerLinks::Way& way, double busy, double part) {
-    if (part > 0) way.busy = std::max(way.busy, busy), way.alone = std::max(way.alone, busy * part);
+  const auto add = [](PeerLinks::Route& route, double busy, double part) {
+    if (part > 0) route.busy = std::max(route.busy, busy), route.alone = std::max(route.alone, busy * part);
   };
   for (const LinkGroup& group : v.loads.groups) {
     const double seconds = contended_seconds(group, v.use, v.costs.wire);
-    // Over PCIe a GPU's link carries what goes to other GPUs as well as what goes to the NIC.
+    // Over PCIe, a GPU's link carries messages to other GPUs as well as messages to the NIC.
     if (group.inside) add(most.inside, seconds, group.between_gpus);
     add(most.network, seconds, 1 - (group.inside ? group.between_gpus : 0));
   }
   return most;
 }
 
-/// What one rank sends, or of a gather receives.
+/// The time of what one rank sends, or in a gather receives.
 PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t rank, double scale) {
   const Communicator& comm = v.comm;
   const Plan& plan = v.plan;
@@ -51,23 +52,23 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   for (const PeerRound& round : schedule.rounds()) {
     const std::int64_t source = schedule.receives_from(round, rank);
     std::int64_t peer = schedule.sends_to(round, rank);
-    // The root of a gather only receives. A message takes as long either way round.
+    // The root of a gather only receives. Receiving a message takes as long as sending it.
     if (plan.op == CollectiveOp::gather) peer = source;
     const bool taken = plan.op == CollectiveOp::gather ? sends(plan, n, peer, rank) : sends(plan, n, rank, peer);
     if (!taken) continue;
     PeerPart part;
-    part.way = peer == rank           ? PeerPart::Way::self
-               : peer / g == rank / g ? PeerPart::Way::inside
-                                      : PeerPart::Way::network;
-    // By PXN a root's sends are shared out among the proxy threads of its host. In an all-to-all these have sends of
-    // their own, as many as they are rid of.
-    if (plan.op == CollectiveOp::scatter && part.way == PeerPart::Way::network)
+    part.route = peer == rank           ? PeerPart::Route::self
+                 : peer / g == rank / g ? PeerPart::Route::inside
+                                        : PeerPart::Route::network;
+    // With PXN, the sends of a root are distributed over the proxy threads of its host. In an all-to-all each thread
+    // takes over as many sends of others as others take of its own.
+    if (plan.op == CollectiveOp::scatter && part.route == PeerPart::Route::network)
       part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
-    inside += part.way == PeerPart::Way::inside, outside += part.way == PeerPart::Way::network;
-    // NCCL copies byte by byte what does not begin at a multiple of 16 B, at either end.
+    inside += part.route == PeerPart::Route::inside, outside += part.route == PeerPart::Route::network;
+    // NCCL copies data byte by byte that do not start at a multiple of 16 B, at either end.
     part.send = is_aligned_send(plan, peer) ? 1 : v.costs.unaligned;
     part.receive = is_aligned_receive(plan, source) ? 1 : v.costs.unaligned;
-    if (part.way == PeerPart::Way::self) part.send = std::max(part.send, part.receive);
+    if (part.route == PeerPart::Route::self) part.send = std::max(part.send, part.receive);
     for (int p = 0; p < plan.parts; ++p) {
       const std::int64_t bytes = plan.part_bytes(p);
       part.chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.chunk));
@@ -75,7 +76,7 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
       x.channels[static_cast<std::size_t>(schedule.channel(round, p))].push_back(part);
     }
   }
-  // A link that no message of this rank crosses is not asked for: any number but 0 will do.
+  // A link that no message of this rank crosses is not used; avoid a division by 0.
   inside = std::max(1.0, inside), outside = std::max(1.0, outside);
   x.link = links.inside.alone / inside, x.link_shared = links.inside.shared() / inside;
   x.nic = links.network.alone / outside, x.nic_shared = links.network.shared() / outside;
@@ -94,11 +95,11 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
 
 PeerTime peer_time(const ChannelView& v, double scale) {
   const PeerLinks links = contended_links(v);
-  // In an alltoall all ranks are alike; the root has all of a scatter or gather.
+  // In an alltoall all ranks are alike. In a scatter or gather the root takes part in all messages.
   const PeerTime first = time_of_rank(v, links, 0, scale);
   const int last = v.comm.gpus() - 1;
   if (v.plan.op != CollectiveOp::sendrecv || last == 0 || v.plan.one_way) return first;
-  // Of a ring of sends, the last GPU of a node sends over the network, the others inside it.
+  // In a sendrecv the last GPU of a node sends over the network, and the others inside it.
   const PeerTime other = time_of_rank(v, links, last, scale);
   return other.makespan > first.makespan ? other : first;
 }

@@ -1,9 +1,9 @@
 // Sends and receives between pairs of ranks: one stream stands for all channels.
 //
-//   T = max( exchange (peer_time.hpp), n b / r ),   the second where a link binds                                   (1)
+//   T = max( makespan of peer_time.hpp, n b / r ),   the second only if a link binds                                (1)
 //
-// n messages of b bytes at the share r, in B/s. They share GPU, links and proxy threads across channels, so channels
-// can not be timed by themselves.
+// There are n messages of b bytes at the share r, in B/s. Messages share GPU, links and proxy threads across channels,
+// so channels cannot be timed separately.
 #include <algorithm>
 
 #include "peer_time.hpp"
@@ -16,9 +16,9 @@ namespace {
 void time_whole(const ChannelView& v, const Stream& stream, ChannelTime& t) {
   const PeerTime peers = peer_time(v, 1);
   const double links = static_cast<double>(stream.sends * v.plan.pair) / v.rate;
-  // The slope of an exchange that is followed in part is a little off: never quicker than the link that holds it.
+  // If not all chunks are followed, the slope is slightly off. The result is never faster than the link that binds.
   t.makespan = t.work = v.by_network ? std::max(peers.makespan, links) : peers.makespan;
-  // A thread that is seldom idle holds the exchange back, unless a link has more to do.
+  // A proxy thread that is seldom idle is the bottleneck, unless a link has more work.
   t.by_proxy = peers.proxy > std::max(links, t.makespan / 2);
 }
 

@@ -2,8 +2,8 @@
 //
 //   T(K) = T(B) + ( T(B) - T(A) ) (K - B) / P,      P = 2 slots,  B = A + P,  A = K mod P,  A past the filling      (4)
 //
-// T in s. A recurrence of max and plus grows by the same amount in every period once the pipe is full, so two short
-// runs tell how long the whole one takes.
+// T in s. Once the pipeline is full, a recurrence of max and plus grows by the same amount in every period. So two
+// short runs give the time of the whole.
 #include "pipeline.hpp"
 
 #include <algorithm>
@@ -16,32 +16,32 @@ namespace fabricast {
 
 namespace {
 
-/// Iterations over the times when stations are busy: at most so many, or until the makespan stays. Where channels come
-/// apart they may swing, so each goes half of the way only, and there are more.
+/// Limits on the iterations over the busy times of stations; they end earlier when the makespan converges. If channels
+/// come apart, the iteration may oscillate, so each step goes only half of the distance, and more steps are allowed.
 constexpr int passes = 4, passes_apart = 16;
 constexpr double settled = 1e-4;
 
-/// The first and the last of the channels that run in step.
+/// Times, in s, of the first and the last of the channels that run in step.
 struct Moments {
   double first = 0, last = 0;
 };
 Moments max(Moments a, Moments b) { return {std::max(a.first, b.first), std::max(a.last, b.last)}; }
 Moments operator+(Moments a, double seconds) { return {a.first + seconds, a.last + seconds}; }
 
-/// When the first slice comes to each station, and the last one has left it.
+/// When the first slice arrives at each station, and when the last one has left it, in s.
 struct Busy {
   explicit Busy(std::size_t stations) : from(stations), until(stations), copied(stations), worked(stations) {}
   std::vector<double> from, until;
-  std::vector<double> copied;  ///< s in between, of workers of a tree
-  std::vector<double> worked;  ///< s in between, where channels come apart
+  std::vector<double> copied;  ///< s of copying in between; workers of a tree
+  std::vector<double> worked;  ///< s of work in between, if channels come apart
 
-  /// Part of that time in which the station has something to do.
+  /// Fraction of that time in which the station has work.
   double load(std::size_t i) const {
     return worked[i] > 0 && until[i] > from[i] ? std::min(1.0, worked[i] / (until[i] - from[i])) : 1;
   }
 };
 
-/// Sum (2) of one station: a step function of time, and what (3) needs of it.
+/// The sum of (2) for one station, as a step function of time, and what (3) needs of it.
 class Activity {
  public:
   Activity(const Pipeline& p, std::size_t station, const Busy& busy) {
@@ -49,18 +49,18 @@ class Activity {
     for (const PlaceUser& user : p.stations[station].users) {
       begin_ = std::min(begin_, busy.from[user.station]);
       is_last_ &= busy.until[user.station] <= busy.until[station];
-      // While it works itself, it is busy.
+      // While the station itself works, it is busy.
       if (user.station == station) {
         always_ += user.part, opposite += user.opposite;
         continue;
       }
-      // As a part of its time: where in that time it works is not known.
+      // Weighted with its load, because it is not known when in its busy time it works.
       const double load = busy.load(user.station);
       steps_.push_back({busy.from[user.station], user.part, load * user.part, load * user.opposite});
       steps_.push_back({busy.until[user.station], -user.part, -load * user.part, -load * user.opposite});
     }
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
-    // Steps become levels, so that a moment's sum is found by one search.
+    // Turn differences into levels, so that one search finds the sum at a time.
     double sum = always_, loaded = always_;
     alone_ = std::max(always_, opposite);
     for (Step& step : steps_) {
@@ -68,20 +68,22 @@ class Activity {
       step.loaded = std::max(loaded += step.loaded, opposite += step.opposite);
     }
   }
-  /// When the first of the users begins, if this station is the last to end.
+  /// Whether this station is the last of the users to end.
   bool is_last() const { return is_last_; }
+  /// s; when the first of the users begins.
   double begin() const { return begin_; }
+  /// The sum of (2) at a time.
   double at(double now) const {
     const auto next =
         std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
     return next == steps_.begin() ? always_ : (next - 1)->level;
   }
-  /// How long a round takes from now on, in the company of those that have something to do.
+  /// s; how long a round takes from now on, alongside the users that have work.
   double stretch(double now, double round) const {
     auto next =
         std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
     double level = next == steps_.begin() ? alone_ : (next - 1)->loaded, t = now, left = round;
-    // From step to step: while fewer are busy, the round goes on faster.
+    // From step to step: while fewer users are busy, the round progresses faster.
     for (; next != steps_.end() && left * level > next->time - t; t = next->time, level = next->loaded, ++next)
       left -= (next->time - t) / level;
     return t + left * level - now;
@@ -99,7 +101,7 @@ class Activity {
 /// Recurrence (1) for a given number of slices.
 class Run {
  public:
-  /// \param expected  when stations are busy; null: all the time
+  /// \param expected  busy times of the stations; null: all the time
   Run(const Pipeline& p, std::int64_t whole, const Busy* expected)
       : p_(p),
         whole_(whole),
@@ -123,7 +125,7 @@ class Run {
       for (const PlaceUser& user : p.stations[i].users) part += user.station == i ? user.part : 0;
       own_part_.push_back(part > 0 ? part : 1);
     }
-    // In the first pass nothing is known yet: all stations count as busy all the time.
+    // In the first pass no busy times are known: all stations count as busy all the time.
     if (expected)
       for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
   }
@@ -144,19 +146,18 @@ class Run {
       const Station& s = p_.stations[i];
       const Service& service = tail ? s.tail : s.whole;
       const Moments before = done(i, k - 1);
-      // The next pass is told when each station was busy in this one.
+      // The busy times of this pass are the input of the next one.
       if (k == 0) busy_.from[i] = arrival.first;
       Moments end;
       if (s.server) {
-        // A message waits for a slot of its receiver. The proxy thread does the waiting; the NIC behind it takes what
-        // it posts.
+        // A message waits for a slot of its receiver. The proxy thread waits; the NIC behind it takes what it posts.
         if (!p_.stations[i - 1].server && k >= p_.slots)
           arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
         const double step = s.as_they_come ? in_company(i, service.step, arrival.first) : service.step;
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + step);
         if (s.as_they_come) busy_.worked[i] += end.last - arrival.first;
-        // A gap is that of whole slices: the last ones are shorter.
+        // A gap applies to whole slices. The last ones are shorter.
         if (k > 0) end = max(end, before + std::max({service.step, round(i, service, arrival.last), tail ? 0 : s.gap}));
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
         arrival = whole_arrival = end + s.latency;
@@ -165,14 +166,14 @@ class Run {
         if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
         const double all = round(i, service, start.last), copy = copying(i, service.copy, start.last);
         busy_.copied[i] += copy;
-        // What `pass` has of copying is replaced by what it takes beside the block's other part.
+        // Replace the copying in `pass` by the time it takes alongside the other part of the block.
         const double threads = service.pass + copy - service.copy;
         end = max(start + (s.as_they_come ? sojourn(i, service, start, all) : std::max(threads, all)), whole_arrival);
         if (s.as_they_come && k > 0) end = max(end, before + all);
         if (s.as_they_come) busy_.worked[i] += end.last - start.last;
         if (k > 0 && !tail) end = max(end, before + s.gap);
         if (k + 1 == total_) end.last = std::max(end.last, least_end(i));
-        // With cut-through the next station starts with the first line, and ends no earlier than the last one comes.
+        // With cut-through the next station starts with the first line, and ends no earlier than the last one arrives.
         whole_arrival = end + s.latency;
         arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
       }
@@ -182,14 +183,14 @@ class Run {
     return done(p_.stations.size() - 1, k);
   }
 
-  /// How long a copy takes beside those of the block's other part.
+  /// s; how long a copy takes alongside those of the other part of the block.
   double copying(std::size_t i, double copy, double now) const {
     const std::size_t other = p_.stations[i].beside;
     if (other == no_station || copy <= 0) return copy;
     const double slower = 2 / p_.both_directions;
     if (!expected_) return copy * slower;
-    // The other part copies now and then between its first slice and its last, on average for `load` of that time.
-    // Before and after it, copies go at their own pace.
+    // Between its first and its last slice, the other part copies in a fraction `load` of the time on average. Before
+    // and after, copies go at their own pace.
     const double from = expected_->from[other], until = expected_->until[other];
     if (now >= until || now + copy <= from) return copy;
     const double load = until > from ? std::min(1.0, expected_->copied[other] / (until - from)) : 1;
@@ -198,7 +199,7 @@ class Run {
     return before + beside + (copy - before - beside / factor);
   }
 
-  /// (3) \param all  a round in the company of the others: R + B
+  /// s; d of (3). \param all  a round alongside the others: R + B
   double sojourn(std::size_t i, const Service& service, Moments start, double all) const {
     // The positive root of d^2 + (D - R - B) d - B D = 0, which is (3) for d > 0.
     const double others = all - service.round * own_part_[i], spread = start.last - start.first;
@@ -213,12 +214,12 @@ class Run {
     return service.round * activities_[i].at(now);
   }
 
-  /// What a station's own part of a round takes from some moment on.
+  /// s; how long the station's own share of a round takes from a given time on.
   double in_company(std::size_t i, double own, double now) const {
     return activities_.empty() || p_.stations[i].users.empty() ? own : activities_[i].stretch(now, own / own_part_[i]);
   }
 
-  /// A place does not end before it has done all its work.
+  /// s; a place does not end before it has done all its work.
   double least_end(std::size_t i) const {
     const Station& s = p_.stations[i];
     if (activities_.empty() || s.users.empty() || !activities_[i].is_last()) return 0;
@@ -229,9 +230,9 @@ class Run {
   Moments& done(std::size_t i, std::int64_t k) {
     return done_[i * slot_ + static_cast<std::size_t>((k + p_.slots) % p_.slots)];
   }
-  /// When worker i may use the slot of slice k again.
+  /// s; when worker i may use the slot of slice k again.
   Moments freed(std::size_t i, std::int64_t k) {
-    // Over the network the slot is free when the slice has left; inside the node the next GPU has to have read it.
+    // Over the network the slot is free when the slice has left. Inside the node the next GPU must have read it.
     if (p_.stations[i + 1].server) return done(sender_[i + 1], k);
     return done(i + 1, k) + p_.stations[i].latency;
   }
@@ -245,7 +246,7 @@ class Run {
   std::size_t slot_;
   std::vector<Moments> done_;          ///< by station and slice modulo slots
   std::vector<std::size_t> consumer_;  ///< the next worker
-  std::vector<std::size_t> sender_;    ///< of a server: the last one before the next worker
+  std::vector<std::size_t> sender_;    ///< of a server: the last server before the next worker
 };
 
 double run(const Pipeline& p, std::int64_t slices) {
@@ -263,7 +264,7 @@ double run(const Pipeline& p, std::int64_t slices) {
       busy = std::move(run.busy());
       continue;
     }
-    // Half of the way: whole steps may swing between two states.
+    // Go half of the distance, because whole steps may oscillate between two states.
     const auto middle = [](double a, double b) { return (a + b) / 2; };
     std::transform(busy.from.begin(), busy.from.end(), run.busy().from.begin(), busy.from.begin(), middle);
     std::transform(busy.until.begin(), busy.until.end(), run.busy().until.begin(), busy.until.begin(), middle);

@@ -1,9 +1,9 @@
-// Which stations of a path stand for the users of a GPU's links, and for how large a part of them:
+// Which stations of a path stand for the users of a GPU's links, and for which fraction of them:
 //
 //   part_j = users that station j stands for / all users,       sum over j of part_j = 1                            (1)
 //
-// A pipeline follows one path, while channels at other positions use the same links. Each of these is counted with the
-// station of the path that is busy at about the same time (pipeline.hpp).
+// A pipeline follows one path, while channels at other positions use the same links. Each of these channels counts with
+// the station of the path that is busy at about the same time (pipeline.hpp).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace fabricast {
 
-/// One entry per station, parts adding up to 1; those of the opposite place relative to it.
+/// Merges the entries of each station and scales the parts to a sum of 1. Opposite parts are scaled with the same
+/// factor.
 inline void merge_users(std::vector<PlaceUser>& users) {
   double all = 0;
   for (const PlaceUser& user : users) all += user.part;
@@ -25,13 +26,13 @@ inline void merge_users(std::vector<PlaceUser>& users) {
     else
       users[kept++] = user;
   users.resize(kept);
-  // Opposite parts refer to the same sum, as the two directions are compared: the slower one counts.
+  // Opposite parts refer to the same sum, because the two directions are compared, and the slower one counts.
   for (PlaceUser& user : users) user.part /= all, user.opposite /= all;
 }
 
-/// Who uses the links of a hop between two neighbours in chains of GPUs: the sender's, or the receiver's where that has
-/// more users. Chains run up to their first GPU and down again.
-/// \param use          of channels; 0: the channel is done
+/// The users of a hop between two neighbours in chains of GPUs: those of the sender's links, or of the receiver's if
+/// they are more. Chains run up to their first GPU and down again.
+/// \param use          slices by channel; 0: the channel is done
 /// \param chain_of     (channel) -> its GPUs in order
 /// \param station_of   (channel, position, up) -> the station that stands for what leaves there
 template <class ChainOf, class StationOf>
@@ -43,7 +44,7 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
     const std::vector<int>& gpus = chain_of(c);
     const auto add = [&](std::vector<PlaceUser>& users, int p, bool up) {
       const auto n = static_cast<int>(gpus.size());
-      // A chain ends at its first GPU on the way up and at its last on the way down: no hop leaves these.
+      // Upward a chain ends at its first GPU, and downward at its last one. No hop leaves these.
       if (up ? p > 0 && p < n : p >= 0 && p + 1 < n) users.push_back({station_of(c, p, up), 1});
     };
     const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
@@ -51,7 +52,7 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
     add(by_sender, p, true), add(by_sender, p, false);
     add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
   }
-  // The end with more users is the one that is full first.
+  // The end with more users saturates first.
   return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
 }
 

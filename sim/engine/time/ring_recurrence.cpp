@@ -3,8 +3,8 @@
 //   x(s + W) = x(s) + lambda  for more than `slots` + 1 steps in a row,  W = lcm( g, slots )
 //   =>  x(s + j W) = x(s) + j lambda                                                                                (2)
 //
-// x are all clocks of the ring, in s. A step depends on nothing older than `slots` slices, so what has been alike for
-// so long stays alike, up to rounding.
+// x are all clocks of the ring, in s. A step depends on nothing older than `slots` slices, so a pattern that has held
+// for that long continues, up to rounding.
 #include "ring_recurrence.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class RingRecurrence {
         positions_(ring.loop.op.empty() ? ring.tail.op.size() : ring.loop.op.size()),
         slots_(static_cast<std::size_t>(ring.slots)),
         clock_(positions_, 0),
-        // Long ago: the first slices find all slots free.
+        // Long before the start, so that the first slices find all slots free.
         consumed_(positions_ * slots_, -1e300),
         left_(slots_, -1e300) {}
 
@@ -34,7 +34,7 @@ class RingRecurrence {
     while (left > 0) {
       run_loop(ring_.loop);
       --left;
-      // Loops become alike once the clocks keep their distances.
+      // Once the differences between the clocks stay the same, all further loops are alike.
       const double end = latest();
       std::vector<double> relative = clock_;
       for (double& t : relative) t -= end;
@@ -53,7 +53,7 @@ class RingRecurrence {
 
   static bool close(const std::vector<double>& a, const std::vector<double>& b, double scale) {
     for (std::size_t i = 0; i < a.size(); ++i)
-      // Clocks are sums of many terms: the same differences are equal up to rounding only.
+      // Clocks are sums of many terms, so equal differences agree only up to rounding.
       if (std::abs(a[i] - b[i]) > 1e-12 * std::abs(scale)) return false;
     return true;
   }
@@ -69,10 +69,10 @@ class RingRecurrence {
 
   void run_loop(const RingLoop& loop) {
     const auto slices = static_cast<std::size_t>(loop.slices);
-    // A loop sends other data than the one before: its first step waits for nobody.
+    // A loop sends other data than the one before, so its first step waits for no arrival.
     arrived_.assign(positions_ * slices, 0);
     arriving_.assign(positions_ * slices, 0);
-    // Steps after which positions, slices and slots are back in phase.
+    // Number of steps after which positions, slices and slots are in phase again.
     const std::int64_t g = static_cast<std::int64_t>(positions_);
     const std::int64_t window = std::lcm(g, static_cast<std::int64_t>(slots_));
     const std::int64_t history = static_cast<std::int64_t>(slots_) + 1;
@@ -80,7 +80,7 @@ class RingRecurrence {
     std::int64_t steady = 0;
     for (std::int64_t s = 0; s < ring_.sends; ++s) {
       step(loop, s, true);
-      // Too short a rest to leap over.
+      // The rest is too short to skip.
       if (ring_.sends - s - 1 <= window) continue;
       std::vector<double>& then = past[static_cast<std::size_t>(s % window)];
       steady = !then.empty() && advanced_alike(then) ? steady + 1 : 0;
@@ -89,13 +89,13 @@ class RingRecurrence {
         const std::int64_t skipped = (ring_.sends - s - 1) / window;
         shift(static_cast<double>(skipped) * lambda);
         s += skipped * window;
-        // The clocks of before the leap are not to be compared with those after it.
+        // Clocks from before the leap must not be compared with those after it.
         steady = 0;
         for (auto& p : past) p.clear();
         continue;
       }
       then = clock_;
-      // Arrivals belong to the state, too: the next step begins with them.
+      // Arrivals belong to the state, because the next step begins with them.
       then.insert(then.end(), arrived_.begin(), arrived_.end());
     }
     step(loop, ring_.sends, false);
@@ -113,7 +113,7 @@ class RingRecurrence {
   void step(const RingLoop& loop, std::int64_t s, bool sends) {
     const auto slices = static_cast<std::size_t>(loop.slices);
     for (std::size_t k = 0; k < slices; ++k) {
-      // Send number of this slice, and of the one that is consumed now: the neighbour's of the step before.
+      // Send number of this slice, and of the slice that is consumed now: that of the neighbour in the previous step.
       const std::size_t number = sends ? sent_ : sent_ + k;
       const std::size_t slot = number % slots_, earlier = (number + slots_ - slices % slots_) % slots_;
       for (std::size_t p = 0; p < positions_; ++p) {
@@ -123,11 +123,11 @@ class RingRecurrence {
         double start = before;
         if (s > 0) start = std::max(start, arrived_[p * slices + k]);
         if (sends) {
-          // The slot must be free again: the slice `slots` before it was consumed, or has left for the network.
+          // The slot must be free again: the slice `slots` before has been consumed, or has left for the network.
           const double freed = by_network ? left_[slot] : consumed_[next * slots_ + slot] + ring_.hop_inside;
           start = std::max(start, freed);
         }
-        // Links bind sends among themselves; a last step that only receives has none.
+        // Links keep sends apart. The last step only receives and has none.
         clock_[p] = sends ? std::max(start + loop.op[p], before + loop.round[p]) : start + loop.receive;
         if (s > 0) consumed_[p * slots_ + earlier] = clock_[p];
         if (!sends) continue;
@@ -144,15 +144,15 @@ class RingRecurrence {
       }
       if (sends) ++sent_;
     }
-    // All positions take a step at once, so arrivals of this one count from the next on.
+    // All positions take a step at once, so arrivals of this step count from the next one on.
     arrived_.swap(arriving_);
   }
 
   const Ring& ring_;
   std::size_t positions_, slots_;
   std::vector<double> clock_;               ///< end of each position's last operation
-  std::vector<double> consumed_, left_;     ///< by slot: consumed by position p; left for the network
-  std::vector<double> arrived_, arriving_;  ///< by position and slice: of the previous step, of this one
+  std::vector<double> consumed_, left_;     ///< by slot: when consumed by position p; when it left for the network
+  std::vector<double> arrived_, arriving_;  ///< by position and slice: in the previous step, in this one
   double nic_free_ = -1e300;
   std::size_t sent_ = 0;
 };

@@ -1,10 +1,10 @@
-// A ring: step s of a rank forwards what its neighbour sent in step s - 1; all ranks are alike.
+// A ring: in step s a rank forwards what its neighbour sent in step s - 1. All ranks are alike.
 //
 //   T = ring_makespan( op, round, hops ) + max( 0, gap - pass )                                                     (1)
 //
-// ring_makespan is that of ring_recurrence.hpp, with `op` the longer of a GPU's threads and its link, `round` the link
-// while all channels use it, in s. It follows a channel that is first at its NIC; gap - pass is what the last one
-// waits.
+// ring_makespan is that of ring_recurrence.hpp, in s. `op` is the longer of a GPU's threads and its link, and `round`
+// is the link while all channels use it. The recurrence follows a channel that is first at its NIC; gap - pass is the
+// waiting time of the last one.
 #include <algorithm>
 
 #include "timing.hpp"
@@ -24,7 +24,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     l.slices = slices;
     const double bytes = static_cast<double>(slice) * scale;
     for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
-      // Where a GPU exchanges flags with a proxy thread and not with another GPU, a slice costs more.
+      // A slice costs more if a GPU synchronizes with a proxy thread instead of another GPU.
       const bool at_nic = r.network && (p == 0 || p + 1 == static_cast<std::size_t>(v.comm.gpus()));
       const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice : 0);
       l.op.push_back(std::max(threads, services.staggered_link(p, bytes)));
@@ -33,13 +33,13 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     l.receive = services.receive(bytes);
     if (r.network) {
       l.hop = services.ring_hop(bytes);
-      // The last channel of a NIC waits for the others once; then they stay apart.
+      // The last channel of a NIC waits for the others once. After that, the channels stay apart.
       queue = std::max(queue, l.hop.gap - l.hop.pass);
     }
     return l;
   };
   if (stream.loops > 0) r.loop = loop(stream.slices, stream.slice);
-  // The last loop has fewer or smaller slices: its times are its own.
+  // The last loop has fewer or smaller slices, so its times differ.
   r.tail.slices = 0;
   if (stream.tail_slices > 0) r.tail = loop(stream.tail_slices, stream.tail_slice);
   return ring_makespan(r) + queue;

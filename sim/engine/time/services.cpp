@@ -1,9 +1,9 @@
-// (1) of services.hpp. Seconds per byte of every link that the channel needs are found once, when a channel is timed:
-// the event graphs then ask for the services of thousands of slices. For an edge e on which a NIC sends,
+// (1) of services.hpp. The times per byte of all links that the channel needs are computed once, when the channel is
+// timed, because the event graphs need the services of thousands of slices. For an edge e on which a NIC sends,
 //
-//   alone(e) = max( port, messages of other NICs on its most crowded link )                                         (2)
+//   alone(e) = max( port, messages of other NICs on its most loaded link )                                          (2)
 //
-// as a NIC sends its own messages one after the other: they wait at the NIC and not on the links behind it.
+// because a NIC sends its own messages one after the other: they wait at the NIC and not on the links behind it.
 #include "services.hpp"
 
 #include <algorithm>
@@ -40,12 +40,12 @@ Services::Services(const ChannelView& view, Looks looks)
   }
   const auto channel = static_cast<std::size_t>(v_.channel);
   hop_seconds_ = hop_seconds(inside);
-  // A ring moves at the pace of its worst node; a chain passes each node by itself, so faults are kept by node.
+  // A ring moves at the pace of its worst node. A chain passes each node separately, so faults are kept by node.
   if (!v_.loads.faulty_inside.empty()) usual_hop_seconds_ = hop_seconds(v_.loads.usual_inside[channel]);
   for (const auto& [node, groups] : v_.loads.faulty_inside)
     faulty_hop_seconds_.emplace(node, hop_seconds(groups[channel]));
   worst_seconds_ = contended_at_nic_;
-  // Switches that reduce: no NIC sends to another, so the tree's own links take the place of edges.
+  // With switches that reduce, no NIC sends to another one, so the links of the tree replace the edges.
   if (find_by_algorithm(v_.plan.algorithm)->network_trees)
     for (const LinkGroup& g : v_.loads.groups) {
       const double own = g.connections[static_cast<std::size_t>(v_.channel)];
@@ -57,14 +57,14 @@ Services::Services(const ChannelView& view, Looks looks)
     }
   worst_seconds_ = std::max(worst_seconds_, tree_seconds_);
   for (const View& edge : edges_.views) {
-    // Where the port itself is the most crowded, its own messages are all there is.
+    // If the port itself is the most loaded link, it carries only messages of its own NIC.
     const double alone = edge.group == edge.port ? here(edge) : std::max(here(edge), message(edge, edge.group));
     hops_.push_back({alone, edge.latency});
     worst_latency_ = std::max(worst_latency_, edge.latency);
     worst_seconds_ = std::max(worst_seconds_, contended(edge.group));
   }
-  if (edges_.ways) ways_ = edges_.ways->way.data();
-  // Whoever looks at links only has no edges that would tell how slow they are.
+  if (edges_.routes) routes_ = edges_.routes->route.data();
+  // Without edges, the slowest link is found among all groups.
   if (looks == Looks::at_edges) return;
   for (std::uint32_t g = 0; g < v_.loads.groups.size(); ++g)
     if (!v_.loads.groups[g].inside && v_.loads.groups[g].connections[channel] > 0)
@@ -124,7 +124,7 @@ double Services::slowest_link(double bytes) const {
 }
 
 double Services::slowest_gpu(double bytes) const {
-  // NVLSTree: inside a tree a node has a parent and two children.
+  // NVLSTree: an inner node of a tree has a parent and two children.
   const int neighbours = static_cast<int>(std::min<std::int64_t>(3, v_.comm.nodes() - 1));
   double slowest = std::max(threads(bytes, 1 / v_.costs.fan_out(neighbours)), slowest_link(bytes));
   for (std::size_t h = 0; h < std::max(reduce_.size(), multicast_.size()); ++h)
@@ -134,7 +134,7 @@ double Services::slowest_gpu(double bytes) const {
 
 Service Services::tree(double bytes) const {
   const double all = bytes * tree_seconds_, sharers = std::max(1.0, tree_sharers_);
-  // Low-latency trees have a window of pieces; beyond it a piece waits for a round trip.
+  // Low-latency trees have a window of pieces. A piece beyond the window waits for a round trip.
   const double trip = v_.loads.mean_latency(v_.channel), pieces = sharers * v_.comm.sharp.windows(bytes) * trip;
   return {all / sharers + v_.comm.sharp.waits(bytes) * trip, all, std::max(all, pieces)};
 }
@@ -142,7 +142,7 @@ Service Services::tree(double bytes) const {
 double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.empty()) return link(hop, bytes);
   const double n = connections(edges_.of(0), edges_.of(0).port), in_step = link(hop, bytes) / n;
-  // Proxy thread and NIC let channels go one by one: so much later does each of them come to the next link.
+  // Proxy thread and NIC serve channels one by one. `apart` is the resulting delay between channels at the next link.
   const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_hop().alone);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
@@ -153,7 +153,7 @@ double Services::receive(double bytes, double part) const {
 
 double Services::connections(const View& edge, std::uint32_t group) const {
   const LinkGroup &port = v_.loads.groups[edge.port], &link = v_.loads.groups[group];
-  // Only channels that take that link at all: others of the NIC go elsewhere behind it.
+  // Only channels that cross this link: others of the NIC take other links behind it.
   double connections = 0;
   for (std::size_t c = 0; c < v_.use.size(); ++c)
     if (link.connections[c] > 0) connections += port.connections[c] * v_.use[c];
@@ -165,16 +165,16 @@ double Services::here(const View& edge) const {
 }
 
 double Services::message(const View& edge, std::uint32_t group) const {
-  // A group counts a part of a connection for each of its queue pairs. A message that keeps to one of them is there as
-  // a whole.
+  // A group counts a fraction of a connection for each of its queue pairs. A message that uses only one queue pair is
+  // on the link as a whole.
   const double parts = v_.comm.split_data_on_qps ? 1 : v_.comm.qps_per_connection;
   const double rest = (1 - 1 / parts) * v_.costs.wire / v_.loads.groups[group].capacity;
   return contended(group) / connections(edge, group) + rest;
 }
 
 Service Services::nic(std::size_t e, Messages messages, int siblings, bool up, double bytes) const {
-  // Siblings on their way up come from other nodes and meet at the parent; on their way down they leave by one NIC.
-  // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
+  // Upward, messages of siblings come from different nodes and meet at the parent. Downward, they leave by one NIC.
+  // Beyond the NICs, half of a tree's traffic goes in the other direction, at other times.
   const View& edge = edges_.of(e);
   const double own = here(edge) * siblings;
   const double alone = edge.middle == no_group ? 0 : v_.costs.wire / v_.loads.groups[edge.middle].capacity;
@@ -199,8 +199,7 @@ Service Services::proxy(Messages messages, double bytes) const {
 }
 
 double Services::network_gap(double bytes) const {
-  // Channels that are held back elsewhere leave more of a link than their number says: then the share is the better
-  // bound.
+  // Channels that are limited elsewhere leave more of a link to this one. Then the share is the better bound.
   const double share = v_.rate > 0 ? 1 / v_.rate : std::numeric_limits<double>::infinity();
   const double seconds = v_.by_network ? std::min(worst_seconds_, share) : worst_seconds_;
   return std::max(bytes * seconds, v_.costs.proxy_round(bytes));
@@ -212,7 +211,7 @@ NetworkHop Services::ring_hop(double bytes) const {
   h.pass = v_.costs.proxy(bytes) + bytes * mean.alone;
   h.gap = network_gap(bytes);
   h.latency = v_.costs.network_latency(bytes) + mean.latency;
-  // The round trip of a slot is that of the farthest hop, as the whole ring waits for it.
+  // The round trip of a slot is that of the longest hop, because the whole ring waits for it.
   h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean.latency;
   return h;
 }

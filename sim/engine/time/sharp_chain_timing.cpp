@@ -1,4 +1,4 @@
-// CollNetChain: down and up a chain of GPUs inside the nodes, and through the switches that reduce between them.
+// CollNetChain: up a chain of GPUs inside the nodes, through the switches that reduce between them, and down again.
 //
 //   T = makespan of the pipeline  chain up, proxy thread, tree of switches, chain down (sharp_path.cpp)             (1)
 #include "timing.hpp"

@@ -3,7 +3,7 @@
 //   chain   GPU g-1, .., GPU 1, GPU 0, proxy thread, tree of switches, GPU 0, GPU 1, .., GPU g-1
 //   heads   GPU, head, proxy thread, tree of switches, head, GPU                                                    (1)
 //
-// All nodes do the same at the same time and the switches wait for all of them, so one node stands for all.
+// All nodes do the same at the same time, and the switches wait for all of them. So one node stands for all.
 #include <algorithm>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -41,16 +41,16 @@ class SharpPath {
     for (int p = 0; p + 1 < v_.comm.gpus(); ++p) add_hop(static_cast<std::size_t>(2 * p + 1));
     add([&](double bytes) { return Service{s_.receive(bytes), 0, 0, s_.receiving(bytes)}; }, 0);
   }
-  /// A GPU hands the chunks of all heads over; a head adds them up, by itself or through the NVSwitch.
+  /// A GPU sends each head its chunk, and the head reduces them, by itself or through the NVSwitch.
   void climb_to_head() {
-    // On registered buffers the NVSwitch reads where the data lie: a GPU only says that they are ready.
+    // With registered buffers the NVSwitch reads the data in place, and a GPU only signals that they are ready.
     if (v_.costs.in_place)
       add_nothing(v_.costs.hop_inside);
     else
       add([&](double bytes) { return Service{s_.threads(bytes), 0, s_.slowest_link(bytes)}; }, v_.costs.hop_inside);
     add([&](double bytes) { return Service{at_head(bytes), 0, nvls_ ? s_.reduce(0, bytes) : 0}; }, 0);
   }
-  /// In the NVSwitch a head moves one chunk, without it those of all GPUs.
+  /// s; with the NVSwitch a head moves one chunk, without it the chunks of all GPUs.
   double at_head(double bytes) const { return s_.threads(bytes) / (nvls_ ? v_.costs.copies : 1); }
   void descend_from_head() {
     const auto link = [&](double bytes) { return nvls_ ? s_.multicast(0, bytes) : s_.slowest_link(bytes); };
@@ -61,12 +61,12 @@ class SharpPath {
       add([&](double bytes) { return Service{s_.receive(bytes), 0, 0}; }, 0);
   }
 
-  /// The way up and the way down cross the same links, each while it is busy.
+  /// The paths up and down cross the same links, each while it is busy.
   void share_chain() {
     const auto station = [&](int, int position, bool up) {
       return static_cast<std::uint32_t>(up ? top_ - position : top_ + network_stations + 1 + position);
     };
-    // One block copies both ways, in two parts that slow each other.
+    // One block copies in both directions, in two parts that slow each other.
     path_.both_directions = v_.costs.both_directions;
     for (int p = 0; p < v_.comm.gpus(); ++p)
       for (const bool up : {true, false}) path_.stations[station(0, p, up)].beside = station(0, p, !up);
@@ -82,12 +82,12 @@ class SharpPath {
     for (int p = 0; p + 1 < v_.comm.gpus(); ++p) share(p, p + 1), share(p + 1, p);
   }
   void share_heads() {
-    // An operation of the NVSwitch crosses the links of all GPUs in one direction and its head's in the other; without
-    // it GPUs send to each head, and each head to all GPUs.
+    // An operation of the NVSwitch crosses the links of all GPUs in one direction and those of its head in the other.
+    // Without the NVSwitch GPUs send to each head, and each head sends to all GPUs.
     const auto gpus = static_cast<double>(v_.comm.gpus());
     const double heads = static_cast<double>((nvls_ ? v_.comm.heads : v_.comm.rail_gpus()).size());
     const double own = nvls_ ? heads : gpus - 1, other = nvls_ ? 1 : heads - 1;
-    // In the NVSwitch the head's own operation uses the links; else it is the GPU that hands its chunks over.
+    // With the NVSwitch the operation of the head uses the links. Without it the GPU uses them to send its chunks.
     const int up = nvls_ ? top_ : top_ - 1, down = top_ + network_stations + 1;
     const auto share = [&](int station, int beside) {
       std::vector<PlaceUser>& users = path_.stations[static_cast<std::size_t>(station)].users;
@@ -97,7 +97,7 @@ class SharpPath {
     share(up, down), share(down, up);
   }
 
-  /// \param service  of a slice of so many bytes
+  /// Adds a station. \param service  (bytes of a slice) -> Service
   template <class F>
   void add(F service, double latency) {
     Station w;
@@ -117,7 +117,7 @@ class SharpPath {
   }
   /// The proxy thread, and the tree of switches.
   void add_network() {
-    // Whatever comes from here on is on the way down.
+    // All later stations are on the path down.
     top_ = static_cast<int>(path_.stations.size()) - 1;
     const auto add_server = [&](auto service) {
       add(service, 0);
@@ -125,7 +125,7 @@ class SharpPath {
     };
     add_server([&](double bytes) { return s_.proxy({1, v_.costs.sends, v_.costs.sends}, bytes); });
     add_server([&](double bytes) { return s_.tree(bytes); });
-    // The result is the acknowledgement: no slot travels back.
+    // The result acts as the acknowledgement, so no slot returns.
     path_.stations.back().latency = v_.costs.network_latency(bytes_.whole) + v_.loads.mean_latency(v_.channel);
   }
 
@@ -134,7 +134,7 @@ class SharpPath {
   SliceBytes bytes_;
   bool chain_, nvls_;
   static constexpr int network_stations = 2;
-  int top_ = 0;  ///< station at the NIC, on the way up
+  int top_ = 0;  ///< station next to the NIC, on the path up
   Pipeline path_;
 };
 

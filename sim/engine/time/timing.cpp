@@ -1,9 +1,9 @@
-// The table of timings by name, and what several of them have in common. Of latency L and transfer X of a makespan T,
-// which overlap, reports show
+// The table of timings by name, and functions that several of them share. Latency L and transfer X of a makespan T
+// overlap. Reports show
 //
 //   larger of L and X,    smaller' = min( smaller, T - larger ),    fill = T - larger - smaller'                    (1)
 //
-// so that the parts add up, and what binds is shown in full.
+// so that the parts add up to T, and the bottleneck is shown in full.
 #include "timing.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace fabricast {
 #undef FABRICAST_TIMING
 
 std::span<const Timing> timings() {
-  // Built from one list, so that a new timing is a file and a line.
+  // Built from one list, so that a new timing takes one file and one line.
   static const std::array table = {
 #define FABRICAST_TIMING(name) name(),
 #include "timings.inc"
@@ -36,7 +36,7 @@ const Timing& find_timing(std::string_view name) {
 
 SliceBytes slice_bytes(const Stream& stream, double scale) {
   const double tail = static_cast<double>(stream.tail_slice) * scale;
-  // Small messages have the last, shorter loop alone: its slices then are the whole ones.
+  // Small messages have only the last, shorter loop. Its slices then count as whole ones.
   const double slices = static_cast<double>(stream.loops * stream.slices + stream.tail_slices);
   return {stream.loops > 0 ? static_cast<double>(stream.slice) * scale : tail, tail, slices};
 }

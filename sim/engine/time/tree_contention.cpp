@@ -1,8 +1,9 @@
-// (1) of tree_contention.hpp: when each connection of a tree carries its slices. Those at one time meet (edge_contention.hpp).
+// (1) of tree_contention.hpp: when each connection of a tree carries its slices. Those at the same time share links
+// (edge_contention.hpp).
 //
-//   duration(e) = (K - 1) max( pace, h_e ) + h_e      s, of K slices on connection e with a link of h_e s per slice (2)
+//   duration(e) = (K - 1) max( pace, h_e ) + h_e      s; K slices on connection e, whose link takes h_e per slice   (2)
 //
-// These times are found as if every connection had its links to itself: who meets whom hangs on them.
+// These times assume that every connection has its links to itself, since contention in turn depends on the times.
 #include "tree_contention.hpp"
 
 #include <algorithm>
@@ -20,15 +21,15 @@ class Clock {
   Clock(const Services& services, double bytes, double slices, const TreeLayout& layout)
       : s_(services), v_(services.view()), bytes_(bytes), slices_(slices), layout_(layout) {
     const auto gpus = static_cast<double>(layout.gpus);
-    // With cut-through a line is handed on at once: a hop costs no copy.
+    // With cut-through, lines are forwarded as they arrive: a hop costs no copy.
     inside_ = v_.costs.hop_inside + (v_.costs.cut_through ? v_.costs.gpu_overhead(bytes) : s_.threads(bytes));
     chain_ = (gpus - 1) * inside_;
     hop_ = s_.threads(bytes) + v_.costs.proxy(bytes) + v_.costs.network_latency(bytes) + s_.mean_hop().latency;
-    // By NIC, as it is the NIC that sends one message after the other.
+    // By NIC, because a NIC sends one message after the other.
     double sharers = 0;
     for (std::size_t c = 0; c < layout.shapes.size(); ++c)
       if (layout.shapes[c].nic_in == layout.shapes[static_cast<std::size_t>(v_.channel)].nic_in) sharers += v_.use[c];
-    // Up and down: a node has one parent, and two children in half of the trees.
+    // The factor 2: a node has one parent in each tree, and two children in half of the trees.
     pace_ = std::max({s_.threads(bytes, std::min(v_.costs.up, v_.costs.down)), v_.costs.proxy_round(bytes),
                       2 * sharers * bytes * s_.at_nic()});
   }
@@ -43,7 +44,7 @@ class Clock {
       const auto up_edge = [&](std::size_t n) { return table.up_edge(n, head, layout_.heads); };
       const auto down_edge = [&](std::size_t n) { return table.down_edge(n, head, layout_.heads); };
       std::vector<double> up(nodes, chain_), down(nodes, -1);
-      // A node sends up when the last of its children has come.
+      // A node sends up when the data of the last child have arrived.
       for (const std::size_t n : from_leaves) {
         if (n == table.root) continue;
         double& parent = up[static_cast<std::size_t>(table.parent[n])];
@@ -93,11 +94,11 @@ class Clock {
 
 std::vector<EdgeContention> tree_contentions(const Services& s, double bytes, double slices, const TreeLayout& layout) {
   const ChannelView& v = s.view();
-  // Empty slices meet nobody: they ask what a call takes without links.
+  // Empty slices have no contention: they measure the time without links.
   if (v.comm.nodes() < 2 || bytes <= 0 || !v.loads.network->edge_paths()) return {};
   const EdgePaths& paths = *v.loads.network->edge_paths();
   const Clock clock(s, bytes, slices, layout);
-  // The two trees of NCCL's double tree: a node inside one is a leaf of the other, so their messages meet at its NIC.
+  // Both trees of NCCL's double tree: an inner node of one is a leaf of the other, and their messages meet at its NIC.
   const std::array tables{TreeTable(v.comm.nodes(), 0), TreeTable(v.comm.nodes(), 1)};
   EdgeTimes times;
   for (std::size_t c = 0; c < paths.edges.size(); ++c)

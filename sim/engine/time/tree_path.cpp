@@ -1,10 +1,11 @@
-// The stations of a tree: up the longest path to the root and down the longest one from it, and who uses them.
+// The stations of a tree: up the longest path to the root, down the longest path from it, and the users of each
+// station.
 //
 //   chain of the leaf, [ GPU, proxy thread, NIC, GPU of the parent ] for each level, root, the same downward, chain (1)
 //
 // Both paths are those of longest_path.hpp. Channels of the other tree, and slices on other paths, use the same links,
-// proxy threads and NICs. Each of them is counted with the station of this path that is busy when it is: slices come to
-// all nodes of a level at about the same time, so that is the one at the same level (`like`).
+// proxy threads and NICs. Each of these users is counted with the station of this path that is busy at the same time.
+// Slices arrive at all nodes of a level at about the same time, so this is the station at the same level (`like`).
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -23,7 +24,7 @@ namespace {
 /// One network edge of the tree, seen from the child.
 struct TreeEdge {
   std::int64_t child = 0, parent = 0;
-  int type = 0;      ///< of the child
+  int type = 0;      ///< which child of its parent
   int siblings = 1;  ///< children of the parent
 };
 
@@ -50,7 +51,7 @@ class TreePath {
   }
 
   Pipeline operator()() {
-    // In an all_gather heads hand out their own data; in a reduce_scatter they keep the sum.
+    // In an all_gather heads multicast their own data, and in a reduce_scatter they keep the sum.
     if (layout_.by_nvswitch && v_.plan.op != CollectiveOp::all_gather) add_copy(v_.costs.hop_inside);
     climb();
     add_root();
@@ -62,7 +63,7 @@ class TreePath {
   }
 
  private:
-  // ---- which way ----
+  // ---- the path ----
 
   int index_of(int channel) const { return layout_.index[static_cast<std::size_t>(channel)]; }
   const ChannelShape& shape_of(int channel) const { return layout_.shapes[static_cast<std::size_t>(channel)]; }
@@ -81,31 +82,31 @@ class TreePath {
   /// Position in the node's chain where a child attaches.
   int position(int type) const { return child_position(layout_.pattern, gpus_, type); }
 
-  // ---- its stations ----
+  // ---- the stations ----
 
   /// Where a station is: a node of the path, and a position in its chain of GPUs.
   struct Spot {
     std::int64_t node = 0;
     int position = 0;
     bool up = true;
-    std::size_t edge = 0;  ///< servers
+    std::size_t edge = 0;  ///< servers only
   };
 
   void climb() {
-    // On one node the tree is its root's chain alone.
+    // On a single node the tree is the chain of its root.
     const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
     for (int p = gpus_ - 1; p > 0; --p) add_worker({leaf, p, true}, up_hop(p), inside);
     for (const TreeEdge& e : ups_) {
       add_worker({e.child, 0, true}, nic_buffer, by_network);
       add_network({e.child, 0, true, up_edge(e.child)}, e.siblings);
-      // With the balanced pattern a child comes in at the second GPU, one hop before the first.
+      // With the balanced pattern the first child arrives at the second GPU, one hop before the first.
       if (position(e.type) == 1) add_worker({e.parent, 1, true}, up_hop(1), inside);
     }
   }
 
   void add_root() {
     top_ = stations_.size();
-    // It sends to its own chain and to a child in one operation.
+    // The root sends to its own chain and to a child in one operation.
     const bool alone = gpus_ == 1 && downs_.empty();
     const bool to_child = !downs_.empty() && (gpus_ == 1 || position(downs_.front().type) == 0);
     add_worker({root_, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, alone ? last : to_child ? by_network : inside);
@@ -115,7 +116,7 @@ class TreePath {
     for (std::size_t i = 0; i < downs_.size(); ++i) {
       const TreeEdge& e = downs_[i];
       const int at = position(e.type);
-      // The root's station is there already.
+      // The root's station has been added.
       if (i > 0) add_worker({e.parent, 0, false}, gpus_ > 1 ? down_hop(0) : nic_buffer, at == 1 ? inside : by_network);
       if (at == 1) add_worker({e.parent, 1, false}, gpus_ > 2 ? down_hop(1) : nic_buffer, by_network);
       add_network({e.parent, at, false, down_edge(e.child)}, e.siblings);
@@ -127,7 +128,7 @@ class TreePath {
     }
     if (!downs_.empty() && gpus_ > 1) add_worker({leaf, 0, false}, down_hop(0), inside);
     for (int p = 1; p + 1 < gpus_; ++p) add_worker({leaf, p, false}, down_hop(p), inside);
-    // Who has nobody to hand on to only receives.
+    // The end of the path only receives.
     if (!downs_.empty() || gpus_ > 1) add_last(leaf);
   }
 
@@ -135,10 +136,10 @@ class TreePath {
   static std::size_t down_hop(int p) { return static_cast<std::size_t>(2 * p + 1); }
 
   enum Next { inside, by_network, last };
-  /// No position of a head, so that none takes copies for one of its own stations.
+  /// A position that heads do not have, so that copies are not mistaken for stations of a head.
   static constexpr int copies_apart = 1;
 
-  /// NVLS: a GPU copies in or out, or only says that its buffer is ready.
+  /// NVLS: a GPU copies in or out, or only signals that its buffer is ready.
   void add_copy(double latency) {
     Station w;
     const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
@@ -147,11 +148,11 @@ class TreePath {
     w.latency = latency;
     stations_.push_back(w), spots_.push_back(spot);
   }
-  /// NVLS: the chunks of all heads; slower beside a head that works for more nodes.
+  /// NVLS, s: copying the chunks of all heads, slower alongside a head that serves more nodes.
   double copies(const Spot& spot, double bytes) const {
     return s_.threads(bytes, 1 / v_.costs.fan_out(place(spot.node).neighbours()));
   }
-  /// NVLS: a head reduces and multicasts its own chunk, on the way up or down or, at the root, both.
+  /// NVLS: a head reduces its own chunk on the path up and multicasts it on the path down; the root does both.
   Service at_head(const Spot& spot, double bytes) const {
     const bool root = place(spot.node).parent < 0;
     double link = 0;
@@ -160,7 +161,7 @@ class TreePath {
     return {copies(spot, bytes) / v_.costs.copies, 0, link};
   }
 
-  /// The part of a block's threads that works there: at the root all of them.
+  /// Fraction of a block's threads that work there; at the root all of them.
   double threads_at(const Spot& spot) const {
     if (spot.node == root_ && spot.position == 0) return 1;
     return spot.up ? v_.costs.up : v_.costs.down;
@@ -170,7 +171,7 @@ class TreePath {
     Station w;
     if (layout_.by_nvswitch) {
       w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail), w.as_they_come = true;
-      // Its node's copies keep it back, whether this path passes them or not.
+      // The copies of its node limit its pace, whether or not they are on this path.
       if (!v_.costs.in_place) w.gap = copies(spot, bytes_.whole);
       if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside;
       stations_.push_back(w), spots_.push_back(spot);
@@ -197,7 +198,7 @@ class TreePath {
     stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
   }
 
-  /// Proxy thread and NIC that send on an edge.
+  /// Adds the proxy thread and the NIC that send on an edge.
   void add_network(Spot spot, int siblings) {
     Station proxy, nic;
     proxy.server = nic.server = true;
@@ -208,11 +209,11 @@ class TreePath {
     nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
     if (!contentions_.empty()) {
       const EdgeContention& contention = contentions_[spot.edge];
-      // Beyond the NICs, half of a tree's traffic goes the other way, at other times.
+      // Beyond the NICs, half of a tree's traffic goes in the other direction, at other times.
       const double alone = slowest_link(v_, static_cast<std::uint32_t>(v_.channel), spot.edge);
       const double beyond = (std::min(alone, contention.alone_between) + contention.alone_between) / 2;
       const double pass = std::max(s_.here(spot.edge) * siblings, beyond);
-      // The crowd of the moment takes the place of all connections that ever cross the links.
+      // Contention at this time replaces that of all connections that cross the links during the call.
       nic.whole.pass = bytes_.whole * pass, nic.tail.pass = bytes_.tail * pass;
       nic.gap = bytes_.whole * contention.round_between;
     }
@@ -222,10 +223,10 @@ class TreePath {
     stations_.push_back(nic), spots_.push_back(spot);
   }
 
-  // ---- who shares what ----
+  // ---- the users of each station ----
 
-  /// Calls use(channel, upward, position) for every message per slice that leaves a node, by the proxy thread of the
-  /// spot's GPU or by its NIC.
+  /// Calls use(channel, upward, position) for every message per slice that leaves a node by the proxy thread of the
+  /// spot's GPU, or by its NIC.
   template <class Use>
   void for_each_message(const Spot& spot, bool by_proxy, Use use) const {
     const int gpu = shape_.gpus[static_cast<std::size_t>(spot.position)];
@@ -250,7 +251,7 @@ class TreePath {
     return m;
   }
 
-  /// Levels between a node and the root, by tree index.
+  /// Number of levels between a node and the root, by tree index.
   std::array<std::int64_t, 2> levels(std::int64_t node) const {
     std::array<std::int64_t, 2> levels{};
     for (int index = 0; index < 2; ++index)
@@ -259,22 +260,22 @@ class TreePath {
     return levels;
   }
 
-  /// Which station of the path a channel's own at some level and position resembles: the one at the same level.
+  /// The station of the path that stands for a station of some channel at a level and position.
   std::uint32_t like(std::int64_t level, int position, bool up, bool server) {
     const std::size_t longest = up ? ups_.size() : downs_.size();
-    // Trees may be deeper elsewhere: what is beyond the path is busy about when its end is.
+    // Trees may be deeper elsewhere. Levels beyond the path are busy at about the time of its end.
     level = std::min(level, static_cast<std::int64_t>(longest));
     std::vector<std::uint32_t>& known = alike_[server][up];
     if (known.empty()) known.assign((longest + 1) * static_cast<std::size_t>(gpus_), no_station);
     std::uint32_t& best = known[static_cast<std::size_t>(level * gpus_ + position)];
     if (best != no_station) return best;
     best = static_cast<std::uint32_t>(top_);
-    // All chains begin their way up at once, wherever they are.
+    // All chains begin to send up at once, on every level.
     const bool anywhere = up && !server && position > 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = 0; i < stations_.size(); ++i) {
       if (stations_[i].server != server || spots_[i].up != up) continue;
-      // The level decides, and positions among equals: a chain is passed faster than a hop between nodes.
+      // The level decides, then the position, because a hop in a chain is faster than one between nodes.
       const std::int64_t off =
           (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
       if (off < least) least = off, best = i;
@@ -282,7 +283,7 @@ class TreePath {
     return best;
   }
 
-  /// Who uses the links of a hop inside the node.
+  /// The users of a hop inside the node.
   std::vector<PlaceUser> users_of_hop(const Spot& spot, const std::array<std::int64_t, 2>& level) {
     const int to = spot.position + (spot.up ? -1 : 1);
     const int sender = shape_.gpus[static_cast<std::size_t>(spot.position)];
@@ -292,7 +293,8 @@ class TreePath {
         [&](int c, int p, bool up) { return like(level[static_cast<std::size_t>(index_of(c))], p, up, false); });
   }
 
-  /// An operation of the NVSwitch crosses the links of all GPUs in one direction and its head's in the other.
+  /// The users of the NVSwitch. Its operation crosses the links of all GPUs in one direction and those of its head in
+  /// the other.
   std::vector<PlaceUser> users_of_nvswitch(std::size_t station, const std::array<std::int64_t, 2>& level) {
     const auto heads = static_cast<double>(v_.comm.heads.size());
     const bool reduces = station <= top_;
@@ -308,7 +310,7 @@ class TreePath {
   }
 
   void share_places() {
-    // Levels count from the root, down to the leaves at both ends of the path.
+    // Levels count from the root to the leaves at both ends of the path.
     std::int64_t level = static_cast<std::int64_t>(ups_.size());
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
@@ -319,7 +321,7 @@ class TreePath {
     std::array<std::int64_t, 2> here{};
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       const Spot& spot = spots_[i];
-      // The root does both ways in one operation, so it has no other part that would slow it.
+      // The root does both directions in one operation, so no other part slows it.
       if (!stations_[i].server && i != top_ && path_.both_directions < 2)
         stations_[i].beside = like(levels_[i], spot.position, !spot.up, false);
       if (i == 0 || spot.node != spots_[i - 1].node) here = levels(spot.node);
@@ -336,9 +338,9 @@ class TreePath {
       merge_users(users);
     }
   }
-  /// A link that is not on this way, but more crowded than all that are, holds the channel back as well.
+  /// Limits the pace to that of a link that is not on this path but more loaded than those that are.
   void keep_pace() {
-    // At the root, which all slices pass.
+    // All slices pass the root, so the limit is applied there.
     const double share = v_.by_network ? bytes_.whole / v_.rate : 0;
     for (const Station& s : stations_)
       if (s.whole.round * (1 + 1e-9) >= share) return;
@@ -347,7 +349,7 @@ class TreePath {
 
   static constexpr std::size_t nic_buffer = static_cast<std::size_t>(-1);
   const Services& s_;
-  const std::vector<EdgeContention>& contentions_;  ///< by connection, if they are known
+  const std::vector<EdgeContention>& contentions_;  ///< by connection; empty: not known
   const ChannelView& v_;
   SliceBytes bytes_;
   TreeLayout layout_;
@@ -378,7 +380,7 @@ TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head)
   TreeLayout layout;
   layout.by_nvswitch = true, layout.head = head;
   const int gpu = comm.heads[head], nic = comm.nodes() > 1 ? comm.nic_of_gpu[static_cast<std::size_t>(gpu)] : -1;
-  // All channels of a head leave by its GPU's NIC, in the two trees by turns.
+  // All channels of a head leave by the NIC of its GPU, and alternate between the two trees.
   layout.shapes.assign(static_cast<std::size_t>(channels), {{gpu}, nic, nic});
   for (int c = 0; c < channels; ++c) layout.index.push_back(c % 2);
   layout.heads = comm.heads.size();
@@ -398,13 +400,14 @@ Pipeline nvls_path(const Services& services, SliceBytes bytes) {
   const ChannelView& v = services.view();
   const TreeTable table(v.comm.nodes(), v.channel % 2);
   const auto layout = [&](std::size_t head) { return head_layout(v.comm, v.plan.channels, head); };
-  // Edges of all heads are numbered together, so one head's layout serves to find the crowds of all.
+  // Edges of all heads are numbered together, so the layout of one head serves to find the contention of all.
   const std::vector<EdgeContention> contentions = tree_contentions(services, bytes.whole, bytes.slices, layout(0));
-  const std::vector<LongestPath> ways = longest_paths(services, bytes.whole, layout(0), table, contentions);
-  // On one node heads are alike.
-  const auto longest = std::max_element(ways.begin(), ways.end(),
+  const std::vector<LongestPath> paths = longest_paths(services, bytes.whole, layout(0), table, contentions);
+  // On a single node all heads are alike.
+  const auto longest = std::max_element(paths.begin(), paths.end(),
                                         [](const LongestPath& a, const LongestPath& b) { return a.length < b.length; });
-  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - ways.begin())), table, *longest, contentions)();
+  return TreePath(services, bytes, layout(static_cast<std::size_t>(longest - paths.begin())), table, *longest,
+                  contentions)();
 }
 
 }  // namespace fabricast

@@ -1,12 +1,13 @@
-// Traffic of other jobs in the mean of time, and a call beside it (docs/models/jobs.md). A channel that sends in the
-// part s of its exchange, which runs in the part D of its job's time, is an item of the others:
+// Traffic of other jobs, averaged over time, and a call that shares links with it (docs/models/jobs.md). Let a channel
+// send for a fraction s of its collective, which runs for a fraction D of its job's time. The channel is an item for
+// others:
 //
-//   d = D s,   its rate <= d r,   and links are fair to it as to d of a connection
+//   d = D s,   its rate <= d r,   and links are fair to it as to d connections
 //   r' = max-min over own channels, each at most r, and the others' items
 //   T' = T + max_c T_c(r'_c) - max_c T_c(r_c)                                                                       (1)
 //
-// r and T_c are those of a call alone (engine/group_time.hpp). A weight of d gives a call beside a job that pauses what
-// it has in the mean: 1 / (1 + d) of a link that both could fill.
+// r and T_c are those of a call alone (engine/group_time.hpp). With the weight d, a call next to a job that pauses gets
+// its average rate: 1 / (1 + d) of a link that both could fill.
 #include "fabricast/traffic/beside.hpp"
 
 #include <algorithm>
@@ -23,13 +24,13 @@ bool by_resource(const Background::Use& a, const Background::Use& b) {
   return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
 }
 
-/// Part of its makespan in which a channel sends.
+/// Fraction of the makespan in which a channel sends.
 double sending(const ChannelPace& channel, Seconds makespan) {
   if (channel.rate.value <= 0 || makespan.value <= 0) return 0;
   return std::min(1.0, channel.payload() / channel.rate / makespan);
 }
 
-/// Calls f(resource, own uses, others' uses) for each resource that the first has.
+/// Calls f(resource, own uses, others' uses) for each resource that both have.
 template <class F>
 void for_each_common(std::span<const Background::Use> own, const std::vector<Background::Use>& others, F f) {
   auto other = others.begin();
@@ -60,12 +61,12 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
     double load = 0;
     for (const Background::Use& u : own) load += u.use * rate[u.item].value;
     for (const Background::Use& u : theirs) load += u.use * others.rate[u.item].value;
-    // A link that all can have what they ask of binds nobody.
+    // A link that can carry all demands limits nobody.
     if (load <= full) return;
     for (const Background::Use& u : own) contended.push_back({resource, u.item, u.use}), meets[u.item] = true;
     for (const Background::Use& u : theirs) {
       std::uint32_t& n = number[u.item];
-      // Of the others only those take part that some own channel meets: they may be many, and mostly elsewhere.
+      // Only items that share a contended link with an own channel take part. There may be many others elsewhere.
       if (n == no_link) {
         n = static_cast<std::uint32_t>(caps.size());
         caps.push_back(others.rate[u.item]), weights.push_back(others.weight[u.item]);
@@ -76,7 +77,7 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
   if (contended.empty()) return out;
   const LinkShares shares = share_links(caps, weights, std::move(contended));
   for (std::size_t i = 0; i < rate.size(); ++i)
-    // Never more than alone: a call beside others is not faster.
+    // Never more than alone: other traffic does not make a call faster.
     if (meets[i] && shares.rate[i] < rate[i]) out.rate[i] = shares.rate[i], out.link[i] = shares.link[i];
   return out;
 }
@@ -90,13 +91,13 @@ Background combined(std::span<const Background* const> single) {
     all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
     for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use});
   }
-  // One alone has nobody to share with.
+  // A single job has nobody to share with.
   if (single.size() < 2) return all;
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   std::vector<LinkUse> uses;
   for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
   const LinkShares shares = share_links(all.rate, all.weight, std::move(uses));
-  // What the others leave each other comes first; only then somebody's own channels meet it.
+  // The others share links among themselves first. Only then do a job's own channels share with them.
   for (std::size_t i = 0; i < all.rate.size(); ++i) all.rate[i] = std::min(all.rate[i], shares.rate[i]);
   return all;
 }
@@ -112,10 +113,10 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
     const auto base = static_cast<std::uint32_t>(all.rate.size());
     for (std::uint32_t i = 0; i < x->rate.size(); ++i) {
       const GroupTime& time = x->timed[x->team_of[i]]->time;
-      const double part = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan);
-      all.rate.push_back(part * x->rate[i]);
-      // Weights are above 0, of a channel that never sends, too.
-      all.weight.push_back(std::max(part, 1e-12) * x->weight(i));
+      const double share = duty[k] * sending(time.channels[i - x->first_item[x->team_of[i]]], time.result.makespan);
+      all.rate.push_back(share * x->rate[i]);
+      // Weights must be above 0, also for a channel that never sends.
+      all.weight.push_back(std::max(share, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
     x->fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) {
@@ -156,9 +157,9 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
     const Seconds other = before + group.channels[c].at(shared.rate[c]) - group.longest;
     if (other > makespan) makespan = other, slowest = c;
   }
-  // A result that nobody slows stays as it is, bit by bit.
+  // A result that others do not slow down stays unchanged, bit by bit.
   if (slowest == rate.size()) return;
-  // Overlapping calls are slowed alike, and what others take is time in which data is on its way.
+  // Calls that overlap slow down in proportion, and the additional time counts as transfer.
   result.work = result.work * (makespan / before);
   result.transfer += makespan - before;
   result.makespan = makespan;

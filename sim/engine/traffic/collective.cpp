@@ -1,12 +1,13 @@
-// (1) of collective.hpp. What is known of one team serves as many others as it can:
+// Computes (1) of collective.hpp. Results for one team are reused for as many others as possible:
 //
-//   time alone          all teams of a shape, but those with a fault in one of their nodes
-//   inside one node     all such teams of one shape and call, of whatever groups
-//   counts of links     a team by itself, as its connections lie elsewhere than those of others; but for all calls that
-//                       have the same connections, and for all hardware
-//   shares of links     of nodes where the same teams do the same, the channels of the first
+//   time alone          for all teams of a shape, except those with a fault in one of their nodes
+//   inside one node     for all such teams of the same shape and call, of any groups
+//   counts of links     for one team only, because its connections use other links than those of other teams; but for
+//   all
+//                       calls with the same connections, and for all hardware
+//   shares of links     those of the first node, for all nodes where equal teams do the same
 //
-// Threads time different groups: what belongs to the groups needs no lock, what they have in common has one.
+// Threads time different groups. Data of a set of groups needs no lock; data that the sets have in common has one.
 #include "collective.hpp"
 
 #include <fmt/format.h>
@@ -25,21 +26,22 @@ namespace fabricast {
 
 namespace {
 
-/// Communicators of one NIC that a set of groups may need: one for each shape.
+/// Numbers of communicators that are reserved for a set of groups at a NIC: one for each shape.
 constexpr std::uint32_t communicators_per_set = 64;
 
-/// Which class of nodes each node of a communicator is in, and what these take of their links.
+/// Finds the role of each node of a communicator, and the use of links by each role.
 void find_roles(const Communicator& comm, TimedShape& shape) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(shape.plan.algorithm);
-  // The engine has counted one node of each role, and each with a fault. The others do as the node of their role.
+  // The engine has counted one node of each role, and each node with a fault. The others are like the node of their
+  // role.
   std::map<std::uint64_t, std::uint32_t> first_of_role;
-  std::map<std::uint32_t, std::uint32_t> place;  // of what is known of a node
+  std::map<std::uint32_t, std::uint32_t> place;  // by node: index into shape.inside
   for (const InsideUse& use : shape.time.inside)
     if (place.try_emplace(use.node, static_cast<std::uint32_t>(place.size())).second) shape.inside.emplace_back();
   for (const InsideUse& use : shape.time.inside) shape.inside[place[use.node]].push_back(use);
   for (std::vector<InsideUse>& inside : shape.inside) {
     std::stable_sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
-    // A node with a fault that is also the first of its role is there twice.
+    // A node with a fault that is also the first of its role is listed twice.
     const auto end =
         std::unique(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.link == b.link; });
     inside.erase(end, inside.end());
@@ -49,13 +51,14 @@ void find_roles(const Communicator& comm, TimedShape& shape) {
     const std::uint64_t role = algorithm.node_role ? algorithm.node_role(comm, node) : 0;
     const std::uint32_t stands = first_of_role.try_emplace(role, node).first->second;
     const auto own = place.find(node), of_role = place.find(stands);
-    // What is known of the node itself comes before what its role does.
+    // Counts of the node itself take precedence over those of its role.
     shape.role.push_back(own != place.end() ? own->second : of_role != place.end() ? of_role->second : 0);
   }
 }
 
+/// The links of the NIC ports of each NCCL node.
 std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm, const Fabric& fabric) {
-  // In one pass over the links: of fabrics from files a port's link may have any number.
+  // A pass over all links, because in a fabric from a file the link of a port may have any number.
   std::vector<std::uint32_t> node_of_host(fabric.nodes(), Collective::none);
   for (std::uint32_t h = 0; h < comm.placement.size(); ++h) node_of_host[comm.placement[h]] = h / comm.hosts_per_node;
   std::vector<std::vector<std::uint32_t>> ports(static_cast<std::size_t>(comm.nodes()));
@@ -78,14 +81,14 @@ Seconds Collective::at(std::uint32_t item, BytesPerSecond other) const {
 }
 
 CollectiveTimer::CollectiveTimer(const World& world, const Program& program, std::uint64_t seed,
-                             std::shared_ptr<CollectiveCounts> counts)
+                                 std::shared_ptr<CollectiveCounts> counts)
     : world_(world), program_(program), seed_(seed), teams_(program.groups.size()), counts_(std::move(counts)) {
-  // What is counted then hangs on which links are slow.
+  // With faults, counts depend on which links are slow.
   if (counts_ && !world.setup.segments.front().faults.empty()) counts_ = nullptr;
-  FABRICAST_CHECK(!counts_ || counts_->seed() == seed, "counts are of one draw of the network");
+  FABRICAST_CHECK(!counts_ || counts_->seed() == seed, "counts belong to one sample of the network");
   communicators_.push_back(std::make_unique<Communicators>(world));
   const Communicator& comm = world.planner.comm;
-  // One router for all groups, of which there may be thousands.
+  // One router serves all groups, because there may be thousands.
   if (comm.nodes() > 1) {
     router_ =
         world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
@@ -104,11 +107,11 @@ const TeamSet& CollectiveTimer::teams_of_groups(const CollectiveKind& kind) {
 }
 
 std::uint32_t CollectiveTimer::number_of(const CollectiveKind& kind, std::uint32_t shape) const {
-  // Shapes beyond that many take the numbers of others again: where they share NICs, ECMP hashes both alike.
+  // Further shapes reuse the numbers. If shapes with the same number share NICs, ECMP hashes their flows alike.
   return kind.groups * communicators_per_set + shape % communicators_per_set;
 }
 
-/// Planners are placed where a team is: a thread has its own while it times an exchange.
+/// A thread has its own communicators while it times a collective, because their planners are placed where a team is.
 std::unique_ptr<Communicators> CollectiveTimer::take_communicators() {
   const std::scoped_lock lock(mutex_);
   if (communicators_.empty()) return std::make_unique<Communicators>(world_);
@@ -123,10 +126,10 @@ void CollectiveTimer::give_back(std::unique_ptr<Communicators> taken) {
 }
 
 CollectiveTimer::TimedTeam CollectiveTimer::time_team(Communicators& communicators, const CollectiveKind& kind,
-                                                  const TeamSet& set, std::uint32_t team) {
+                                                      const TeamSet& set, std::uint32_t team) {
   const Team& t = set.teams[team];
   const TeamShape& s = set.shapes[t.shape];
-  // A node without a fault is like any other, so where the team is does not matter.
+  // A node without a fault is like any other, so the place of the team does not matter.
   const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
   const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
   if (alike) {
@@ -141,12 +144,12 @@ CollectiveTimer::TimedTeam CollectiveTimer::time_team(Communicators& communicato
   if (counts_ && s.nodes > 1) {
     setup.counts = counts_->of_team(kind.groups, t.shape, planner.comm);
     const std::scoped_lock lock(mutex_);
-    // Then what these groups' connections cross is not shared either.
+    // If the communicator connects differently, the crossings of these groups are not shared either.
     if (!setup.counts) unlike_.insert(kind.groups);
   }
   shape->time = time_group(setup, shape->plan, seed_, router_.get());
   find_roles(planner.comm, *shape);
-  // The count is of this team's connections, the time of all teams of the shape: they part here.
+  // The count belongs to this team's connections, but the time to all teams of the shape, so they are separated here.
   auto crossed = std::exchange(shape->time.crossed, nullptr);
   if (!alike) return {shape, std::move(crossed)};
   const std::scoped_lock lock(mutex_);
@@ -154,22 +157,22 @@ CollectiveTimer::TimedTeam CollectiveTimer::time_team(Communicators& communicato
 }
 
 CollectiveTimer::SharedUses CollectiveTimer::fabric_of(Communicators& communicators, const CollectiveKind& kind,
-                                                   const Collective& x, const Crossed& crossed) {
+                                                       const Collective& x, const Crossed& crossed) {
   std::vector<std::array<int, 3>> runs(x.teams->shapes.size());
   bool by_size = false, by_op = is_chain(kind.op);
   for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
     const Plan& plan = x.timed[t]->plan;
     runs[x.teams->teams[t].shape] = {static_cast<int>(plan.algorithm), static_cast<int>(plan.protocol), plan.channels};
-    // What goes between two ranks, and in which direction, is a matter of the call.
+    // Which pairs of ranks communicate, and in which direction, may depend on the call.
     const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
     by_size |= algorithm.edge_key != nullptr;
     by_op |= algorithm.edges_by_op;
   }
-  // What decides which connections there are, and no more: an all_gather and a reduce_scatter by rings, of whatever
-  // bytes, cross the same links.
+  // The key holds only what determines the connections. For example, an all_gather and a reduce_scatter by rings cross
+  // the same links, whatever their sizes.
   const CollectiveCounts::Key key{kind.groups, by_op || by_size ? static_cast<int>(kind.op) : -1,
-                                by_size ? kind.bytes : -1, by_size && kind.one_way, std::move(runs)};
-  SharedUses* known = nullptr;  // of these groups, which one thread times
+                                  by_size ? kind.bytes : -1, by_size && kind.one_way, std::move(runs)};
+  SharedUses* known = nullptr;  // needs no lock: one thread times these groups
   bool shared = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -180,14 +183,14 @@ CollectiveTimer::SharedUses CollectiveTimer::fabric_of(Communicators& communicat
   const auto count = [&] {
     return std::make_shared<const Crossings>(count_crossings(communicators, kind, x, crossed));
   };
-  // Counts are shared, uses are not: rates of links differ by hardware.
+  // Counts are shared, but uses are not, because rates of links depend on the hardware.
   const std::shared_ptr<const Crossings> crossings = shared ? counts_->crossings(key, count) : count();
   *known = std::make_shared<const LinkUses>(uses_of(communicators, kind, x, *crossings));
   return *known;
 }
 
-Crossings CollectiveTimer::count_crossings(Communicators& communicators, const CollectiveKind& kind, const Collective& x,
-                                         const Crossed& crossed) const {
+Crossings CollectiveTimer::count_crossings(Communicators& communicators, const CollectiveKind& kind,
+                                           const Collective& x, const Crossed& crossed) const {
   Crossings found;
   LinkUsesBuilder links;
   std::map<std::tuple<double, std::uint64_t, std::uint32_t>, std::uint32_t> values;
@@ -204,7 +207,8 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
       const std::uint32_t part = links.add_part();
       if (k == 0) first = part;
       for (const auto& [channel, connections] : own.of(k)) {
-        // As many connections on links of one rate, of teams of one shape, are one value: few, where uses are millions.
+        // Equal numbers of connections on links of equal rate, for teams of one shape, are one value. Values are few,
+        // while uses are millions.
         const auto [value, fresh] = values.try_emplace({connections, own.rate_kind(k), team.shape}, values.size());
         if (fresh) links.add_value(connections), found.values.push_back({connections, own.lowest(k), team.shape});
         links.add_use(x.first_item[t] + channel, value->second);
@@ -217,14 +221,14 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
 }
 
 LinkUses CollectiveTimer::uses_of(Communicators& communicators, const CollectiveKind& kind, const Collective& x,
-                                const Crossings& crossings) const {
+                                  const Crossings& crossings) const {
   std::map<std::uint32_t, double> wire;  // by shape
   NetworkSetup setup;
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1 || wire.contains(team.shape)) continue;
     const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
-    // The plan's bytes on the wire for each of payload depend on the protocol, which is one for a shape.
+    // Bytes on the wire per byte of payload depend on the protocol, which is the same for all teams of a shape.
     setup = communicators.setup(planner, kind.op);
     wire[team.shape] = wire_bytes(setup, x.timed[t]->plan);
   }
@@ -234,7 +238,8 @@ LinkUses CollectiveTimer::uses_of(Communicators& communicators, const Collective
   return crossings.links.with(std::move(uses));
 }
 
-/// Teams inside a node are alike if they are timed alike; others are themselves.
+/// Computes the signatures of nodes. Teams inside one node are alike if they share their times; other teams are only
+/// like themselves.
 void CollectiveTimer::sign_nodes(Collective& x) const {
   std::map<const TimedShape*, std::uint32_t> known;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
@@ -244,7 +249,7 @@ void CollectiveTimer::sign_nodes(Collective& x) const {
       const TimedShape* shape = x.timed[member.team].get();
       const bool inside = x.teams->teams[member.team].nodes.size() == 1;
       const std::uint32_t alike = known.try_emplace(shape, static_cast<std::uint32_t>(known.size())).first->second;
-      // A team over several nodes has shares of its own on the fabric, so only the same team counts as alike.
+      // A team over several nodes has its own shares on the fabric, so only the same team counts as alike.
       hash =
           mix64(hash ^ (std::uint64_t{inside ? alike : member.team} << 32 | shape->role[member.index] << 1 | inside));
     }
@@ -252,7 +257,7 @@ void CollectiveTimer::sign_nodes(Collective& x) const {
   }
 }
 
-/// Rates of all items. Of nodes that look alike the first one stands for all.
+/// Computes the rates of all items. The first of several nodes with the same signature represents all of them.
 LinkShares CollectiveTimer::share(const Collective& x) const {
   std::vector<BytesPerSecond> caps(x.team_of.size());
   std::vector<double> weights(x.team_of.size());
@@ -277,7 +282,7 @@ LinkShares CollectiveTimer::share(const Collective& x) const {
     for (std::uint32_t m = 0; m < x.teams->first[n + 1] - x.teams->first[n]; ++m) {
       const std::uint32_t from = x.teams->members[x.teams->first[first] + m].team,
                           to = x.teams->members[x.teams->first[n] + m].team;
-      // Channels that leave the node are in the problem by themselves.
+      // Channels that leave the node are in the sharing problem themselves.
       if (x.teams->teams[to].nodes.size() > 1) continue;
       for (std::uint32_t c = 0; c < x.first_item[to + 1] - x.first_item[to]; ++c) {
         shares.rate[x.first_item[to] + c] = shares.rate[x.first_item[from] + c];
@@ -288,7 +293,7 @@ LinkShares CollectiveTimer::share(const Collective& x) const {
   return shares;
 }
 
-/// What other jobs leave: no channel gets more than it has without them.
+/// Lowers the rates to what other jobs leave. No channel gets more than without them.
 void CollectiveTimer::share_with_others(Collective& x) const {
   std::vector<Background::Use> uses;
   x.fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) { uses.push_back({link, item, use}); });
@@ -296,14 +301,15 @@ void CollectiveTimer::share_with_others(Collective& x) const {
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
-    // Only who is bound by others can be later than before.
+    // Only items that others limit can end later than before.
     const Seconds makespan = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : Seconds{};
     if (makespan > x.time.makespan) x.time.makespan = makespan, x.time.bottleneck = name_of_resource(shared.link[i]);
   }
   x.rate = std::move(shared.rate);
 }
 
-/// Teams inside a node are timed once, wherever they are: a link is then the team's own.
+/// The name of a team's bottleneck. Teams inside one node are timed once for all nodes, so the node in the name is
+/// replaced by the team's own.
 std::string CollectiveTimer::bottleneck_of(const Collective& x, std::uint32_t team) const {
   const std::string& name = x.timed[team]->time.result.bottleneck.name;
   const std::string timed = fmt::format("node{}.", x.timed[team]->place);
@@ -342,7 +348,7 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
   x->fabric = fabric_of(communicators, kind, *x, crossed);
-  // From here on another thread may place these planners elsewhere; nothing below asks them.
+  // From here on another thread may place these planners elsewhere. Nothing below uses them.
   give_back(std::move(taken));
   sign_nodes(*x);
 
@@ -350,7 +356,7 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
   for (std::uint32_t t = 0; t < teams.size(); ++t) {
     const TimedShape& shape = *x->timed[t];
     x->time.launch = std::max(x->time.launch, shape.time.result.launch);
-    // What is reported is of the slowest team; the launch is the longest of all.
+    // Algorithm, channels and bottleneck are those of the slowest team; the launch is the maximum of all.
     if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
     slowest = &shape.time;
     x->time.makespan = shape.time.result.makespan;
@@ -359,17 +365,18 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
     x->time.bottleneck = bottleneck_of(*x, t);
   }
   if (teams.size() == 1) {
-    // Nobody to share with: the engine's rates, so that one group comes out as `run` has it.
+    // A single team shares with nobody. It keeps the engine's rates, so that its time equals that of `fabricast run`.
     for (const ChannelPace& channel : x->timed[0]->time.channels) x->rate.push_back(channel.rate);
   } else {
     const LinkShares shares = share(*x);
     x->rate = shares.rate;
-    // A team alone may be slower than others of its shape by where it is.
+    // The engine's time holds for the place of the team that was timed. Others of its shape may be faster, so the
+    // maximum is taken anew.
     x->time.makespan = {};
     std::uint32_t last = 0;
     for (std::uint32_t i = 0; i < x->rate.size(); ++i)
       if (const Seconds t = x->at(i, x->rate[i]); t > x->time.makespan) x->time.makespan = t, last = i;
-    // The name of what binds changes only where sharing has cost something: by more than rounding.
+    // The bottleneck changes only if sharing has cost time, beyond rounding.
     if (x->time.makespan > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);
   }

@@ -1,14 +1,15 @@
-// An exchange kind on the network: all its teams at once, and of its job nothing else. Where other jobs are beside it
-// (World::beside), each channel then gets what these leave it, and `alone` in other places means without its own job.
+// A collective kind on the network: all its teams at once, without the other collectives of its job. If there is
+// traffic of other jobs (World::beside), each channel gets what this traffic leaves, and "alone" elsewhere means alone
+// in its own job.
 //
-// One team of each shape is timed by the flow engine, alone. Then the channels of all teams share the links:
+// The flow engine times one team of each shape alone. Then the channels of all teams share the links:
 //
 //   r(t, c)  max-min over the channels of all teams, on the fabric and inside the nodes
 //   T(t)     = T_engine(shape of t) + max_c T_c( r(t, c) ) - max_c T_c( rate of c in the engine )
 //   T        = max_t T(t)                                                                                           (1)
 //
-// T_c changes with the rate as the engine has it: by the pace of its slices (engine/group_time.hpp). Resources are
-// numbered: those of the router first, then the links of all nodes, node by node.
+// T_c as a function of the rate follows from the pace of the channel's slices (engine/group_time.hpp). Resources are
+// numbered: first those of the router, then the links of all nodes, node by node. An *item* is a channel of a team.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@
 #include <set>
 #include <tuple>
 
-#include "communicators.hpp"
 #include "collective_counts.hpp"
+#include "communicators.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/engine/max_min.hpp"
 #include "fabricast/traffic/traffic.hpp"
@@ -28,48 +29,48 @@
 
 namespace fabricast {
 
-/// A link is crowded from this load on.
+/// A link is contended above this load; the tolerance covers rounding.
 inline constexpr double full = 1 + 1e-9;
 
-/// A team's call as the engine times it.
+/// The call of a team, timed alone by the engine.
 struct TimedShape {
   Plan plan;
   GroupTime time;
-  std::uint32_t place = 0;  ///< on the fabric, of the first host that it was timed on
-  /// By the team's node: which of `inside` it takes.
-  std::vector<std::uint32_t> role;
-  std::vector<std::vector<InsideUse>> inside;  ///< by role, then by link, rising
+  std::uint32_t place = 0;                     ///< on the fabric: the first host of the team that was timed
+  std::vector<std::uint32_t> role;             ///< by node of the team: index into `inside`
+  std::vector<std::vector<InsideUse>> inside;  ///< by role, then by link, ascending
 };
 
+/// A collective kind, timed.
 struct Collective {
   static constexpr std::uint32_t none = 0xffffffff;
-  /// How much of a resource it takes at its rates: 1 is all.
+  /// The load on a resource.
   struct Load {
     std::uint32_t resource = 0;
-    /// A resource of which all that use this one take at least as much: that one is full before.
+    /// A resource that is always full before this one, because all users of this one take at least as much of it.
     std::uint32_t behind = none;
-    double part = 0;
+    double part = 0;  ///< fraction of the resource's rate that the collective takes at its rates
   };
 
   const TeamSet* teams = nullptr;
   std::vector<std::shared_ptr<const TimedShape>> timed;  ///< by team
-  std::vector<std::uint32_t> first_item;                 ///< by team: its channels; one entry more
+  std::vector<std::uint32_t> first_item;                 ///< by team: its first channel; one entry more
   std::vector<std::uint32_t> team_of;                    ///< by item
   std::vector<BytesPerSecond> rate;                      ///< by item
-  std::shared_ptr<const LinkUses> fabric;                ///< of the router's resources
-  std::vector<std::uint64_t> signature;                  ///< by place in teams->nodes: alike in teams and roles
-  std::vector<double> part;                              ///< of a link, as Load has it, by its kind in `fabric`
-  std::vector<std::uint32_t> behind;                     ///< as Load has it, by place in `fabric`; none beyond
-  std::vector<Load> inside;                              ///< links of nodes, rising
+  std::shared_ptr<const LinkUses> fabric;                ///< use of the router's resources
+  std::vector<std::uint64_t> signature;                  ///< by place in teams->nodes: equal for equal teams and roles
+  std::vector<double> part;                              ///< Load::part by kind of `fabric`
+  std::vector<std::uint32_t> behind;                     ///< Load::behind by place in `fabric`; none beyond its end
+  std::vector<Load> inside;                              ///< links of nodes, ascending
   CollectiveTime time;
 
-  /// When the team of an item is done if the item goes at another rate.
+  /// The makespan of an item's team if the item runs at another rate.
   Seconds at(std::uint32_t item, BytesPerSecond other) const;
   double weight(std::uint32_t item) const { return timed[team_of[item]]->time.weight; }
-  /// Calls use(load) for all, by rising resource.
+  /// Calls use(load) for all loads, in ascending order of resources.
   template <class Use>
   void for_each_load(Use use) const;
-  /// What members of a node take of a link inside it; `use(item, part per B/s)`.
+  /// Calls use(item, fraction per B/s) for all items on a link inside a node. \param node  place in teams->nodes
   template <class Use>
   void for_each_inside(std::size_t node, std::uint16_t link, Use use) const;
   const std::vector<InsideUse>& inside_of(const TeamMember& member) const {
@@ -99,18 +100,19 @@ void Collective::for_each_inside(std::size_t node, std::uint16_t link, Use use) 
   }
 }
 
-/// Times exchanges of one program on one draw of the network. Threads may share it if each times those of other groups.
+/// Times the collectives of a program on one sample of the network. Threads may share it if each times collectives of
+/// different groups.
 class CollectiveTimer {
  public:
-  /// \param counts  of the same program and seed in worlds that connect alike, or null
+  /// \param counts  shared by worlds that connect alike, for the same program and seed; null: not shared
   CollectiveTimer(const World& world, const Program& program, std::uint64_t seed,
-                std::shared_ptr<CollectiveCounts> counts = nullptr);
+                  std::shared_ptr<CollectiveCounts> counts = nullptr);
   std::unique_ptr<Collective> time(const CollectiveKind& kind);
 
   /// Traffic of other jobs, or null.
   const Background* others() const { return others_; }
   std::uint32_t resources() const { return first_inside_ + nodes_ * node_links_; }
-  /// Of the router's resources there are so many; the others are links of nodes.
+  /// The number of the router's resources. Higher numbers are links of nodes.
   std::uint32_t first_inside() const { return first_inside_; }
   std::uint32_t node_of(std::uint32_t resource) const { return (resource - first_inside_) / node_links_; }
   std::uint16_t link_of(std::uint32_t resource) const {
@@ -123,18 +125,18 @@ class CollectiveTimer {
   void give_back(std::unique_ptr<Communicators> taken);
   struct TimedTeam {
     std::shared_ptr<const TimedShape> shape;
-    std::shared_ptr<const SharedCount> crossed;  ///< by this team's connections, if they have been counted
+    std::shared_ptr<const SharedCount> crossed;  ///< counts of this team's connections; null: not counted
   };
   using Crossed = std::vector<std::shared_ptr<const SharedCount>>;  ///< by team
   TimedTeam time_team(Communicators& communicators, const CollectiveKind& kind, const TeamSet& set, std::uint32_t team);
   std::uint32_t number_of(const CollectiveKind& kind, std::uint32_t shape) const;
-  /// Of teams that span nodes. Exchanges of the same groups by the same algorithm use the same links.
+  /// The use of links by teams that span nodes. Collectives of the same groups with the same algorithm share it.
   using SharedUses = std::shared_ptr<const LinkUses>;
   SharedUses fabric_of(Communicators& communicators, const CollectiveKind& kind, const Collective& x,
                        const Crossed& crossed);
   Crossings count_crossings(Communicators& communicators, const CollectiveKind& kind, const Collective& x,
                             const Crossed& crossed) const;
-  /// What these take of links.
+  /// The fractions of links that these crossings take.
   LinkUses uses_of(Communicators& communicators, const CollectiveKind& kind, const Collective& x,
                    const Crossings& crossings) const;
   void sign_nodes(Collective& x) const;
@@ -142,12 +144,12 @@ class CollectiveTimer {
   void share_with_others(Collective& x) const;
   void add_loads(Collective& x) const;
   void find_behind(Collective& x) const;
-  /// A resource of a node, and its kind in the exchange's `fabric` or none.
+  /// A resource of a node, and its kind in the collective's `fabric`; none: a link inside the node.
   struct OfNode {
     std::uint32_t resource, kind;
   };
-  /// \param own  of the node with place n: its ports, then inside
-  /// \returns by these the one of them that it is behind, or none
+  /// \param own  resources of the node with place n: its ports, then the links inside
+  /// \returns for each of them the index of the one that it is behind, or none
   std::vector<std::uint32_t> behind_in_node(const Collective& x, std::size_t n, const std::vector<OfNode>& own) const;
   std::string bottleneck_of(const Collective& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
@@ -158,17 +160,17 @@ class CollectiveTimer {
   const World& world_;
   const Program& program_;
   std::uint64_t seed_;
-  std::mutex mutex_;                                           ///< of what the groups share
-  std::vector<std::unique_ptr<Communicators>> communicators_;  ///< that no thread has taken
+  std::mutex mutex_;                                           ///< guards what the groups share
+  std::vector<std::unique_ptr<Communicators>> communicators_;  ///< not in use by any thread
   std::unique_ptr<Router> router_;
   const Background* others_ = nullptr;
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;
   std::vector<std::vector<std::uint32_t>> ports_;  ///< by NCCL node: links of its NIC ports
   std::vector<std::unique_ptr<TeamSet>> teams_;    ///< by Program::groups
   std::map<CollectiveCounts::Key, SharedUses> fabrics_;
-  std::shared_ptr<CollectiveCounts> counts_;  ///< null: nobody shares them
-  std::set<std::uint32_t> unlike_;          ///< groups of whose counts those that are shared are not
-  /// Of teams inside one node without fault, which are alike wherever they are.
+  std::shared_ptr<CollectiveCounts> counts_;  ///< null: not shared
+  std::set<std::uint32_t> unlike_;            ///< groups whose counts differ from the shared ones
+  /// Teams inside one node without faults, whose times do not depend on the node.
   std::map<std::tuple<TeamShape, CollectiveOp, std::int64_t, bool>, std::shared_ptr<const TimedShape>> inside_;
 };
 

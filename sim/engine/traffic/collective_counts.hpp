@@ -1,10 +1,10 @@
-// How often the connections of a program's exchanges cross links: what networks share that connect alike on one draw,
-// whatever the rates of their links, their latencies and GPUs. On each hardware a use is then
+// How often the connections of a program's collectives cross links. Networks that connect alike share these counts for
+// one sample, whatever their rates, latencies and GPUs. On each hardware, the use of a link is then
 //
-//   use = connections x w / C_l         parts of link l's rate for each B/s; w: bytes on the wire by payload (1)
+//   use = connections x w / C_l         fraction of link l's rate per B/s; w: bytes on the wire per byte of payload (1)
 //
-// An interval times a step on several sets of hardware. Counted once for all, a step on a million GPUs takes 110 s with
-// its interval; it took 157 s when each counted for itself (docs/benchmarks.md).
+// For an interval, a step is timed on several sets of hardware. With shared counts a step on a million GPUs takes 110 s
+// with its interval; it took 157 s with separate counts (docs/benchmarks.md).
 #pragma once
 
 #include <array>
@@ -20,29 +20,30 @@
 
 namespace fabricast {
 
-/// Connections by link and item.
+/// Numbers of connections by link and item.
 struct Crossings {
   struct Value {
     double connections = 0;
-    std::uint32_t link = 0;   ///< one of those that it is about, which have one rate
+    std::uint32_t link = 0;   ///< one of the links with this value, which all have the same rate
     std::uint32_t shape = 0;  ///< of the teams
   };
-  LinkUses links;             ///< with connections as uses
+  LinkUses links;             ///< uses are numbers of connections
   std::vector<Value> values;  ///< by number
 };
 
-/// Safe to use from several threads.
+/// The counts of a program for one seed. Thread-safe.
 class CollectiveCounts {
  public:
   explicit CollectiveCounts(std::uint64_t seed) : seed_(seed) {}
   std::uint64_t seed() const { return seed_; }
 
-  /// Of the first team of some shape of a set of groups; null if it does not connect as the one that was here first.
+  /// The counts of the first team of a shape in a set of groups; null if `comm` connects differently from the
+  /// communicator of the first call.
   std::shared_ptr<CountStore> of_team(std::uint32_t groups, std::uint32_t shape, const Communicator& comm);
 
-  /// Groups, operation, bytes, whether only the first sends, and what runs on each shape.
+  /// Groups, operation, bytes, whether only the first rank sends, and algorithm, protocol and channels of each shape.
   using Key = std::tuple<std::uint32_t, int, std::int64_t, bool, std::vector<std::array<int, 3>>>;
-  /// From make() where nobody has counted them.
+  /// The crossings of a key, computed by make() at the first call. Other threads with the same key wait for it.
   template <class Make>
   std::shared_ptr<const Crossings> crossings(const Key& key, Make make) {
     Known* known = nullptr;
@@ -56,7 +57,7 @@ class CollectiveCounts {
     if (!known->crossings) known->crossings = make();
     return known->crossings;
   }
-  /// Nobody will ask for those of these groups any more.
+  /// Drops the counts of a set of groups, which nobody needs any more.
   void forget(std::uint32_t groups);
 
  private:

@@ -1,7 +1,7 @@
-// Planners by shape, and what of a scenario a step can not have (communicators.hpp).
+// Planners by shape, and the settings of a scenario that steps do not support (communicators.hpp).
 //
-// A communicator has numbers of queue pairs of its own: 1,024 for each queue pair of a connection, of which a channel
-// takes eight (edge_sets.cpp). So ECMP hashes the same pair of NICs differently for different groups.
+// Each communicator has its own range of queue pair numbers: 1,024 for each queue pair of a connection, of which a
+// channel uses eight (edge_sets.cpp). ECMP therefore hashes the same pair of NICs differently for different groups.
 #include "communicators.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace fabricast {
 
 namespace {
 
-/// Numbers of queue pairs that a communicator may take at a NIC, for each queue pair of a connection.
+/// Queue pair numbers of a communicator at a NIC, for each queue pair of a connection.
 constexpr std::uint32_t qps_of_communicator = 1024;
 
 NodeUse use_of(const Scenario& s, const NcclSettings& settings) {
@@ -23,19 +23,21 @@ NodeUse use_of(const Scenario& s, const NcclSettings& settings) {
   return use;
 }
 
-/// \throws UserError at what collectives by themselves can have and those of steps can not
+/// \throws UserError for settings that single collectives support and steps do not
 void check_settings(const World& world) {
   const Scenario& s = world.scenario;
-  // A fault's times count from the start of each collective; exchanges are timed on one state of the network.
+  // The times of a fault count from the start of each collective, but a step is timed on one state of the network.
   if (world.setup.segments.size() > 1)
-    throw UserError::at("faults", "a fault comes or goes during the step, whose exchanges are timed on one network",
-                        "leave out `at` and `until`");
+    throw UserError::at("faults",
+                        "a fault begins or ends during the step, but steps are timed on one state of the network",
+                        "remove `at` and `until`");
   if (s.nccl.selection == Selection::best)
-    throw UserError::at("nccl.selection", "steps take what NCCL takes", "selection: nccl, and NCCL_ALGO in nccl.env");
+    throw UserError::at("nccl.selection", "steps use the algorithm that NCCL chooses",
+                        "use selection: nccl, and NCCL_ALGO in nccl.env to force an algorithm");
   if (s.network.engine != EngineKind::flow)
-    throw UserError::at("network.engine", "steps are forecast by the flow engine", "engine: flow");
+    throw UserError::at("network.engine", "steps are forecast with the flow engine only", "use engine: flow");
   if (!nccl_versions(s).known())
-    throw UserError::at("nccl.version", "steps are of one version of NCCL", "e.g. version: 2.28");
+    throw UserError::at("nccl.version", "steps need one version of NCCL", "e.g. version: 2.28");
 }
 
 }  // namespace
@@ -46,12 +48,12 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   const Communicator& all = world_.planner.comm;
   std::unique_ptr<Planner>& planner = planners_[shape];
   const bool whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
-  // All GPUs of all nodes: the job's own planner, so that such a group comes out as `run` has it.
+  // A team of all GPUs of all nodes uses the job's own planner, so that its time equals that of `fabricast run`.
   if (!planner && whole) {
     planner = std::make_unique<Planner>(world_.planner);
   } else if (!planner) {
     NcclSettings settings = world_.planner.settings;
-    // A graph file is about the whole node.
+    // A graph file describes the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
     planner = std::make_unique<Planner>(
         make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)), team.placement,
@@ -59,7 +61,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     planner->buffers = world_.planner.buffers;
   }
   Communicator& comm = planner->comm;
-  // SHARP's trees depend on where the team is, and are found for each.
+  // SHARP's trees depend on the place of the team, so they are found for each team.
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
   if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))
@@ -77,8 +79,8 @@ Plan Communicators::plan(const Planner& planner, const CollectiveKind& kind) con
 NetworkSetup Communicators::setup(const Planner& planner, CollectiveOp op) const {
   NetworkSetup setup = world_.setup;
   setup.comm = &planner.comm;
-  setup.counts = nullptr;  // those are of the whole job
-  // The rate of NIC ports hangs on what goes over them; the fabric is built for one operation.
+  setup.counts = nullptr;  // these belong to the communicator of the whole job
+  // The rate of NIC ports depends on the operation, and the fabric was built for the operation of the workload.
   const double peers = planner.comm.node.network.peer_efficiency.value;
   const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };
   setup.segments.front().ports = reach(op) / reach(world_.scenario.workload.collective);

@@ -1,7 +1,7 @@
 // The communicators of teams: NCCL's search and plans, once for each shape, and the network that they run on.
 //
-// Thousands of groups have a few shapes. Where a team lies on the fabric changes nothing that NCCL searches for, so it
-// is written into the planner of its shape for as long as the team is timed.
+// Thousands of groups have a few shapes. The place of a team on the fabric does not change the result of NCCL's search,
+// so it is written into the planner of the shape while the team is timed. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -11,18 +11,20 @@
 
 namespace fabricast {
 
+/// The planners of a world's shapes.
 class Communicators {
  public:
+  /// \throws UserError if the scenario has settings that steps do not support
   explicit Communicators(const World& world);
 
-  /// The planner of a team, its communicator placed where the team is: until the next call.
-  /// \param number  of the communicator at each of its NICs: its queue pairs come after those of lower numbers
+  /// The planner of a shape, with its communicator placed where the team is. Valid until the next call.
+  /// \param number  of the communicator at each of its NICs; its queue pairs follow those of lower numbers
   Planner& of(const TeamShape& shape, const Team& team, std::uint32_t number);
-  /// NCCL's plan for a call.
+  /// NCCL's plan for a collective.
   Plan plan(const Planner& planner, const CollectiveKind& kind) const;
-  /// The network as such a call finds it.
+  /// The network for an operation of this planner's communicator.
   NetworkSetup setup(const Planner& planner, CollectiveOp op) const;
-  /// Whether a team holds a node with a fault inside.
+  /// Whether a team has a node with a fault inside.
   bool is_faulty(const Team& team) const;
 
  private:

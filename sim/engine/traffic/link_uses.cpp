@@ -1,6 +1,6 @@
-// (1) of link_uses.hpp. A part is what one team takes of links that look alike to it; a link has the parts of all teams
-// on it. Links with the same list of parts are one kind, whose uses are written out once: comparing lists of a few
-// parts costs less than comparing all uses.
+// Builds (1) of link_uses.hpp. A part holds the uses of one team on links with equal counts, and a link has the parts
+// of all teams on it. Links with the same list of parts are one kind, whose uses are written only once. Comparing lists
+// of a few parts costs less than comparing all uses.
 #include "link_uses.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace fabricast {
 
-/// Links with the same parts are one kind.
+/// Sorts links and gives those with the same parts the same kind.
 void LinkUsesBuilder::sort_links(LinkUses::Layout& layout, std::vector<std::span<const Entry>>& parts_of_kind) {
-  // Stable, so the parts of a link stay in the order of teams, and items on it rise.
+  // The sort is stable, so the parts of a link stay in the order of teams, and items on it ascend.
   radix_sort(entries_, [](const Entry& e) { return e.link; });
   using Parts = std::span<const Entry>;
   constexpr std::uint32_t none = 0xffffffff;
-  std::vector<std::uint32_t> at(1024, none);  // kinds by hash, open addressing, at most half full
+  std::vector<std::uint32_t> at(1024, none);  // hash table of kinds: open addressing, at most half full
   const auto place = [&](Parts parts) {
     std::uint64_t hash = parts.size();
     for (const Entry& e : parts) hash = mix64(hash ^ e.part);
@@ -39,11 +39,11 @@ void LinkUsesBuilder::sort_links(LinkUses::Layout& layout, std::vector<std::span
     if (!fresh) continue;
     parts_of_kind.push_back(parts);
     if (2 * parts_of_kind.size() <= at.size()) continue;
-    // Kinds are hashed anew from their parts: the table holds no hashes.
+    // The table holds no hashes, so they are computed again from the parts.
     at.assign(4 * at.size(), none);
     for (std::uint32_t k = 0; k < parts_of_kind.size(); ++k) at[place(parts_of_kind[k])] = k;
   }
-  // One entry for each link that is crossed, kept as long as the exchange: no room to grow is left.
+  // One entry per crossed link, kept as long as the collective: spare capacity would cost memory.
   layout.links.shrink_to_fit();
 }
 
@@ -60,7 +60,7 @@ LinkUses LinkUsesBuilder::build() {
   std::uint32_t most = 0;
   for (const NumberedUse& u : uses_) most = std::max(most, u.item);
   layout->value_bits = static_cast<int>(std::bit_width(std::max<std::size_t>(values_.size(), 1) - 1));
-  // 64 bits for all where one of them does not go into 32.
+  // All uses take 64 bits if one of them does not fit in 32.
   const bool wide = std::bit_width(most) + layout->value_bits > 32;
   wide ? layout->wide.reserve(all) : layout->uses.reserve(all);
   for (const auto& parts : parts_of_kind)

@@ -1,10 +1,10 @@
-// What items take of links, where there are millions of both. Links that are taken alike have one number, and how much
-// an item takes is the number of a value: few values come up again and again.
+// The use of links by items, when there are millions of both. Links with the same uses have a common number, their
+// *kind*. The amount of a use is stored as the number of a *value*, because there are few different values.
 //
 //   use of a link = (item << b | number of the value),  b = bits of the greatest number                             (1)
 //
-// Four bytes instead of sixteen, of which a step on a million GPUs had 120 million. Values are beside the layout, which
-// another hardware shares.
+// A use thus takes four bytes instead of sixteen; a step on a million GPUs had 120 million uses. Values are stored
+// apart from the layout, so that different hardware shares the layout.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace fabricast {
 
+/// The uses of all links. An immutable value; copies share the layout.
 class LinkUses {
  public:
   /// An item takes `use` of a link for each unit of its rate.
@@ -53,21 +54,21 @@ class LinkUses {
 
   LinkUses() : layout_(std::make_shared<Layout>()) {}
 
-  /// By rising link.
+  /// All links with uses, ascending.
   std::span<const Link> links() const { return layout_->links; }
   bool empty() const { return layout_->links.empty(); }
   /// Kinds are numbered by their lowest link.
   std::uint32_t kinds() const { return static_cast<std::uint32_t>(layout_->lowest.size()); }
-  /// Good as long as this is.
+  /// The users of each link of a kind. Valid as long as this object.
   Users users(std::uint32_t kind) const { return {*this, layout_->first[kind], layout_->first[kind + 1]}; }
   std::uint32_t lowest_link(std::uint32_t kind) const { return layout_->lowest[kind]; }
-  /// Calls use(link, item, use) for all, by link.
+  /// Calls use(link, item, use) for all uses, in ascending order of links.
   template <class F>
   void for_each(F use) const {
     for (const Link& l : links())
       for (const Use u : users(l.kind)) use(l.link, u.item, u.use);
   }
-  /// The same items on the same links, which are not copied, with other values.
+  /// The same items on the same links with other values. The layout is not copied.
   LinkUses with(std::vector<double> values) const {
     LinkUses other = *this;
     other.values_ = std::move(values);
@@ -80,10 +81,9 @@ class LinkUses {
     std::vector<Link> links;
     std::vector<std::size_t> first{0};  ///< of uses, by kind; one entry more
     std::vector<std::uint32_t> lowest;  ///< link, by kind
-    /// An item, and below it so many bits of the number of its value.
-    int value_bits = 0;
-    std::vector<std::uint32_t> uses;
-    std::vector<std::uint64_t> wide;  ///< instead, where both do not go into 32 bits
+    int value_bits = 0;                 ///< b of (1)
+    std::vector<std::uint32_t> uses;    ///< (1)
+    std::vector<std::uint64_t> wide;    ///< (1), used instead of `uses` if an item and a value do not fit in 32 bits
   };
   Use use(std::size_t at) const {
     const Layout& l = *layout_;
@@ -96,7 +96,7 @@ class LinkUses {
   std::vector<double> values_;
 };
 
-/// Puts together the uses of each link from parts that come up again on other links.
+/// Builds LinkUses from *parts*: lists of uses that recur on many links.
 class LinkUsesBuilder {
  public:
   /// \returns the value's number
@@ -109,9 +109,9 @@ class LinkUsesBuilder {
     parts_.push_back(uses_.size());
     return static_cast<std::uint32_t>(parts_.size() - 1);
   }
-  /// To the last part.
+  /// Appends a use to the last part. \param value  number of the value
   void add_use(std::uint32_t item, std::uint32_t value) { uses_.push_back({item, value}); }
-  /// A link has that part, beside those that have been added to it.
+  /// Adds a part to the uses of a link.
   void add_link(std::uint32_t link, std::uint32_t part) { entries_.push_back({link, part}); }
   LinkUses build();
 
@@ -128,7 +128,7 @@ class LinkUsesBuilder {
     return std::span(uses_).subspan(parts_[number], end - parts_[number]);
   }
   std::vector<double> values_;
-  std::vector<std::size_t> parts_;  ///< where they begin
+  std::vector<std::size_t> parts_;  ///< first use of each
   std::vector<NumberedUse> uses_;
   std::vector<Entry> entries_;
 };

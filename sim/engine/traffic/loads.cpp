@@ -1,10 +1,11 @@
-// What an exchange asks of each resource, and which resources can be left out beside others.
+// The load of a collective on each resource, and resources that can be omitted because others are always full before
+// them.
 //
-//   part(l)         = sum over items i of  use_il r_i                    r: rates when the exchange is alone
+//   part(l)         = sum over items i of  use_il r_i                    r: rates when the collective is alone
 //   l is behind k   if  the same items use both,  and  use_il <= use_ik  for each of them                           (1)
 //
-// Then k is full before l whatever the rates are, and to leave l out is exact. It is looked for inside a node and at
-// its ports only.
+// Then k is full before l whatever the rates are, and omitting l is exact. Only the links inside a node and at its
+// ports are compared.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -36,21 +37,21 @@ void CollectiveTimer::add_loads(Collective& x) const {
 
 namespace {
 
-/// What a node's members are to each other, and which loads there are: where it is equal, so is what is behind what.
+/// The members of a node relative to each other, and its loads. Nodes with equal keys have equal results of (1).
 using NodeKey = std::vector<std::uint64_t>;
-/// Parts of a key have no fixed length: each ends with a number that none of them holds.
+/// Parts of a key have variable length. Each ends with a number that does not occur in a part.
 constexpr std::uint64_t end_of_part = ~std::uint64_t{0};
 
 struct LinkOfNode {
-  std::size_t load = 0;  ///< which of the node's
+  std::size_t load = 0;  ///< index among the node's loads
   std::vector<double> use;
   double sum = 0;
 };
 
 }  // namespace
 
-/// In a node, links behind each other have the same users: those of a NIC and of its GPU, or the two ways of a NVLink.
-/// The one of which they take most stands for all of which they take less.
+/// Finds the links that are behind others. In a node, such links have the same users: those of a NIC and of its GPU, or
+/// the two directions of an NVLink. The one that they use most represents all that they use less.
 void CollectiveTimer::find_behind(Collective& x) const {
   const std::span<const LinkUses::Link> links = x.fabric->links();
   const auto below = [](const LinkUses::Link& l, std::uint32_t link) { return l.link < link; };
@@ -58,15 +59,15 @@ void CollectiveTimer::find_behind(Collective& x) const {
   std::vector<OfNode> own;         // its ports, then inside
   std::vector<std::size_t> place;  // of these, in x.fabric or x.inside
   NodeKey key;
-  std::map<NodeKey, std::vector<std::uint32_t>> known;  // by resource: which of the node's it is behind
+  std::map<NodeKey, std::vector<std::uint32_t>> known;  // for each resource the index of the one that it is behind
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::uint32_t node = x.teams->nodes[n];
     own.clear(), place.clear(), key.clear();
-    // Items count from the node's first, so that nodes where other teams do the same have the same key.
+    // Items count from the first of the node, so that nodes where other teams do the same have the same key.
     const std::uint32_t base = x.first_item[x.teams->members[x.teams->first[n]].team];
     for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
       const TeamMember& member = x.teams->members[m];
-      // The list itself, which teams of one shape and role have in common. Only equal or not: order plays no part.
+      // The address of the list, which teams of the same shape and role share. It is only compared for equality.
       key.push_back(reinterpret_cast<std::uintptr_t>(&x.inside_of(member)));
       key.push_back(x.first_item[member.team] - base);
     }
@@ -104,7 +105,7 @@ void CollectiveTimer::find_behind(Collective& x) const {
 }
 
 std::vector<std::uint32_t> CollectiveTimer::behind_in_node(const Collective& x, std::size_t n,
-                                                         const std::vector<OfNode>& own) const {
+                                                           const std::vector<OfNode>& own) const {
   std::map<std::vector<std::uint32_t>, std::vector<LinkOfNode>> by_users;
   for (std::size_t l = 0; l < own.size(); ++l) {
     std::vector<std::uint32_t> items;
@@ -121,7 +122,7 @@ std::vector<std::uint32_t> CollectiveTimer::behind_in_node(const Collective& x, 
   }
   std::vector<std::uint32_t> behind(own.size(), Collective::none);
   for (const auto& [users, links] : by_users) {
-    // Only the one with the greatest sum can have all uses at least as great as another's.
+    // Only the link with the greatest sum can have all uses at least as great as those of another link.
     const auto most = std::max_element(links.begin(), links.end(),
                                        [](const LinkOfNode& a, const LinkOfNode& b) { return a.sum < b.sum; });
     for (const LinkOfNode& link : links)

@@ -1,11 +1,11 @@
-// (1) of meeting.hpp:
+// Computes (1) of meeting.hpp in three steps:
 //
-//   1. each exchange puts its loads on its links, times how often it is in flight
-//   2. exchanges that are on one crowded link are joined; those on none keep their pace of 1
-//   3. of each joined set the channels on crowded links share these, max-min
+//   1. each kind adds its loads to its links, as often as it is in flight
+//   2. kinds on the same contended link are joined to sets; kinds on no contended link keep a pace of 1
+//   3. the channels of each set share the contended links, max-min
 //
-// A step asks for the same sets again and again, so paces are kept by flight, and of joined sets apart: two flights
-// that differ in an exchange which is in nobody's way have the same joined sets.
+// The same flights recur in a step, so paces are cached by flight. Paces of joined sets are cached as well, because
+// flights that differ only in a kind without contention have the same sets.
 #include "meeting.hpp"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace fabricast {
 
 namespace {
 
-/// No exchange has been on the resource yet: not the same as behind no other.
+/// No kind has used the resource yet. This differs from `none`: behind no other.
 constexpr std::uint32_t untouched = Collective::none - 1;
 
-/// Sets that merge. They come out in the order of their lowest members.
+/// Disjoint sets of numbers that can be merged. The lowest member represents a set.
 class Sets {
  public:
   explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0U); }
@@ -30,7 +30,6 @@ class Sets {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  /// The lower one stands for both.
   void merge(std::uint32_t a, std::uint32_t b) {
     a = find(a), b = find(b);
     parent_[std::max(a, b)] = std::min(a, b);
@@ -51,7 +50,7 @@ std::size_t FlightHash::operator()(const Flight& flight) const {
 Meetings::Meetings(const CollectiveTimer& timer, const std::vector<std::unique_ptr<Collective>>& collectives)
     : timer_(timer), collectives_(collectives), load_(timer.resources(), 0), behind_(timer.resources(), untouched) {
   if (!timer.others()) return;
-  // Of their load nothing changes: they are taken in the mean of time.
+  // The load of other jobs is constant, because it is an average over time.
   others_load_.assign(timer.resources(), 0);
   for (const Background::Use& u : timer.others()->uses)
     others_load_[u.resource] += u.use * timer.others()->rate[u.item].value;
@@ -59,7 +58,7 @@ Meetings::Meetings(const CollectiveTimer& timer, const std::vector<std::unique_p
 
 namespace {
 
-/// Whether two rising ranges have a number in common.
+/// Whether two ascending ranges have a number in common.
 template <class Range, class Number>
 bool have_common(const Range& a, const Range& b, Number number) {
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
@@ -95,21 +94,22 @@ void Meetings::add_loads(const Flight& flight, const std::vector<double>& times)
   for (std::size_t k = 0; k < flight.size(); ++k)
     collectives_[flight[k]]->for_each_load([&](const Collective::Load& load) {
       load_[load.resource] += times[k] * load.part;
-      // Behind another only if it is so for all: one that uses this link alone could fill it before that one.
+      // The resource is behind another only if it is so for all kinds: a kind that uses only this one could fill it
+      // first.
       std::uint32_t& behind = behind_[load.resource];
       behind = behind == untouched || behind == load.behind ? load.behind : Collective::none;
     });
 }
 
 void Meetings::clear_loads(const Flight& flight) {
-  // Where loads were put, and nowhere else: a pass over all resources for each flight would cost more.
+  // Only where loads were added. A pass over all resources for each flight would cost more.
   for (const std::uint32_t kind : flight)
     collectives_[kind]->for_each_load(
         [&](const Collective::Load& load) { load_[load.resource] = 0, behind_[load.resource] = untouched; });
 }
 
 bool Meetings::is_contended(std::uint32_t resource) const {
-  // Other jobs may use this link and not the one that it is behind.
+  // Other jobs may use this link but not the one that it is behind.
   if (others_load_.empty() || others_load_[resource] == 0)
     return load_[resource] > full && behind_[resource] == Collective::none;
   return load_[resource] + others_load_[resource] > full;
@@ -127,12 +127,12 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   Flight kinds;
   std::vector<double> times;
   for (const std::uint32_t kind : flight) {
-    // A kind that is in flight twice is one with twice its uses.
+    // A kind that is in flight twice counts once, with twice its uses.
     if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind), times.push_back(0);
     times.back() += 1;
   }
   add_loads(kinds, times);
-  // Whoever uses a crowded link belongs to the first one that does.
+  // Every user of a contended link joins the set of its first user.
   Sets sets(kinds.size());
   std::unordered_map<std::uint32_t, std::uint32_t> first_user;
   std::vector<bool> contended(kinds.size(), false);
@@ -151,14 +151,14 @@ std::vector<double> Meetings::solve(const Flight& flight) {
     for (std::uint32_t m = k; m < kinds.size(); ++m) {
       if (!contended[m] || sets.find(m) != k) continue;
       members.push_back(m), joined.push_back(kinds[m]), own_times.push_back(times[m]);
-      // With repetitions: twice in flight is another case than once.
+      // The key has repetitions, because twice in flight is a different case from once.
       key.insert(key.end(), static_cast<std::size_t>(times[m]), kinds[m]);
     }
     auto it = joined_.find(key);
     if (it == joined_.end()) it = joined_.emplace(key, share(joined, own_times)).first;
     for (std::size_t m = 0; m < members.size(); ++m) pace[members[m]] = it->second[m];
   }
-  // Sharing has read the loads to tell which links are crowded, so they go only now.
+  // share() needs the loads to find contended links, so they are cleared only now.
   clear_loads(kinds);
   std::vector<double> paces;
   std::size_t k = 0;
@@ -169,10 +169,10 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   return paces;
 }
 
-/// Crowded links inside nodes. `load_` holds what is asked of each.
+/// Adds the uses of contended links inside nodes. `load_` must hold the loads of the flight.
 void Meetings::add_inside(const Flight& flight, const std::vector<double>& times,
                           const std::vector<std::uint32_t>& base, std::vector<LinkUse>& uses) const {
-  // By node, since a node that looks to all exchanges like one before it adds no new links to the problem.
+  // By node, because a node that looks to all kinds like an earlier one adds no new links to the problem.
   std::map<std::uint32_t, std::vector<std::uint32_t>> contended;  // links by node
   for (const std::uint32_t kind : flight)
     for (const Collective::Load& load : collectives_[kind]->inside)
@@ -190,7 +190,7 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
     }
     if (!seen.insert(signature).second) continue;
     std::sort(resources.begin(), resources.end());
-    // Each exchange on a link has listed it.
+    // Each kind on a link has listed it.
     resources.erase(std::unique(resources.begin(), resources.end()), resources.end());
     for (const std::uint32_t r : resources)
       for (std::size_t k = 0; k < flight.size(); ++k)
@@ -202,7 +202,7 @@ void Meetings::add_inside(const Flight& flight, const std::vector<double>& times
 }
 
 std::vector<double> Meetings::share(const Flight& flight, const std::vector<double>& times) {
-  std::vector<std::uint32_t> base;  // of each exchange's items
+  std::vector<std::uint32_t> base;  // by kind: number of its first item
   std::uint32_t all = 0;
   for (const std::uint32_t kind : flight) {
     base.push_back(all);
@@ -216,7 +216,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
         for (const LinkUses::Use u : fabric.users(l.kind)) uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
   }
   add_inside(flight, times, base, uses);
-  // Items of other jobs are numbered after all of the exchanges' own.
+  // Items of other jobs are numbered after those of the kinds.
   const std::uint32_t own = all;
   if (!others_load_.empty()) {
     std::set<std::uint32_t> contended;
@@ -225,7 +225,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     for (const std::uint32_t resource : contended) add_others(resource, own, uses);
     all += static_cast<std::uint32_t>(timer_.others()->rate.size());
   }
-  // Only items on crowded links take part.
+  // Only items on contended links take part.
   std::vector<std::uint32_t> number(all, Collective::none), item_of;
   std::vector<BytesPerSecond> caps;
   std::vector<double> weights;
@@ -243,13 +243,13 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
       continue;
     }
     const std::size_t k = collective_of(item);
-    // At most what it has alone, where its own teams share links already.
+    // At most its rate alone, which already includes sharing between its own teams.
     caps.push_back(collectives_[flight[k]]->rate[item - base[k]]);
     weights.push_back(collectives_[flight[k]]->weight(item - base[k]));
   }
   const LinkShares shares = share_links(caps, weights, std::move(uses));
   std::vector<Seconds> makespan;
-  // No less than alone: channels that are on no crowded link go on as they do alone.
+  // At least the time alone, because channels on no contended link run as they do alone.
   for (const std::uint32_t kind : flight) makespan.push_back(collectives_[kind]->time.makespan);
   for (std::size_t n = 0; n < item_of.size(); ++n) {
     if (item_of[n] >= own) continue;

@@ -1,12 +1,13 @@
-// Exchanges in flight together: what each gets of links that all of them could not have.
+// Collectives in flight together: their shares of links that cannot carry all of them.
 //
-//   rates   max-min over the channels of all of them, each at most what it has when its exchange is alone
-//   pace    T / T', with T' as T at these rates (collective.hpp)                                                      (1)
+//   rates   max-min over the channels of all collectives, each at most its rate when its collective is alone
+//   pace    T / T', with T' the time at these rates (collective.hpp)
+//   (1)
 //
-// A link is left out if it is not full even with every exchange at its own rates. Exchanges that then share no link are
-// independent. Other jobs are in flight with each of them, but join none: of those that share no link with each other
-// each finds the others' traffic as if it were alone with it. Of nodes where the same exchanges do the same the first
-// one stands for all.
+// A link is omitted if it is not full even with every collective at its own rates. Collectives that then share no link
+// are independent. The traffic of other jobs is in flight with each collective but does not connect them: collectives
+// without a common link each share with all of that traffic. The first of several nodes where the same collectives do
+// the same represents all of them.
 #pragma once
 
 #include <map>
@@ -16,20 +17,21 @@
 
 namespace fabricast {
 
-/// Exchanges by number, rising; one that is in flight twice is there twice.
+/// Kinds in flight, ascending. A kind that is in flight twice is listed twice.
 using Flight = std::vector<std::uint32_t>;
 
 struct FlightHash {
   std::size_t operator()(const Flight& flight) const;
 };
 
+/// The paces of flights, cached. Not thread-safe.
 class Meetings {
  public:
-  /// \param exchanges  by number; those of a flight must be there when it is asked for
+  /// \param collectives  by kind; those of a flight must be timed before the flight
   Meetings(const CollectiveTimer& timer, const std::vector<std::unique_ptr<Collective>>& collectives);
-  /// Whether two exchanges have a link in common.
+  /// Whether two kinds have a link in common.
   bool meet(std::uint32_t a, std::uint32_t b);
-  /// Paces of all; kept for the next time.
+  /// The paces of a flight's kinds, in its order.
   const std::vector<double>& paces(const Flight& flight);
 
  private:
@@ -37,9 +39,9 @@ class Meetings {
   void add_loads(const Flight& flight, const std::vector<double>& times);
   void clear_loads(const Flight& flight);
   bool is_contended(std::uint32_t resource) const;
-  /// Paces of exchanges that are joined by crowded links, each different one once. \param times in flight
+  /// The paces of kinds that contended links connect. Each kind is listed once. \param times  number in flight, by kind
   std::vector<double> share(const Flight& flight, const std::vector<double>& times);
-  /// Other jobs' channels on a crowded resource. \param first  number of the first of their items
+  /// Adds the channels of other jobs on a contended resource. \param first  number of the first of their items
   void add_others(std::uint32_t resource, std::uint32_t first, std::vector<LinkUse>& uses) const;
   void add_inside(const Flight& flight, const std::vector<double>& times, const std::vector<std::uint32_t>& base,
                   std::vector<LinkUse>& uses) const;
@@ -47,11 +49,11 @@ class Meetings {
   const CollectiveTimer& timer_;
   const std::vector<std::unique_ptr<Collective>>& collectives_;
   std::vector<double> load_;         ///< by resource; 0 between calls
-  std::vector<double> others_load_;  ///< by resource: of other jobs; empty if there are none
-  /// By resource: what all exchanges in flight have it behind, or none; untouched between calls.
+  std::vector<double> others_load_;  ///< by resource: load of other jobs; empty if there are none
+  /// By resource: the one that it is behind for all kinds in flight, or none; `untouched` between calls.
   std::vector<std::uint32_t> behind_;
   std::unordered_map<Flight, std::vector<double>, FlightHash> flights_, joined_;
-  /// By pair, the larger number first: whether they have a link in common; unknown until it is asked for.
+  /// By pair of kinds, the larger number first: whether they have a link in common, or unknown.
   std::vector<std::vector<signed char>> meet_;
 };
 

@@ -1,9 +1,9 @@
-// (1) of sharing.hpp by progressive filling, over as few links as can be: of millions only those that the items could
-// fill if each had all that it could get alone,
+// Solves (1) of sharing.hpp by progressive filling, with as few links as possible. Of millions of links, the problem
+// has only those that the items could fill if each had the rate that it could get alone,
 //
 //   most_i = min( cap_i, min over l of 1 / use_il ),     sum over i of use_il most_i >= 1                           (2)
 //
-// and one of those with the same users and uses. Neither changes the shares.
+// and only one of several links with the same users and uses. Neither reduction changes the shares.
 #include "sharing.hpp"
 
 #include <algorithm>
@@ -19,18 +19,18 @@ namespace fabricast {
 
 namespace {
 
-/// One of each kind of link that could be full if every item had all that it could get alone.
+/// The links of (2), one of each set of links with the same users and uses.
 class BindingLinks {
  public:
   struct Link {
     std::uint32_t link = 0;
-    std::size_t begin = 0, end = 0;  ///< its users
+    std::size_t begin = 0, end = 0;  ///< range of its users
   };
 
   /// \param caps  B/s by item
   BindingLinks(const std::vector<double>& caps, const LinkUses& lower, const std::vector<LinkUse>& upper)
       : most_(caps) {
-    // Bounds of all links come first: an item's least one may be on any of them.
+    // All links are needed for most_i before any link is tested, because the minimum may be on any of them.
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) bound(lower.users(k));
     bound(upper);
     for (std::uint32_t k = 0; k < lower.kinds(); ++k) see(lower.lowest_link(k), lower.users(k));
@@ -53,11 +53,11 @@ class BindingLinks {
   void see(std::uint32_t link, const Users& users) {
     double demand = 0;
     for (const auto& u : users) demand += u.use * most_[u.item];
-    // Less by more than rounding: a link that is just filled binds.
+    // The tolerance covers rounding: a link that is filled exactly limits its users.
     if (demand < 1 - 1e-9) return;
     std::uint64_t hash = users.size();
     for (const auto& u : users) hash = mix64(hash ^ u.item ^ std::bit_cast<std::uint64_t>(u.use));
-    // Users are written down first and taken back if the link is known, so that links are compared where they lie.
+    // The users are stored first, and removed again if such a link is known: links are compared in place.
     const Link here{link, users_.size(), users_.size() + users.size()};
     for (const auto& u : users) users_.push_back({u.item, u.use});
     const auto [begin, end] = known_.equal_range(hash);
@@ -74,7 +74,7 @@ class BindingLinks {
     });
   }
 
-  std::vector<double> most_;  ///< B/s that an item could get alone
+  std::vector<double> most_;  ///< by item: rate alone, B/s
   std::vector<LinkUses::Use> users_;
   std::vector<Link> links_;
   std::unordered_multimap<std::uint64_t, std::size_t> known_;
@@ -92,7 +92,7 @@ LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vecto
   const BindingLinks binding(problem.cap, lower, uses);
   const std::vector<BindingLinks::Link>& links = binding.links();
   problem.capacity.assign(links.size(), 1);
-  // Links have lists of items, the problem lists of links by item: counted, then laid out.
+  // Links list their items, but the problem lists links by item: entries are counted, then distributed.
   problem.first.assign(caps.size() + 1, 0);
   for (const BindingLinks::Link& l : links)
     for (const LinkUses::Use& u : binding.users(l)) ++problem.first[u.item + 1];
@@ -103,7 +103,7 @@ LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vecto
     for (const LinkUses::Use& u : binding.users(links[l]))
       problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
   Sharing sharing = fill(problem);
-  // Levels are rates by weight.
+  // A level is a rate divided by the weight.
   LinkShares shares;
   shares.rate.reserve(caps.size());
   for (std::size_t i = 0; i < caps.size(); ++i) shares.rate.push_back({sharing.level[i] * weights[i]});

@@ -1,12 +1,12 @@
-// What a page can do beyond showing itself: sort and filter tables, answer to the pointer over charts, copy text.
-// The page is whole without it. No library but uPlot, and that only if it is there.
+// Interaction of a page: sort and filter tables, show values under the pointer in charts, copy text. The page is
+// complete without this script. The only library is uPlot, if it is embedded in the page.
 (() => {
   'use strict';
   const data = JSON.parse(document.getElementById('data').textContent);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
   const faded = (hex, part) => hex + Math.round(part * 255).toString(16).padStart(2, '0');
   const make = (tag, text, more) => Object.assign(document.createElement(tag), { textContent: text || '' }, more);
-  const listeners = {};  // by table: called when its rows change
+  const listeners = {};  // by table: functions to call after its filter has changed
 
   // Tables.
   const conditions = { '<': (a, b) => a < b, '<=': (a, b) => a <= b, '>': (a, b) => a > b, '>=': (a, b) => a >= b,
@@ -19,12 +19,12 @@
       this.body = this.element.tBodies[0];
       this.rows = [...this.body.rows];
       this.text = this.rows.map((row) => row.textContent.toLowerCase());
-      this.groups = new Map();  // by column: the group of each row
-      this.off = new Set();  // `COLUMN:GROUP` that legends leave out
+      this.groups = new Map();  // column -> group of each row
+      this.off = new Set();  // `COLUMN:GROUP` of groups that a legend hides
       this.shown = this.rows.map(() => true);
       this.headers = [...this.element.tHead.rows[0].cells];
       this.headers.forEach((th, column) => {
-        // No <button>: browsers leave those out where a printed table goes on on the next page.
+        // Not a <button>: browsers omit buttons from the head that is repeated on each page of a printed table.
         const button = make('span', '', { tabIndex: 0, role: 'button' });
         button.append(...th.childNodes);
         th.append(button);
@@ -56,14 +56,14 @@
       const sign = descending ? -1 : 1;
       const order = this.rows.map((_, i) => i).sort((a, b) => {
         const x = key(a), y = key(b);
-        if (x === null || y === null) return (x === null) - (y === null) || a - b;  // unknown ones last, both ways
+        if (x === null || y === null) return (x === null) - (y === null) || a - b;  // unknown values last in both orders
         const by = typeof x === 'number' ? x - y : x.localeCompare(y, 'en', { numeric: true });
         return sign * by || a - b;
       });
       this.body.append(...order.map((i) => this.rows[i]));
     }
 
-    // A word is looked for in the row; NAME>=NUMBER compares the first column whose title holds the name.
+    // NAME>=NUMBER compares the first number column whose title contains the name. Rows are searched for other words.
     test(word) {
       const found = /^(.+?)(<=|>=|<|>|=)(-?[\d.,]+(?:e-?\d+)?)$/i.exec(word);
       if (found) {
@@ -112,7 +112,7 @@
     ticks: { show: side === 2, stroke: colour('muted'), width: 1, size: 5 },
     splits: (u, i, low, high) => axis.ticks.map((t) => t[0]).filter((v) => v >= low * 0.999999 && v <= high * 1.000001),
     values: (u, splits) => {
-      // On a narrow screen every second label, or fewer, is left out.
+      // A narrow chart shows only every second label, or fewer.
       const every = side === 2 ? Math.max(1, Math.ceil(splits.length * 62 / Math.max(1, u.width - 90))) : 1;
       return splits.map((v, i) => i % every ? '' : (axis.ticks.find((t) => t[0] === v) || [0, ''])[1]);
     },
@@ -128,7 +128,7 @@
     padding: [chart.marks.length ? 24 : 12, 26, 0, 0],
   });
 
-  // A vertical line at each mark.
+  // Draws a vertical line at each mark. A label that would overlap the previous one is left out.
   const drawMarks = (chart) => (u) => {
     const c = u.ctx, ratio = devicePixelRatio;
     c.save();
@@ -191,7 +191,7 @@
       if (chart.series.length > 1 || series.bands.length) entries.push([series.name, paint]), members.push(own);
     });
     const readout = make('p', '', { className: 'readout' });
-    const rest = 'Point at the curve to read values.';
+    const rest = 'Point at a curve to read its values.';
     readout.textContent = rest;
     options.cursor.dataIdx = (u, s, closest) => closest;
     options.hooks = {
@@ -221,7 +221,7 @@
     const order = xs.map((_, i) => i).filter((i) => xs[i] !== null && ys[i] !== null && (!chart.x.log || xs[i] > 0) &&
       (!chart.y.log || ys[i] > 0)).sort((a, b) => xs[a] - xs[b] || a - b);
     const groups = Math.min(8, Math.max(1, chart.groups.length));
-    // One column of points for each group, one of those that are dropped, one for the front.
+    // One series of points for each group, one for dropped rows, and one for the front.
     const values = () => {
       const columns = [order.map((i) => xs[i])];
       const front = new Set(chart.front);
@@ -240,7 +240,7 @@
       points: { show: true, size: 10, fill: 'transparent', stroke: colour('ink'), width: 1.5 } });
     options.cursor.points = { show: false };
     options.cursor.x = false;
-    // It draws when this has returned, and again with each change; only then are there places of points.
+    // uPlot draws after this function has returned, and again after each change. Points have positions only then.
     let placeRing = () => {};
     options.hooks = { draw: [() => placeRing()] };
     const plot = new uPlot(options, values(), place);
@@ -290,7 +290,7 @@
     state.choose = (i) => { mark(i), table.pick(i, false); };
     const column = chart.by, key = (g) => `${column}:${g}`;
     let items = [];
-    // Other charts of the table may have changed what is shown.
+    // Called when the rows that are shown have changed, perhaps by another chart of the same table.
     state.update = () => {
       plot.setData(values());
       items.forEach((item, g) => item.setAttribute('aria-pressed', String(!table.off.has(key(g)))));
@@ -350,7 +350,7 @@
       try {
         await navigator.clipboard.writeText(text);
       } catch {
-        // Without the right to it: the older way.
+        // Without permission for the clipboard API, use the older command.
         const range = document.createRange();
         range.selectNodeContents(button.parentElement.querySelector('pre'));
         getSelection().removeAllRanges(), getSelection().addRange(range);
@@ -360,7 +360,7 @@
       setTimeout(() => { button.textContent = 'Copy'; }, 1500);
     });
   }
-  // On paper everything is open.
+  // Printed pages show all folded text.
   addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('details.print')) d.open = true; });
   document.documentElement.dataset.ready = 'yes';
 })();

@@ -1,8 +1,9 @@
-// fabricast_mpi: one rank's mouth and ear. Fabricast starts it where a launcher has started several ranks, and talks to it
-// over its standard input and output, so that neither loads the other's libraries: SimGrid brings functions named as MPI's.
+// fabricast_mpi sends and receives the messages of one rank. Fabricast starts it if a launcher has started several
+// ranks, and communicates with it over its standard input and output. A separate process is necessary because SimGrid,
+// which fabricast loads, has functions with the names of MPI's.
 //
-//   out  `rank R N` first; then `from R BYTES` and the text
-//   in   `send R BYTES` and the text; at the end `leave`, or `gone` where a rank has died
+//   output  first `rank R N`; then `from R BYTES` and the text, for each message
+//   input   `send R BYTES` and the text; at the end `leave`, or `gone` if a rank has died
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ class Rank {
     fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
   }
 
-  /// Until it is told to leave. \returns whether all ranks do
+  /// Runs until fabricast leaves the job. \returns whether all ranks leave
   bool run() {
     while (true) {
       hear();
@@ -43,7 +44,7 @@ class Rank {
       read_in();
       while (const int end = obey())
         if (end > 0) return end == leave_all;
-      if (closed_) return false;  // fabricast is gone
+      if (closed_) return false;  // fabricast has exited
       pollfd in{STDIN_FILENO, POLLIN, 0};
       poll(&in, 1, pause_ms);
     }
@@ -80,7 +81,7 @@ class Rank {
     if (got == 0) closed_ = true;
   }
 
-  /// One order, if it is there whole. \returns 0: none is; `more`, or how to leave
+  /// Executes the next command if all of it has arrived. \returns 0 if not, else `more` or how to leave
   int obey() {
     const std::size_t end = in_.find('\n');
     if (end == std::string::npos) return 0;
@@ -101,7 +102,7 @@ class Rank {
       return MPI_Test(&s.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0;
     });
     Sent& last = sent_.emplace_back();
-    last.text = std::move(text);  // it stays where it is until MPI has taken it
+    last.text = std::move(text);  // an element of a list, because MPI needs its address until the text is sent
     MPI_Isend(last.text.data(), static_cast<int>(last.text.size()), MPI_CHAR, to, tag, MPI_COMM_WORLD, &last.request);
   }
 
@@ -113,10 +114,10 @@ class Rank {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, SIG_IGN);  // fabricast ends its work, and then this
+  std::signal(SIGINT, SIG_IGN);  // fabricast handles Ctrl-C, and then ends this process
   std::signal(SIGPIPE, SIG_IGN);
   MPI_Init(&argc, &argv);
-  // MPI_Finalize waits for all ranks: it is left out where one of them is gone.
+  // MPI_Finalize waits for all ranks, so it is not called if one of them has died.
   if (Rank().run()) return MPI_Finalize();
   _exit(0);
 }

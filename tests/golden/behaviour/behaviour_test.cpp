@@ -42,10 +42,10 @@ void write_file_scenario(const Scratch& scratch) {
 
 }  // namespace
 
-TEST_CASE("explain says once what NCCL weighed, and nothing where it had no choice", "[behaviour]") {
+TEST_CASE("explain says once what NCCL considered, and nothing where it had no choice", "[behaviour]") {
   const auto headings = [](const std::string& text) {
     std::size_t count = 0;
-    for (std::size_t at = 0; (at = text.find("what NCCL weighed", at)) != std::string::npos; ++at) ++count;
+    for (std::size_t at = 0; (at = text.find("what NCCL considered", at)) != std::string::npos; ++at) ++count;
     return count;
   };
   CHECK(headings(output("explain scenarios/two_nodes.yaml --size 1MiB")) == 1);
@@ -58,7 +58,7 @@ TEST_CASE("what the provider of a machine sets is said, and the user's word wins
   const std::string lead = "set by Google's gIB: NCCL_CROSS_NIC=0";
   CHECK_THAT(output("run " + machine), Catch::Contains("# " + lead));
   CHECK_THAT(output("explain " + machine + " --size 1MiB"), Catch::Contains("  " + lead));
-  CHECK_THAT(output("describe a4"), Catch::Contains("  " + lead));
+  CHECK_THAT(output("describe a4"), Catch::Contains("  variables " + lead));
   const json stated = json::parse(output("explain " + machine + " --size 1MiB --json -")).at("set_by_provider");
   CHECK(stated.at("from") == "Google's gIB");
   CHECK(stated.at("variables").at("NCCL_IB_QPS_PER_CONNECTION") == "4");
@@ -69,15 +69,15 @@ TEST_CASE("what the provider of a machine sets is said, and the user's word wins
 TEST_CASE("explain says on which trees switches reduce, and why they do not", "[behaviour]") {
   const auto line = [](const std::string& words) {
     const std::string text = output("explain scenarios/sharp.yaml --set nccl.env.NCCL_ALGO=NVLS,Ring " + words);
-    const auto at = std::min(text.find("switches reduce it"), text.find("switches do not"));
+    const auto at = std::min(text.find("switches reduce on"), text.find("switches do not"));
     if (at == std::string::npos) return std::string();
     return text.substr(at, text.find('\n', at) - at);
   };
   CHECK(line("--size 1KiB") ==
-        "switches reduce it on low-latency trees, up to 128B a message, 8 pieces of 1KiB at once");
-  CHECK(line("--size 16MiB") == "switches reduce it on streaming trees, up to 32KiB a message");
+        "switches reduce on low-latency trees, up to 128B per message, 8 pieces of 1KiB at once");
+  CHECK(line("--size 16MiB") == "switches reduce on streaming trees, up to 32KiB per message");
   CHECK(line("--size 16MiB --set sharp.other_trees=504") ==
-        "switches do not reduce: SHARP v3 has 511 trees: 504 are taken, the job needs 8)");
+        "switches do not reduce: SHARP v3 has 511 trees: 504 are in use, and the job needs 8)");
   CHECK(line("--size 16MiB --set nccl.env.NCCL_COLLNET_ENABLE=0").empty());
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a file that can not be written whole is left as it was", "[behaviour]
   std::ofstream(file) << "old";
   const Ran ran = run_shell("ulimit -f 1; exec $fabricast run scenarios/two_nodes.yaml --json " + file + " >/dev/null");
   CHECK(ran.code == 2);
-  CHECK(ran.err == "error: can not write '" + file + "': file too large\n");
+  CHECK(ran.err == "error: cannot write '" + file + "': file too large\n");
   CHECK(read_text(file) == "old");
   CHECK(scratch.files() == 1);
 }

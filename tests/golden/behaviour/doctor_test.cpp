@@ -8,13 +8,13 @@
 namespace fabricast {
 namespace {
 
-/// Without the first line, which has the version, and the one with the folder.
+/// The report without its first two lines, which hold the version and the directory.
 std::string body(const std::string& text) {
   const std::size_t first = text.find('\n') + 1;
   return text.substr(text.find('\n', first) + 1);
 }
 
-TEST_CASE("a sick host is told in full, and ends with 1", "[doctor]") {
+TEST_CASE("faults of a host are reported in full, with exit code 1", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, true);
   const std::string port = "sys/class/infiniband/mlx5_3/ports/1/";
@@ -40,15 +40,15 @@ TEST_CASE("a sick host is told in full, and ends with 1", "[doctor]") {
 error: link_state
   mlx5_3 port 1: DOWN (Disabled)
     expected: ACTIVE
-    why: the GPU it serves has to send through another NIC, which is then shared
+    why: the GPU that it serves must use another NIC, which is then shared
     fix: ibstat mlx5_3; ip link set eth3 up; check cable, module and switch port: sudo mlxlink -d mlx5_3 -m
     source: [NCCL-network-troubleshooting] https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html
 
 warning: mtu
   mlx5_5 port 1: 1500 on eth5: packets of 1024 bytes
-    expected: 4200 or more on the netdev: RDMA packets of 4096 bytes
-    why: RoCE adds 82 bytes to each packet: 92.6 % of the line rate is data, instead of 98.0 %; and the NIC handles 4 times as many packets
-    fix: ip link set eth5 mtu 9000, and as much on every switch of the fabric
+    expected: 4200 or more on the netdev, for RDMA packets of 4096 bytes
+    why: RoCE adds 82 bytes to each packet: 92.6 % of the line rate is data, instead of 98.0 %, and the NIC handles 4 times as many packets
+    fix: ip link set eth5 mtu 9000, and the same on every switch of the fabric
     source: [FABRICS-2], [Linux-iboe-mtu] include/rdma/ib_addr.h of Linux
 
 unknown: flow_control
@@ -59,16 +59,16 @@ unknown: flow_control
   mlx5_5 port 1: PFC is not in sysfs
   mlx5_6 port 1: PFC is not in sysfs
   mlx5_7 port 1: PFC is not in sysfs
-    expected: PFC on the priority of RoCE, trust by DSCP, as on the switches
-    why: without flow control RoCE loses packets under load, and sends again from the loss on
-    fix, of the first: sudo mlnx_qos -i eth0, or dcb pfc show dev eth0; ethtool -S eth0 | grep -e pause -e discard
+    expected: PFC on the priority of RoCE packets and trust dscp, as on the switches
+    why: without flow control RoCE loses packets under load, and retransmits everything after a loss
+    fix (for the first): sudo mlnx_qos -i eth0, or dcb pfc show dev eth0; ethtool -S eth0 | grep -e pause -e discard
     source: [MLNX-flow-control] https://docs.nvidia.com/networking/display/MLNXENv571020/Flow+Control
 
 ok: devices 1, peer_memory 1, distance 8, pcie 24, acs 32, iommu 1, link_state 7, link_rate 7, mtu 6, gid_index 7, counters 8, firmware 8, rdma_stack 1, driver 1, cuda 1, nccl 1, variables 1, locked_memory 1, numa_balancing 1, governor 1
 )");
 }
 
-TEST_CASE("exit codes of doctor: well, bare, bad command", "[doctor]") {
+TEST_CASE("exit codes of doctor: healthy host, host without devices, bad command", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, true);
   const Ran well = run_fabricast("doctor --json - --root " + tree.root());
@@ -84,10 +84,10 @@ TEST_CASE("exit codes of doctor: well, bare, bad command", "[doctor]") {
   CHECK(none.out.find("error: devices\n") != std::string::npos);
   const Ran nowhere = run_fabricast("doctor --root " + bare.root() + "/x");
   CHECK(nowhere.code == 2);
-  CHECK(nowhere.err.find("is no folder") != std::string::npos);
+  CHECK(nowhere.err.find("is not a directory") != std::string::npos);
 }
 
-TEST_CASE("doctor takes what tools print, from files and from a pipe", "[doctor]") {
+TEST_CASE("doctor reads tool output from files and from a pipe", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, false);
   tree.write("xid.txt", "NVRM: Xid (PCI:0000:67:00): 79, GPU has fallen off the bus.\n");
@@ -107,7 +107,7 @@ TEST_CASE("doctor takes what tools print, from files and from a pipe", "[doctor]
   CHECK(run_fabricast("doctor --root " + root + " --text " + root + "/nowhere.txt").code == 2);
 }
 
-TEST_CASE("exit codes of doctor of a fleet: alike, odd, damaged, nothing", "[doctor]") {
+TEST_CASE("exit codes of doctor --fleet: equal hosts, an odd one, a damaged report, none", "[doctor]") {
   const HostTree tree;
   const auto report = [](const std::string& host, const std::string& driver) {
     return R"({"fabricast": "1", "schema": 1, "host": ")" + host + R"(", "facts": {"driver": ")" + driver +
@@ -130,7 +130,7 @@ TEST_CASE("exit codes of doctor of a fleet: alike, odd, damaged, nothing", "[doc
   const Ran damaged = run_fabricast(fleet);
   CHECK(damaged.code == 1);
   CHECK(damaged.err.find("fleet/d.json:2:") != std::string::npos);
-  // A folder by the name of a report is left out as well.
+  // A directory with the name of a report is left out as well.
   tree.write("fleet/e.json/x", "");
   const Ran folder = run_fabricast(fleet);
   CHECK(folder.code == 1);

@@ -1,5 +1,5 @@
-// `gate` as a user meets it: floors, logs held against them, and the script, with a stand-in for nccl-tests that prints tables
-// in the form of its source.
+// `gate` from the command line: floors, verdicts on logs, and the script, run with a stand-in for nccl-tests that
+// prints tables in its format.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -96,7 +96,7 @@ TEST_CASE("the script passes a node as fast as expected and drains a slow one", 
   CHECK_THAT(node.drained(), Catch::Matchers::Contains("<NodeName=node9>"));
 }
 
-TEST_CASE("the script holds every row against its own ceiling, to the last digit printed", "[gate]") {
+TEST_CASE("the script compares every row with its own ceiling, to the last printed digit", "[gate]") {
   const Node node;
   for (std::size_t slow = 0; slow < 3; ++slow)
     for (const double over : {0.999, 1.002}) {
@@ -119,10 +119,10 @@ TEST_CASE("wrong results, crashes and hangs are a bad node", "[gate]") {
   CHECK_THAT(node.drained(), Catch::Matchers::Contains("all_reduce failed with exit code 2"));
   node.program("all_reduce_perf", "exec sleep 30");
   CHECK(node.check("", "GATE_TIMEOUT=1").code == 1);
-  CHECK_THAT(node.drained(), Catch::Matchers::Contains("all_reduce did not end in time"));
+  CHECK_THAT(node.drained(), Catch::Matchers::Contains("all_reduce timed out"));
 }
 
-TEST_CASE("what can not be run or read drains nothing", "[gate]") {
+TEST_CASE("a test that cannot be run or read drains nothing", "[gate]") {
   const Node node;
   const auto unjudged = [&](const Ran& ran, const char* why) {
     INFO(ran.out << ran.err);
@@ -131,14 +131,14 @@ TEST_CASE("what can not be run or read drains nothing", "[gate]") {
     CHECK_THAT(ran.err, Catch::Matchers::Contains(std::string("gate: no verdict: ") + why));
   };
   unjudged(node.check("sh: not enough slots\n", "TEST_CODE=1"), "all_reduce did not start (exit code 1)");
-  unjudged(node.check("a table of another form\n"), "all_reduce printed no row of some size");
-  unjudged(node.check(std::string(header) + table_row(1048576, 50)), "all_reduce printed no row of some size");
-  unjudged(node.check(table(node.floors, 1), "GATE_SUFFIX=_mpi"), "can not run all_reduce_perf_mpi -b");
-  unjudged(node.check(table(node.floors, 1), "GATE_TESTS=/nowhere"), "can not run /nowhere/all_reduce_perf");
+  unjudged(node.check("a table of another form\n"), "all_reduce did not print a row for every size");
+  unjudged(node.check(std::string(header) + table_row(1048576, 50)), "all_reduce did not print a row for every size");
+  unjudged(node.check(table(node.floors, 1), "GATE_SUFFIX=_mpi"), "cannot run all_reduce_perf_mpi -b");
+  unjudged(node.check(table(node.floors, 1), "GATE_TESTS=/nowhere"), "cannot run /nowhere/all_reduce_perf");
   unjudged(node.check(table(node.floors, 1), "GATE_TIMEOUT='1; touch x'"), "GATE_TIMEOUT is not a number");
 }
 
-TEST_CASE("the script is one of any POSIX shell, and reads older tables", "[gate]") {
+TEST_CASE("the script runs under any POSIX shell and reads older tables", "[gate]") {
   const Node node;
   CHECK(run_shell("dash -n " + node.script).code == 0);
   CHECK(run_shell("command -v shellcheck >/dev/null || exit 0; shellcheck -s sh " + node.script).out.empty());
@@ -155,7 +155,7 @@ TEST_CASE("the script is one of any POSIX shell, and reads older tables", "[gate
   CHECK(node.check(old).code == 0);
 }
 
-TEST_CASE("of several hosts the script takes a launcher, and drains what it is told", "[gate]") {
+TEST_CASE("for several hosts the script takes a launcher and drains the nodes it is given", "[gate]") {
   std::string two = one_node;
   two.replace(two.find("nodes: 1"), 8, "nodes: 2");
   two.replace(two.find("ranks_per_process: 8"), 20, "ranks_per_process: 1");
@@ -169,14 +169,14 @@ TEST_CASE("of several hosts the script takes a launcher, and drains what it is t
   const Ran slow = node.check(table(node.floors, 20));
   CHECK(slow.code == 1);
   CHECK(node.drained().empty());
-  CHECK_THAT(slow.err, Catch::Matchers::Contains("nothing is drained"));
+  CHECK_THAT(slow.err, Catch::Matchers::Contains("no node drained"));
   node.program("my launcher", "printf '<%s>' \"$@\" >\"$0.words\"\nshift\nexec \"$@\"");
   std::ofstream(node.log) << table(node.floors, 1);
   CHECK(run_shell("PATH=" + node.folder.path.string() + ":$PATH sh " + node.script + " 'my launcher' 'a b'").code == 0);
   CHECK_THAT(read_text(node.folder / "my launcher.words"), Catch::Matchers::StartsWith("<a b><all_reduce_perf><-b>"));
 }
 
-TEST_CASE("env is what nccl-tests reads, for the command beside it", "[gate]") {
+TEST_CASE("env sets the variable of nccl-tests for its command line", "[gate]") {
   const Scratch folder;
   const std::string scenario = folder / "s.yaml", env = folder / "env";
   std::ofstream(scenario) << one_node;
@@ -210,8 +210,8 @@ TEST_CASE("a log passes, fails, or is refused", "[gate]") {
   const Ran failed = gate(slow);
   CHECK(failed.code == 1);
   CHECK_THAT(failed.out, Catch::Matchers::Contains("does not pass: 3 of 3 rows are below their floors"));
-  CHECK_THAT(failed.out, Catch::Matchers::Contains("of a healthy cluster 0.003 of 3 rows would be below by chance"));
-  CHECK(gate(slow, "--probability 1e-9").code == 0);  // of a cluster of which nothing is measured, even that may be
+  CHECK_THAT(failed.out, Catch::Matchers::Contains("on a healthy cluster 0.003 of 3 rows are below on average"));
+  CHECK(gate(slow, "--probability 1e-9").code == 0);  // without measurements, even this may be healthy
 
   const Ran wrong = gate(table(node.floors, 1, "12"), "--json -");
   CHECK(wrong.code == 1);
@@ -224,11 +224,11 @@ TEST_CASE("a log passes, fails, or is refused", "[gate]") {
   CHECK(foreign.code == 1);
   CHECK(Json::parse(foreign.out).at("passes").is_null());
   CHECK(Json::parse(foreign.out).at("contradictions").at(0).at("key") == "node.gpu");
-  CHECK_THAT(gate(other).out, Catch::Matchers::Contains("no verdict: the log is not of this scenario"));
+  CHECK_THAT(gate(other).out, Catch::Matchers::Contains("no verdict: the log does not match the scenario"));
   CHECK(gate("nothing of nccl-tests\n").code == 2);
 }
 
-TEST_CASE("excerpts and CSV are judged, given what was measured when all was well", "[gate]") {
+TEST_CASE("excerpts and CSV are judged, conditioned on a healthy log", "[gate]") {
   const Node node;
   const std::string known = node.folder / "known.csv";
   std::string csv = "collective,size,time_us\n", excerpt;
@@ -244,7 +244,7 @@ TEST_CASE("excerpts and CSV are judged, given what was measured when all was wel
   CHECK(run_fabricast(words + " --measured " + known).code == 1);
   CHECK(run_fabricast("gate " + node.scenario + " --measured " + known + " --log " + known).code == 0);
   CHECK_THAT(output("gate " + node.scenario + " --measured " + known),
-             Catch::Matchers::Contains("given 3 measured rows of this site"));
+             Catch::Matchers::Contains("conditioned on 3 measured rows of this site"));
 }
 
 TEST_CASE("probabilities may be written in three forms, and collectives be several", "[gate]") {

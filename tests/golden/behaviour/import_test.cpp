@@ -71,11 +71,11 @@ TEST_CASE("a fabric and its tables are counted, and what looks wrong is named", 
         "cables        32  NIC to leaf, 200Gbps\n"
         "cables         1  leaf to spine, 100Gbps\n"
         "cables        31  leaf to spine, 200Gbps\n"
-        "tables         6  124 ways, from each leaf to each NIC port, of up to 4 cables\n");
+        "tables         6  124 paths, from each leaf to each NIC port, of up to 4 cables\n");
   CHECK(ran.err ==
-        "scenarios/imported/ibnetdiscover.txt: warning: ib-leaf-b1 port 25 to ib-spine-2 port 9 runs at 100Gbps, and "
-        "most "
-        "such links at 200Gbps\n  hint: width or speed is degraded, or the cable is of another kind\n");
+        "scenarios/imported/ibnetdiscover.txt: warning: ib-leaf-b1 port 25 to ib-spine-2 port 9 runs at 100Gbps, but "
+        "most such links run at 200Gbps\n"
+        "  hint: the width or speed is degraded, or the cable is of a different kind\n");
   // What was written forecasts as what it was made of.
   const std::string same = "run scenarios/imported_fabric.yaml --json -";
   CHECK(nlohmann::json::parse(output(same)).at("fingerprint") ==

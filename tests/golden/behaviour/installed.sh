@@ -12,4 +12,4 @@ test -f share/doc/fabricast/LICENSE
 # Were it to read the cases of the source tree, it would find some.
 echo '[]' >share/fabricast/cases.json
 bin/fabricast calibrate validate 2>message && exit 1
-grep -qx 'error: there are no cases' message
+grep -qx 'error: the file has no cases' message

@@ -80,7 +80,7 @@ TEST_CASE("rows that only the flow engine can use are refused by the others", "[
   const std::string csv = site.file("m.csv", fmt::format("bytes,time_us\n{},{}\n", bytes, us));
   const Ran ran = run_fabricast("run " + site.scenario + " --set network.engine=bound --measured " + csv);
   CHECK(ran.code == 2);
-  CHECK(ran.err.find("only forecasts of the flow engine go on from measured rows") != std::string::npos);
+  CHECK(ran.err.find("only forecasts of the flow engine can be conditioned on measured rows") != std::string::npos);
   CHECK(ran.out.empty());
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("explain says what NCCL's choice costs", "[export]") {
   CHECK(s.at("cost_us").get<double>() == Approx(cost));
   CHECK(s.at("cost_percent").get<double>() == Approx(100 * cost / s.at("best").at("time_us").get<double>()));
   const std::string text = output("explain" + words);
-  CHECK(text.find("% more than the fastest") != std::string::npos);
+  CHECK(text.find("% slower than the fastest") != std::string::npos);
   CHECK(output("run" + words + " --set nccl.selection=best").find("(NCCL: ") != std::string::npos);
 }
 

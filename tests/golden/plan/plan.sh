@@ -39,7 +39,7 @@ if [ "$part" = threads ]; then
   kill -INT $!
   wait $!
   check "Ctrl-C ends with 130" test $? -eq 130
-  check "what is left is said" grep -q 'with --resume goes on from part.db' part.err
+  check "what is left is said" grep -q 'with --resume continues from part.db' part.err
   check "rows that were done are told" grep -q ',done,' part.csv
   check "and those that were not" grep -q ',not_run,' part.csv
   "$fabricast" plan study.yaml --no-intervals --results part.db > /dev/null 2> again.err

@@ -38,7 +38,7 @@ TEST_CASE("two processes measure sockets and write JSONL") {
                                        "--output p.jsonl; code=$?; wait $! || exit 9; exit $code");
   INFO(ran.err);
   CHECK(ran.code == 0);
-  CHECK_THAT(ran.err, Contains("10 measurements, about") && Contains("10 measured, 0 failed, 0 known before"));
+  CHECK_THAT(ran.err, Contains("10 measurements, about") && Contains("10 measured, 0 failed, 0 already known"));
   CHECK_THAT(ran.out, Contains("tcp latency host 0 -> 1 1KiB x1"));
   const auto lines = lines_of(scratch / "p.jsonl");
   REQUIRE(lines.size() == 11);
@@ -79,7 +79,7 @@ TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
                            "while [ \"$(cat p.jsonl 2>/dev/null | wc -l)\" -lt 3 ]; do sleep 0.05; done\n"
                            "kill -INT $zero; wait $zero; code=$?; wait; cat other >&2; exit $code");
   CHECK(stopped.code == 130);
-  CHECK_THAT(stopped.err, Contains("are in p.jsonl; --resume goes on") && Contains("interrupted"));
+  CHECK_THAT(stopped.err, Contains("results are in p.jsonl; --resume continues") && Contains("interrupted"));
   CHECK_THAT(stopped.err, Contains("unavailable: rank 0"));  // what the other rank says
   const std::size_t kept = lines_of(scratch / "p.jsonl").size() - 1;
   CHECK(kept >= 2);
@@ -88,7 +88,7 @@ TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
   std::ofstream(scratch / "p.jsonl", std::ios::app) << "{\"half a line";
   const Ran resumed = run_two(scratch, "$other & $probe" + quick + "--resume --output p.jsonl; wait");
   CHECK_THAT(resumed.err,
-             Contains(std::to_string(10 - kept) + " measured, 0 failed, " + std::to_string(kept) + " known"));
+             Contains(std::to_string(10 - kept) + " measured, 0 failed, " + std::to_string(kept) + " already known"));
   std::multiset<std::string> keys;
   for (const json& line : lines_of(scratch / "p.jsonl"))
     if (line.contains("key")) keys.insert(line["key"].get<std::string>());
@@ -102,7 +102,7 @@ TEST_CASE("a file of other ranks is not gone on with") {
   std::ofstream(scratch / "p.jsonl") << before;
   const Ran ran = run_two(scratch, "$other & $probe" + quick + "--resume --output p.jsonl; code=$?; wait; exit $code");
   CHECK(ran.code == 2);
-  CHECK_THAT(ran.err, Contains("error: p.jsonl was measured on other hosts, or with other ranks"));
+  CHECK_THAT(ran.err, Contains("error: 'p.jsonl' was measured on other hosts or with other ranks"));
   CHECK(read_text(scratch / "p.jsonl") == before);
 }
 

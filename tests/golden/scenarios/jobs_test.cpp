@@ -1,4 +1,4 @@
-// What the scenarios of several jobs are there to show.
+// The scenarios of several jobs show what they are meant to show.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,7 +34,7 @@ TEST_CASE("two scattered jobs slow each other, and the recommended hosts undo it
         Approx(f.at("jobs").at(0).at("beside").at("s").get<double>()));
 }
 
-TEST_CASE("storage on the fabric of a step costs little, and nothing of a packed job", "[jobs]") {
+TEST_CASE("storage on the fabric costs a step little, and a packed job nothing", "[jobs]") {
   const json f = jobs("storage");
   CHECK(f.at("jobs").at(0).at("slowdown") > 1.005);
   CHECK(f.at("jobs").at(0).at("slowdown") < 1.03);

@@ -1,4 +1,4 @@
-// What the scenarios of risk are there to show.
+// The scenarios of risk show what they are meant to show.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,7 +45,7 @@ TEST_CASE("two planes keep the job running where one stops it", "[risk]") {
   CHECK(one.at("what_would_help").size() > 1);
 }
 
-TEST_CASE("what a failure does to a collective is not what it does to a step", "[risk]") {
+TEST_CASE("a failure slows a collective more than a step", "[risk]") {
   const json fat_tree = risk("fat_tree_64");
   const json worst = fat_tree.at("worst_survived");
   CHECK(worst.at("slowdown_worst") > 1.4);

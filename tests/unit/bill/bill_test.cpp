@@ -85,8 +85,8 @@ TEST_CASE("an HPN 7.0 pod [Qian2024]", "[bill]") {
   CHECK(bill.tiers[1].down == 120 * 120);
   CHECK(bill.tiers[1].free() == 120 * 8);
   CHECK(bill.count(Item::nic) == 2040 * 8);
-  // One host more to stand by has no port.
-  CHECK_THROWS_WITH(bill_at(hpn, {"site.spare_nodes=121"}), Catch::Contains("a leaf has room for 136 hosts"));
+  // One more spare host has no port.
+  CHECK_THROWS_WITH(bill_at(hpn, {"site.spare_nodes=121"}), Catch::Contains("a leaf has ports for 136 hosts"));
 }
 
 TEST_CASE("two HPN pods under a core that is 15:1 oversubscribed", "[bill]") {
@@ -140,7 +140,7 @@ TEST_CASE("lengths follow the floor plan", "[bill]") {
   CHECK(lines_of(other, Item::transceiver, Medium::multimode, 1) == 128 + 256 * 2);
 }
 
-TEST_CASE("leaves among the nodes take copper inside a rack", "[bill]") {
+TEST_CASE("leaves in the racks of nodes use copper inside a rack", "[bill]") {
   const Bill bill = bill_at(R"(node: {profile: hgx-h100-roce}
 cluster: {nodes: 16}
 fabric: {kind: fat_tree, switch: {ports: 64}}
@@ -153,7 +153,7 @@ workload: {}
                     Catch::Contains("are longer than any class"));
 }
 
-TEST_CASE("power of hosts is that of the data sheet, NICs and all", "[bill]") {
+TEST_CASE("the power of hosts with their NICs is that of the data sheet", "[bill]") {
   const Bill bill = bill_at(rail(32));
   double hosts = 0;
   for (const BillLine& l : bill.lines)
@@ -172,7 +172,8 @@ TEST_CASE("one host has no fabric; an NVLink domain of several has one", "[bill]
   CHECK(one.cables() == 0);
   CHECK(one.count(Item::nic) == 8);
   CHECK(one.count(Item::rack) == 1);
-  const Bill rack = bill_at("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: 18}\nworkload: {}\n");
+  const Bill rack =
+      bill_at("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: 18}\nworkload: {}\n");
   CHECK(rack.cables(Tier::leaf) == 72);
   CHECK(rack.count(Item::rack) > 1);
 }
@@ -180,8 +181,8 @@ TEST_CASE("one host has no fabric; an NVLink domain of several has one", "[bill]
 TEST_CASE("bills of every kind of fabric count its cables", "[bill]") {
   for (const char* kind : {"single_switch", "leaf_spine", "fat_tree", "rail_optimized", "rail_only"}) {
     INFO(kind);
-    const auto world = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 6}\nworkload: {}\nfabric: {kind: " +
-                                      std::string(kind) + "}\n");
+    const auto world = test::world_of(
+        "node: {profile: hgx-h100}\ncluster: {nodes: 6}\nworkload: {}\nfabric: {kind: " + std::string(kind) + "}\n");
     const Bill bill = bill_of(*world);
     CHECK(bill.cables() == world->fabric->cables());
     CHECK(bill.switches() == world->fabric->switches());
@@ -200,8 +201,10 @@ links:
   - {from: tor0, to: agg0, rate: 400Gbps, count: 2}
   - {from: tor1, to: agg0, count: 3}
 )");
-  const std::string text = "node: {gpu: h100-sxm, nics: {count: 1, rate: 200Gbps, link: roce}}\ncluster: {nodes: 2}\n"
-                           "fabric: {kind: file, path: " + folder / "f.yaml" + ", switch: {ports: 40}}\nworkload: {}\n";
+  const std::string text =
+      "node: {gpu: h100-sxm, nics: {count: 1, rate: 200Gbps, link: roce}}\ncluster: {nodes: 2}\n"
+      "fabric: {kind: file, path: " +
+      folder / "f.yaml" + ", switch: {ports: 40}}\nworkload: {}\n";
   const Bill bill = bill_at(text);
   check_counts(bill, {2, 2, 1, 0, 2, 5, 0});
   std::int64_t fast = 0;
@@ -216,8 +219,9 @@ links:
 TEST_CASE("planes multiply switches and cables, and add ports of NICs", "[bill]") {
   for (const char* kind : {"fat_tree", "rail_optimized", "rail_only"}) {
     INFO(kind);
-    const std::string text = "node: {profile: hgx-h100-roce}\ncluster: {nodes: 100}\nworkload: {}\nfabric: {kind: " +
-                             std::string(kind) + ", switch: {ports: 64, rate: 400Gbps}}\n";
+    const std::string text =
+        "node: {profile: hgx-h100-roce}\ncluster: {nodes: 100}\nworkload: {}\nfabric: {kind: " + std::string(kind) +
+        ", switch: {ports: 64, rate: 400Gbps}}\n";
     const Bill one = bill_at(text), two = bill_at(text, {"fabric.planes=2"});
     for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core}) {
       CHECK(two.switches(tier) == 2 * one.switches(tier));
@@ -230,7 +234,7 @@ TEST_CASE("planes multiply switches and cables, and add ports of NICs", "[bill]"
   }
 }
 
-TEST_CASE("ports of one card that are one NIC to NCCL take their cables and ports", "[bill]") {
+TEST_CASE("ports of one card that NCCL counts as one NIC have separate cables and switch ports", "[bill]") {
   const Bill bill = bill_at("node: {profile: p5}\ncluster: {nodes: 16}\nworkload: {}\n");
   CHECK(bill.cables(Tier::leaf) == 16 * 32);
   REQUIRE(bill.notes.size() == 1);

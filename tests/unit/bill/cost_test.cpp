@@ -23,11 +23,12 @@ std::string faults_of(const std::string& text) {
 }
 
 Bill small_bill() {
-  return bill_of(*test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2, size: 4}\nworkload: {}\n"
-                                 "fabric: {kind: fat_tree, switch: {ports: 64}}\n"));
+  return bill_of(
+      *test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2, size: 4}\nworkload: {}\n"
+                      "fabric: {kind: fat_tree, switch: {ports: 64}}\n"));
 }
 
-TEST_CASE("of items that match, the one with most keys counts, of those the first", "[prices]") {
+TEST_CASE("the matching item with the most keys applies, among equal ones the first", "[prices]") {
   BillLine line;
   line.item = Item::switch_box, line.ports = 64, line.rate = BytesPerSecond{50e9}, line.tier = Tier::leaf;
   const Prices prices = prices_with(R"(items:
@@ -48,7 +49,7 @@ TEST_CASE("of items that match, the one with most keys counts, of those the firs
   CHECK_FALSE(prices.power_of(line));
 }
 
-TEST_CASE("cables are matched by medium, rate and class, and may cost by the metre", "[prices]") {
+TEST_CASE("cables match by medium, rate and length class, and may have a price per metre", "[prices]") {
   Bill bill = small_bill();
   bill.lines.clear();
   BillLine cable;
@@ -64,7 +65,7 @@ TEST_CASE("cables are matched by medium, rate and class, and may cost by the met
   CHECK(cost_of(bill, prices).bought == Approx(10 * 7));
 }
 
-TEST_CASE("what has no price is an error that names it, or is listed", "[prices]") {
+TEST_CASE("a missing price is an error that names the item, or the item is listed", "[prices]") {
   const Bill bill = small_bill();
   try {
     (void)cost_of(bill, prices_with("items: [{item: node, price: 100}, {item: rack, price: 1}]\n"));
@@ -83,7 +84,7 @@ TEST_CASE("what has no price is an error that names it, or is listed", "[prices]
   CHECK(cost.network == 0);
 }
 
-TEST_CASE("an hour is a part of what was bought, upkeep and energy; a job pays for its share", "[prices]") {
+TEST_CASE("an hour costs a fraction of the purchase, opex and energy; a job pays for its share", "[prices]") {
   const Bill bill = small_bill();
   const Prices prices =
       prices_with("opex: 10%\nmissing: list\nitems: [{item: node, price: 87660}, {item: switch, price: 87660}]\n");
@@ -99,7 +100,7 @@ TEST_CASE("an hour is a part of what was bought, upkeep and energy; a job pays f
   CHECK(cost.of_time(1800) == Approx(cost.per_hour / 4));
 }
 
-TEST_CASE("figures of power in the prices win", "[prices]") {
+TEST_CASE("powers in the prices override the built-in ones", "[prices]") {
   const auto world = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {}\n");
   const Prices prices = prices_with("items: [{item: switch, power: 1234W, source: a meter}]\n");
   for (const BillLine& l : bill_of(*world, &prices).lines)
@@ -109,7 +110,7 @@ TEST_CASE("figures of power in the prices win", "[prices]") {
     }
 }
 
-TEST_CASE("bad prices are refused with their place", "[prices]") {
+TEST_CASE("invalid prices are reported with their position", "[prices]") {
   CHECK_THAT(faults_of("prices: 1\ncurrency: EUR\nitems: []\n"), Catch::Contains("the date is missing"));
   CHECK_THAT(faults_of(head + "items: [{item: switch}]\n"), Catch::Contains("has neither `price` nor `power`"));
   CHECK_THAT(faults_of(head + "items: [{price: 3}]\n"), Catch::Contains("`item` is missing"));
@@ -119,9 +120,10 @@ TEST_CASE("bad prices are refused with their place", "[prices]") {
   CHECK_THAT(faults_of(head + "items: [{item: nic, price: -3}]\n"), Catch::Contains("out of range"));
   CHECK_THAT(faults_of(head + "items: [{item: nic, price: nan}]\n"), Catch::Contains("price"));
   CHECK_THAT(faults_of(head + "items:\n  - {item: nic, price: 3}\n  - {item: nic, price: 4}\n"),
-             Catch::Contains("has the keys of items[0]"));
+             Catch::Contains("has the same keys as items[0]"));
   CHECK_THAT(faults_of(head + "items: [{item: nic, prize: 3}]\n"), Catch::Contains("did you mean 'price'?"));
-  CHECK_THAT(faults_of("prices: 1\ndate: 2026-13-01\ncurrency: EUR\nelectricity: 1\n"), Catch::Contains("is no date"));
+  CHECK_THAT(faults_of("prices: 1\ndate: 2026-13-01\ncurrency: EUR\nelectricity: 1\n"),
+             Catch::Contains("is not a date"));
 }
 
 }  // namespace

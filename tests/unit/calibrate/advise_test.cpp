@@ -1,4 +1,4 @@
-// Advice for a fit where the truth is known: cases "measured" by forecasts.
+// Advice for a fit with a known truth: forecasts serve as measurements.
 #include "fabricast/calibrate/advice.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ MeasuredCase hopper_case(const std::string& op, int nodes, const std::vector<std
   return c;
 }
 
-/// Measures the case on hardware, with an error of its own in each band.
+/// Forecasts the case on hardware, with a random error in each band.
 MeasuredCase measured(MeasuredCase c, const Hardware& truth, const std::function<double()>& error) {
   const ForecastOfCase forecast = CaseRunner(c).run(truth);
   std::map<std::size_t, double> errors;
@@ -41,12 +41,12 @@ FitAdvice advice_on(const std::vector<MeasuredCase>& cases, const FitOptions& op
   return advise(cases, fit_parameters(cases, prior_hardware(), options), options);
 }
 
-/// Whether only calls over several nodes use it.
+/// Whether only calls over several nodes use the parameter.
 bool is_of_network(const std::string& path) {
   return path.starts_with("networks.infiniband.") || path.ends_with(".network_hop") || path == "software.nvlstree_hop";
 }
 
-TEST_CASE("one node tells nothing of the network", "[calibrate]") {
+TEST_CASE("cases on one node leave the network undetermined", "[calibrate]") {
   const MeasuredCase one = hopper_case("all_reduce", 1, {8, 1 << 14, 1 << 18, 1 << 22, 1 << 28});
   const FitAdvice advice = advice_on({measured(one, prior_hardware(), no_error)}, {});
   int of_network = 0;
@@ -57,9 +57,8 @@ TEST_CASE("one node tells nothing of the network", "[calibrate]") {
         CHECK(u.stated == Stated::nothing);
       }
   CHECK(of_network >= 3);
-  const auto stated = std::find_if(advice.runs.begin(), advice.runs.end(), [](const AdvisedRun& run) {
-    return is_of_network(run.narrows.at(0).path);
-  });
+  const auto stated = std::find_if(advice.runs.begin(), advice.runs.end(),
+                                   [](const AdvisedRun& run) { return is_of_network(run.narrows.at(0).path); });
   REQUIRE(stated != advice.runs.end());
   CHECK(stated->run.nodes == 2);
   CHECK(stated->command.starts_with("2 nodes, 16 processes: "));
@@ -67,7 +66,7 @@ TEST_CASE("one node tells nothing of the network", "[calibrate]") {
   CHECK(advice_text(advice) == advice_text(advice_on({measured(one, prior_hardware(), no_error)}, {})));
 }
 
-TEST_CASE("the shortest message alone can not tell the launch from the hops", "[calibrate]") {
+TEST_CASE("the smallest size alone cannot separate the launch from the hops", "[calibrate]") {
   const MeasuredCase two = hopper_case("all_reduce", 2, {8});
   FitOptions options;
   options.parameters = three;
@@ -84,13 +83,13 @@ TEST_CASE("the shortest message alone can not tell the launch from the hops", "[
   for (const double power : all.powers) CHECK(power > 0);  // a sum of times, not a ratio
 }
 
-TEST_CASE("the advised run narrows a parameter as much as foretold", "[calibrate]") {
+TEST_CASE("the advised run narrows a parameter as predicted", "[calibrate]") {
   constexpr double noise = 0.03;
   constexpr int samples = 40;
   FitOptions options;
   options.parameters = three;
   const MeasuredCase before = hopper_case("all_reduce", 2, {8});
-  // The pull of the priors as that of one more row: their intervals hold 90 %.
+  // The priors pull like one more row: their intervals contain 90 %.
   const auto pull = [&](double rows) { return noise * noise * 1.645 * 1.645 / rows; };
   options.prior_weight = pull(1);
   const FitAdvice advice = advice_on({measured(before, prior_hardware(), no_error)}, options);

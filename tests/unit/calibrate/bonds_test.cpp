@@ -1,4 +1,4 @@
-// Unknowns that are drawn towards each other, against the normal equations by hand.
+// Bonds between unknowns, compared with normal equations that are solved by hand.
 #include <catch2/catch.hpp>
 
 #include "calibrate/fit/least_squares.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::MatrixXd, Eigen::VectorXd;
 
-/// One row tells x_0 = 1 with weight w; both unknowns have a prior at 0 of precision q.
+/// One row determines x_0 = 1 with weight w; both unknowns have a prior at 0 with precision q.
 LeastSquares one_row(double w, double q) {
   LeastSquares problem;
   problem.residuals = [](const VectorXd& x) { return VectorXd::Constant(1, x[0] - 1); };
@@ -23,7 +23,7 @@ LeastSquares one_row(double w, double q) {
 
 VectorXd solution(const LeastSquares& problem) { return minimize(problem, evaluate(problem, VectorXd::Zero(2))).x; }
 
-TEST_CASE("an unknown that no row tells follows its sibling as far as the bond is strong", "[calibrate]") {
+TEST_CASE("an unknown without rows follows its sibling by the strength of the bond", "[calibrate]") {
   const double w = 4, q = 0.5;
   for (const double b : {0.0, 0.3, 2.0, 50.0}) {
     CAPTURE(b);
@@ -39,8 +39,8 @@ TEST_CASE("an unknown that no row tells follows its sibling as far as the bond i
   }
 }
 
-TEST_CASE("a kind that no case tells moves as its siblings do", "[calibrate]") {
-  // A host of A100 whose hops in LL take twice as long as the prior says: nobody measured LL on an H100 over the network.
+TEST_CASE("a kind without cases moves as its siblings do", "[calibrate]") {
+  // Hops in LL take twice as long as by the prior on an A100 host. No case has LL on H100 over the network.
   Hardware truth = prior_hardware();
   for (const char* path : {"architectures.ampere.hop_ll", "architectures.volta.hop_ll"}) truth.find(path)->value *= 2;
   std::vector<MeasuredCase> cases;
@@ -65,7 +65,7 @@ TEST_CASE("a kind that no case tells moves as its siblings do", "[calibrate]") {
     const char* path = "architectures.ampere.hop_ll";
     return after.find(path)->value / before.find(path)->value;
   };
-  // The bond takes little of what the data say.
+  // The bond changes little of what the data determine.
   CHECK(moved(0) == Approx(2).epsilon(0.05));
   CHECK(moved(1e-4) == Approx(2).epsilon(0.15));
   CHECK(moved(10) < 1.7);

@@ -1,4 +1,4 @@
-// Runs that could be made on a system, and what to type for them.
+// Candidate runs on a system, and their command lines.
 #include "calibrate/fit/candidates.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::set<int> nodes_of(const std::vector<MeasuredCase>& runs) {
   return nodes;
 }
 
-TEST_CASE("runs keep a system's variables, and choose algorithm and protocol themselves", "[calibrate]") {
+TEST_CASE("candidates keep a system's variables, except algorithm and protocol", "[calibrate]") {
   const std::vector<MeasuredCase> runs = candidate_runs({case_on(1)});
   CHECK(nodes_of(runs) == std::set<int>{1});  // no network is known
   CHECK(std::count_if(runs.begin(), runs.end(), is_free) == 5);
@@ -39,7 +39,7 @@ TEST_CASE("runs keep a system's variables, and choose algorithm and protocol the
   }
 }
 
-TEST_CASE("runs on one node, two, and the most that were seen", "[calibrate]") {
+TEST_CASE("candidates run on one node, two, and the largest measured number", "[calibrate]") {
   std::vector<MeasuredCase> cases;
   for (const int nodes : {4, 16, 1, 64}) {
     cases.push_back(case_on(nodes));

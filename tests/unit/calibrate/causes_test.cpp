@@ -1,4 +1,5 @@
-// Every cause that `check` tries: its symptoms run and show where it can be, and there are none where it can not be.
+// Every cause that `check` tries: on a cluster that may have it, its symptoms run and show; on one that cannot, there
+// are none.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -7,7 +8,7 @@
 namespace fabricast {
 namespace {
 
-/// A cause, a cluster that may have it, and one that can not (empty: all may).
+/// A cause, a cluster that may have it, and one that cannot (empty: every cluster may).
 struct Place {
   Cause cause;
   std::string_view there, not_there;
@@ -82,7 +83,7 @@ Scenario scenario_of(std::string_view text) {
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
 
-TEST_CASE("every cause is in the table at its place, and has a place in this test", "[calibrate]") {
+TEST_CASE("the table of causes is in the order of Cause, and each cause is in this test", "[calibrate]") {
   std::set<Cause> tried{Cause::healthy, Cause::none_of_these};
   for (const Place& place : places) tried.insert(place.cause);
   for (std::size_t k = 0; k < cause_kinds().size(); ++k) {
@@ -118,7 +119,7 @@ TEST_CASE("symptoms of a cause run, and one of them slows some size by 2 % or mo
   }
 }
 
-TEST_CASE("a cause has no symptom where it can not be", "[calibrate]") {
+TEST_CASE("a cause has no symptom on a cluster that cannot have it", "[calibrate]") {
   for (const Place& place : places) {
     if (place.not_there.empty()) continue;
     INFO(name_of(place.cause) << " at\n" << place.not_there);
@@ -126,7 +127,7 @@ TEST_CASE("a cause has no symptom where it can not be", "[calibrate]") {
   }
 }
 
-TEST_CASE("symptoms keep the faults that a scenario has", "[calibrate]") {
+TEST_CASE("symptoms keep the faults of the scenario", "[calibrate]") {
   const Scenario scenario =
       scenario_of(std::string(two_hosts) + "faults: [{link: node1.nic3, rate: 20%, at: 1ms, until: 2ms}]\n");
   for (const Cause cause : {Cause::slow_nic, Cause::straggler, Cause::degraded_pcie})
@@ -140,7 +141,7 @@ TEST_CASE("symptoms keep the faults that a scenario has", "[calibrate]") {
     }
 }
 
-TEST_CASE("a host that adds time to each call adds it to every size", "[calibrate]") {
+TEST_CASE("a delay per call is added at every size", "[calibrate]") {
   const Scenario scenario = scenario_of(two_hosts);
   const std::string effective = to_yaml(scenario);
   const auto usual = rows_of(scenario, effective, CollectiveOp::all_reduce, {});

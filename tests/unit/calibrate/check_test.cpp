@@ -1,5 +1,4 @@
-// `check`: what it makes of clusters with a fault that is known, and of healthy ones. Measurements are simulated, and then
-// off by what real systems were off by that no fit had seen.
+// `check` on simulated clusters, with a known fault or healthy. Their times carry the held-out errors of real systems.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 namespace fabricast {
 namespace {
 
-/// How far measurements of one real system are from forecasts of a fit that has not seen it, as ln by octave of the size.
+/// Held-out error of one real system: ln(measured / forecast) by octave of the size.
 struct Curve {
   std::vector<std::pair<double, double>> points;
 
@@ -32,7 +31,7 @@ struct Curve {
   }
 };
 
-/// Every second octave that was measured.
+/// Every second measured octave.
 std::vector<std::int64_t> sizes_of(const Curve& curve) {
   std::vector<std::int64_t> sizes;
   for (int octave = 10; octave <= 33; octave += 2)
@@ -41,10 +40,10 @@ std::vector<std::int64_t> sizes_of(const Curve& curve) {
   return sizes;
 }
 
-/// What the collectives of one system are off by, each as often as it was measured.
+/// Errors of one system by collective, one curve per measured sweep.
 using SystemCurves = std::map<CollectiveOp, std::vector<Curve>>;
 
-/// tests/data/left_out_residuals.txt by kind and system.
+/// Contents of tests/data/left_out_residuals.txt, by kind and system.
 const std::map<std::string, std::map<std::string, SystemCurves>>& curves() {
   static const auto all = [] {
     std::map<std::string, std::map<std::string, SystemCurves>> kinds;
@@ -113,7 +112,7 @@ std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& sympt
   return measured;
 }
 
-/// How a cause shows at a cluster: mostly not as any of the symptoms that are tried.
+/// A random form of a cause. Most are not exactly any symptom that `check` tries.
 Symptom sample_symptom(const CauseKind& kind, const World& world, Rng& rng) {
   const auto upto = [&](int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); };
   const int nics = world.scenario.node.spec.nics.count;
@@ -146,7 +145,7 @@ struct Score {
   int clusters = 0, first = 0, three = 0;
 };
 
-/// \returns by cause how often it was found
+/// \returns counts of found faults, by cause
 std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
   Rng rng(seed);
   std::map<Cause, Score> scores;
@@ -187,7 +186,7 @@ void expect(const std::map<Cause, Score>& scores, double first, double three, do
   CHECK(scores.at(Cause::healthy).first >= healthy * scores.at(Cause::healthy).clusters);
 }
 
-TEST_CASE("what a log says of NCCL", "[calibrate]") {
+TEST_CASE("statements of a log about NCCL become weights of causes", "[calibrate]") {
   const auto world =
       build_world(parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\n"
                                  "nccl: {env: {NCCL_PROTO: Simple}}\nworkload: {collective: all_reduce}\n",
@@ -211,7 +210,7 @@ TEST_CASE("what a log says of NCCL", "[calibrate]") {
   CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
 }
 
-TEST_CASE("what each connection says outweighs what times say", "[calibrate]") {
+TEST_CASE("statements about connections outweigh what GPUs and NICs support", "[calibrate]") {
   const auto world = build_world(
       parse_scenario(
           "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {collective: all_reduce}\n",
@@ -233,13 +232,13 @@ TEST_CASE("what each connection says outweighs what times say", "[calibrate]") {
   log.edges = {{0, 0, 8, false, "NET/Socket/0"}};
   CHECK(evidence(log, *world).at(Cause::sockets) > beyond_doubt);
   CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));
-  // Seven NICs and the interface beside them are not eight NICs.
+  // Seven NICs and an interface of sockets are not eight NICs.
   log.nics.assign(7, {0, "mlx5_0:1", "IB"});
   log.nics.push_back({7, "eth0", "Socket"});
   CHECK(evidence(log, *world).at(Cause::fewer_nics) > beyond_doubt);
 }
 
-TEST_CASE("a log of another cluster is told before it is judged", "[calibrate]") {
+TEST_CASE("a log of another cluster gives contradictions", "[calibrate]") {
   const auto against = [](const std::string& rest, const LogTable& table, const std::string& version = {}) {
     const auto world = build_world(
         parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm}\ncluster: {nodes: 2}\n" + rest + "workload: {}\n", "w.yaml")

@@ -1,4 +1,4 @@
-// What a log states against a scenario: each kind of contradiction, and none of a log with its own scenario.
+// Contradictions between a log and a scenario: one of each kind, and none between a log and its own scenario.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -34,7 +34,7 @@ std::string against(const World& world, const std::string& log) {
   return text_of(contradictions(import_text_of(log), world));
 }
 
-TEST_CASE("GPUs of a host, and how processes drive them", "[calibrate]") {
+TEST_CASE("GPUs per host and ranks per process are compared", "[calibrate]") {
   const auto world = world_of("{gpu: h100-sxm}", 2);
   LogTable table;
   table.line = 7, table.ranks = 16, table.nodes = 2, table.ranks_per_process = 8, table.threads = 1;
@@ -49,21 +49,21 @@ TEST_CASE("GPUs of a host, and how processes drive them", "[calibrate]") {
         "7: workload.harness.ranks_per_process: 8 / 1; --set workload.harness.ranks_per_process=8\n");
 }
 
-TEST_CASE("the communicator tells hosts and GPUs where no table does", "[calibrate]") {
+TEST_CASE("without a table, the communicator gives hosts and GPUs", "[calibrate]") {
   const std::string two = "n:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n";
   CHECK(against(*world_of("{gpu: h100-sxm}", 2), two).empty());
   CHECK_THAT(against(*world_of("{gpu: h100-sxm}", 4), two), Catch::Matchers::StartsWith("1: cluster.nodes: 2 / 4; "));
   CHECK_THAT(against(*world_of("{gpu: h100-sxm, gpus: 4}", 2), two),
              Catch::Matchers::StartsWith("1: node.gpus: 8 / 4"));
-  // Of a job with groups of its own the largest that is printed need not be all of it.
+  // If a job has groups of its own, the largest communicator that is printed need not span the job.
   const std::string group = "n:1:2 [0] NCCL INFO comm 0x6 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n";
   CHECK(against(*world_of("{gpu: h100-sxm}", 4), two + group).empty());
-  // What P2P and SHM switched off leave apart are nodes to NCCL, and no hosts.
+  // With P2P and SHM off, NCCL's nodes are not hosts.
   const std::string apart = "n:1:2 [0] NCCL INFO NCCL_SHM_DISABLE set by environment to 1.\n";
   CHECK(against(*world_of("{gpu: h100-sxm}", 4), two + apart).empty());
 }
 
-TEST_CASE("NICs of another kind, rate, or of more of them", "[calibrate]") {
+TEST_CASE("kind, rate and number of NICs are compared", "[calibrate]") {
   const auto world = world_of("{gpu: h100-sxm, nics: {count: 2, rate: 400Gbps, link: infiniband}}", 2);
   const auto using_nics = [](const char* list) {
     return fmt::format("n:1:2 [0] NCCL INFO NET/IB : Using {} ; OOB eth0:1<0>\n", list);
@@ -93,17 +93,17 @@ TEST_CASE("NICs of another kind, rate, or of more of them", "[calibrate]") {
   CHECK(against(*world, speed(0, 400000) + speed(1, 400000)).empty());
   CHECK(against(*world, speed(0, 200000) + speed(1, 200000)) ==
         "1: node.nics.rate: 200Gbps / 400Gbps; --set node.nics.rate=200Gbps\n");
-  // Ports of one card that are counted apart.
+  // Ports of one card that are counted separately.
   CHECK(against(*world, speed(0, 200000) + speed(1, 200000) + speed(2, 200000) + speed(3, 200000)).empty());
-  // One that came up slower is a cause, not another cluster.
+  // One NIC that came up slower is a cause, not another cluster.
   const std::string slower = using_nics("[0]mlx5_0:1/IB [1]mlx5_1:1/IB") + speed(0, 400000) + speed(1, 100000);
   CHECK(against(*world, slower).empty());
   CHECK(evidence(import_text_of(slower), *world).at(Cause::slow_nic) > 1);
-  // On one host no NIC is asked.
+  // On one host, NICs are not compared.
   CHECK(against(*world_of("{gpu: h100-sxm}", 1), using_nics("[0]mlx5_0:1/RoCE")).empty());
 }
 
-/// A log as the tools would have printed it of a measured case.
+/// A log as the tools would have printed it for a measured case.
 Imported log_of(const MeasuredCase& c, int hosts_of_nic) {
   Imported log;
   LogTable table;

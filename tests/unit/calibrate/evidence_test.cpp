@@ -1,4 +1,4 @@
-// What NCCL and the tool state in a log, from lines as NCCL's source prints them [NCCL-log], to what check makes of it.
+// Evidence of `check` from log lines as NCCL's source prints them [NCCL-log].
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ std::unique_ptr<World> world_of(const std::string& node, int nodes, const std::s
                          .scenario);
 }
 
-/// How much likelier a cause is by a log; 1: the log says nothing.
+/// The factor that a log gives a cause; 1: the log says nothing.
 double weight(Cause cause, const std::string& log, const World& world) {
   const auto weights = evidence(import_text_of(log), world);
   const auto it = weights.find(cause);
@@ -45,14 +45,14 @@ std::string hosts_by(F nic) {
   return log;
 }
 
-TEST_CASE("how GPUs of a host reach each other is stated by their connections", "[calibrate]") {
+TEST_CASE("connections state how GPUs of a host reach each other", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 1);
   CHECK(weight(Cause::no_p2p, edge(0, 1, "SHM/direct/direct"), *world) > beyond_doubt);
   CHECK(weight(Cause::no_p2p, edge(0, 1, "SHM/direct"), *world) > beyond_doubt);  // from 2.28 on
   for (const char* direct : {"P2P/CUMEM/read", "P2P/IPC", "P2P/direct pointer", "P2P/indirect/3[3]"})
     CHECK(weight(Cause::no_p2p, edge(0, 1, direct), *world) < 1 / beyond_doubt);
   CHECK(weight(Cause::no_p2p, edge(0, 1, "P2P/CUMEM") + edge(1, 2, "SHM/direct/direct"), *world) == 1);
-  // Neither of both: one host, and its GPUs talk over the network.
+  // Neither P2P nor shared memory: GPUs of one host communicate over the network.
   const std::string one_host = line("comm 0x55 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0");
   CHECK(weight(Cause::no_p2p, one_host + edge(0, 1, "NET/IB/0/GDRDMA"), *world) > beyond_doubt);
   CHECK(weight(Cause::no_p2p, line("NCCL_P2P_DISABLE set by environment to 1"), *world) > beyond_doubt);
@@ -79,7 +79,7 @@ TEST_CASE("one process for several GPUs shows in its connections and in the head
   CHECK_FALSE(evidence(log, *world).contains(Cause::one_process));
 }
 
-TEST_CASE("NVLink across hosts is used or not", "[calibrate]") {
+TEST_CASE("connections state whether NVLink between hosts is used", "[calibrate]") {
   const auto rack = world_of("{profile: gb200-nvl72}", 4, "nvlink_domain: {nodes: 4}\n");
   const std::string comm = "comm 0x55 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0 MNNVL ";
   CHECK(weight(Cause::no_mnnvl, line(comm + "0"), *rack) > beyond_doubt);
@@ -93,11 +93,11 @@ TEST_CASE("NVLink across hosts is used or not", "[calibrate]") {
              "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to "
              "ignore this issue.\n",
              *rack) > beyond_doubt);
-  // Where there is no domain, it is as it should be.
+  // Without an NVLink domain, nothing is wrong.
   CHECK(weight(Cause::no_mnnvl, line(comm + "0"), *world_of("{profile: hgx-h100}", 2)) == 1);
 }
 
-TEST_CASE("NICs that connections name are those in use", "[calibrate]") {
+TEST_CASE("NICs in use are those that connections name", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 2);
   CHECK(weight(Cause::fewer_nics, hosts_by([](int g) { return g / 2; }), *world) > 10);
   std::string listed = "NET/IB : Using";
@@ -105,7 +105,7 @@ TEST_CASE("NICs that connections name are those in use", "[calibrate]") {
   listed = line(listed + " [RO]; OOB eth0:10.0.0.1<0>");
   CHECK(weight(Cause::fewer_nics, listed + hosts_by([](int g) { return g; }), *world) < 1);
   CHECK(weight(Cause::fewer_nics, listed + hosts_by([](int) { return 0; }), *world) > 10);
-  // Of one rank of eight that prints, the NICs of the others are not known.
+  // If one rank of eight prints, the NICs of the others are unknown.
   CHECK(weight(Cause::fewer_nics, edge(0, 8, "NET/IB/0(3)/GDRDMA/Shared"), *world) == 1);
   CHECK(weight(Cause::fewer_nics, line("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>"), *world) >
         beyond_doubt);
@@ -119,7 +119,7 @@ TEST_CASE("NICs that connections name are those in use", "[calibrate]") {
   CHECK(facts.ranks_that_print() == 4);
 }
 
-TEST_CASE("NCCL's own choices against those of the forecast", "[calibrate]") {
+TEST_CASE("NCCL's choices are compared with those of the forecast", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 2);
   const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 28);
   const auto chose = [](std::string_view algorithm, std::string_view protocol, int channels) {
@@ -134,15 +134,15 @@ TEST_CASE("NCCL's own choices against those of the forecast", "[calibrate]") {
   CHECK(weight(Cause::algorithm_forced, chose("TREE", "SIMPLE", 16), *world) > 10);
   CHECK(weight(Cause::protocol_forced, chose(name_of(plan.algorithm), "LL", plan.channels), *world) > 10);
   CHECK(weight(Cause::too_few_channels, chose(name_of(plan.algorithm), name_of(plan.protocol), 1), *world) > 10);
-  // Bytes of an all_gather are those of a rank since 2.24, and were those of all before: they are not compared.
+  // NCCL counts the bytes of an all_gather per rank since 2.24, and of all ranks before: they are not compared.
   const std::string gather = "AllGather: 1024 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}";
   CHECK(weight(Cause::algorithm_forced, line(gather), *world) == 1);
-  // A size that can not be is passed over.
+  // Impossible sizes are ignored.
   const std::string huge = "AllReduce: 9223372036854775807 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}";
   CHECK(weight(Cause::algorithm_forced, line(huge), *world) == 1);
 }
 
-TEST_CASE("variables that NCCL found set name their cause, unless the scenario has them", "[calibrate]") {
+TEST_CASE("variables in the log are evidence, unless the scenario sets them", "[calibrate]") {
   const auto set = [](const char* variable, const char* value) {
     return line(std::string(variable) + " set by environment to " + value);
   };
@@ -154,12 +154,12 @@ TEST_CASE("variables that NCCL found set name their cause, unless the scenario h
   CHECK(weight(Cause::no_gdr, set("NCCL_NET_GDR_LEVEL", "LOC"), *world) > beyond_doubt);
   CHECK(weight(Cause::fewer_nics, set("NCCL_IB_HCA", "mlx5_0"), *world) > 10);
   CHECK(weight(Cause::pxn_off, set("NCCL_PXN_DISABLE", "1."), *world) == 1);
-  // What connections say counts for more.
+  // Connections count for more.
   CHECK(weight(Cause::sockets, set("NCCL_IB_DISABLE", "1.") + edge(0, 8, "NET/IB/0/GDRDMA"), *world) <
         1 / beyond_doubt);
 }
 
-TEST_CASE("hints at the topology and at ACS", "[calibrate]") {
+TEST_CASE("topology and ACS give hints", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 2);
   CHECK(weight(Cause::vm_topology, line("Loading topology file /etc/topo.xml"), *world) < 1);
   CHECK(weight(Cause::vm_topology, line("Could not open XML topology file /x.xml : No such file or directory"),
@@ -183,7 +183,7 @@ TEST_CASE("hints at the topology and at ACS", "[calibrate]") {
   CHECK(weight(Cause::vm_topology, matrix("PIX"), *world) < 1);
 }
 
-TEST_CASE("results that the tool found wrong name damaged data as the cause", "[calibrate]") {
+TEST_CASE("wrong results are evidence for damaged data", "[calibrate]") {
   const auto world = world_of("{profile: hgx-h100}", 1);
   LogTable table;
   table.operation = "all_reduce";
@@ -193,7 +193,7 @@ TEST_CASE("results that the tool found wrong name damaged data as the cause", "[
   CHECK(evidence(log, *world).at(Cause::data_corruption) > beyond_doubt);
   log.tables[0].rows[1].wrong = 0;
   CHECK_FALSE(evidence(log, *world).contains(Cause::data_corruption));
-  // The times are as forecast, and still that is the first suspect.
+  // Damaged data are the first suspect although times are as forecast.
   MeasuredSeries series{world->scenario, {}, "test", {}, {}};
   set_sizes(series.scenario, {1 << 16, 1 << 24, 1 << 28});
   for (const ForecastRow& row : run_forecast(*build_world(series.scenario)).rows) series.seconds.push_back(row.time);

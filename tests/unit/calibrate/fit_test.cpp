@@ -1,4 +1,4 @@
-// Fits against a known truth: cases "measured" by forecasts with parameters moved.
+// Fits with a known truth: forecasts with moved parameters serve as measurements.
 #include "fabricast/calibrate/fit.hpp"
 
 #include <catch2/catch.hpp>
@@ -38,7 +38,7 @@ FitOptions options_of() {
   return options;
 }
 
-TEST_CASE("a fit finds the parameters that made the measurements", "[calibrate]") {
+TEST_CASE("a fit recovers the parameters behind the measurements", "[calibrate]") {
   const Hardware truth = moved_hardware();
   const std::vector<MeasuredCase> cases = {case_of("one", "h100-sxm", "all_reduce", truth),
                                            case_of("one", "h100-sxm", "all_gather", truth)};
@@ -53,7 +53,7 @@ TEST_CASE("a fit finds the parameters that made the measurements", "[calibrate]"
   }
 }
 
-TEST_CASE("a system left out is forecast by what the others tell, else by the priors", "[calibrate]") {
+TEST_CASE("a held-out system is forecast from the others, or else from the priors", "[calibrate]") {
   const Hardware truth = moved_hardware();
   const std::vector<MeasuredCase> cases = {case_of("hopper-a", "h100-sxm", "all_reduce", truth),
                                            case_of("hopper-b", "h100-sxm", "all_reduce", truth),
@@ -66,7 +66,7 @@ TEST_CASE("a system left out is forecast by what the others tell, else by the pr
   for (std::size_t band = 0; band < bands.size(); ++band) {
     for (const char* system : {"hopper-a", "hopper-b", "volta"})
       CHECK(l.in_sample.systems.at(system)[band].error < 0.01);
-    // The twin tells of the Hopper systems. Nobody tells of Volta.
+    // The twin determines the Hopper system. No other system has Volta.
     CHECK(l.left_out.systems.at("hopper-a")[band].error < 0.01);
     CHECK(l.left_out.systems.at("volta")[band].error == Approx(unfitted.systems.at("volta")[band].error).epsilon(1e-9));
   }
@@ -74,7 +74,7 @@ TEST_CASE("a system left out is forecast by what the others tell, else by the pr
   CHECK(unfitted.systems.at("hopper-a")[0].error > 0.05);
 }
 
-TEST_CASE("kinds are told by the architecture, whatever a GPU is called", "[calibrate]") {
+TEST_CASE("kinds follow the architecture, whatever a GPU is called", "[calibrate]") {
   MeasuredCase typed, plain;
   typed.system = "typed", typed.gpu = "H100-80GB", typed.nodes = 2, typed.link = "roce";
   plain.system = "plain", plain.gpu = "h100-sxm", plain.nodes = 2, plain.link = "roce";
@@ -83,7 +83,7 @@ TEST_CASE("kinds are told by the architecture, whatever a GPU is called", "[cali
   CHECK(kinds.at("plain") == kinds.at("typed"));
 }
 
-TEST_CASE("leaving one out takes two systems", "[calibrate]") {
+TEST_CASE("leaving one system out needs two", "[calibrate]") {
   const std::vector<MeasuredCase> cases = {case_of("one", "h100-sxm", "all_reduce", prior_hardware())};
   CHECK_THROWS_AS(leave_out(cases, prior_hardware(), options_of(), LeftOut::site), UserError);
 }

@@ -1,4 +1,4 @@
-// What data tell apart, on information matrices made by hand.
+// What data determine, on information matrices made by hand.
 #include "calibrate/fit/identify.hpp"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Detail::Approx;
 
-/// Rows of 1 % noise; every parameter known to a factor 1.6 at one sigma before, and moving forecasts by as much.
+/// Rows with 1 % noise. Each parameter has a prior of a factor 1.6 at one sigma, and changes forecasts in proportion.
 Knowledge knowledge_of(const Eigen::MatrixXd& rows) {
   Knowledge k;
   for (Eigen::Index j = 0; j < rows.cols(); ++j) k.paths.push_back(std::string(1, static_cast<char>('a' + j)));
@@ -18,10 +18,10 @@ Knowledge knowledge_of(const Eigen::MatrixXd& rows) {
   return k;
 }
 
-TEST_CASE("two parameters that only their sum is told of", "[calibrate]") {
+TEST_CASE("two parameters of which only the product is determined", "[calibrate]") {
   const Knowledge k = knowledge_of(Eigen::MatrixXd{{1, 1, 0}, {0, 0, 1}});
   const std::vector<Unstated> unstated = unstated_of(k);
-  REQUIRE(unstated.size() == 1);  // c is told
+  REQUIRE(unstated.size() == 1);  // c is determined
   CHECK(unstated[0].stated == Stated::together);
   REQUIRE(unstated[0].parameters.size() == 2);
   CHECK(unstated[0].parameters[0].path == "a");
@@ -32,13 +32,13 @@ TEST_CASE("two parameters that only their sum is told of", "[calibrate]") {
   CHECK(unstated[0].error_together == Approx(0.005).epsilon(1e-3));  // of (a + b) / 2
 }
 
-TEST_CASE("two parameters that only their ratio is told of", "[calibrate]") {
+TEST_CASE("two parameters of which only the ratio is determined", "[calibrate]") {
   const std::vector<Unstated> unstated = unstated_of(knowledge_of(Eigen::MatrixXd{{1, -1}}));
   REQUIRE(unstated.size() == 1);
   CHECK(unstated[0].powers[0] == Approx(-unstated[0].powers[1]));
 }
 
-TEST_CASE("parameters not told, told little, and of no effect", "[calibrate]") {
+TEST_CASE("parameters not determined, poorly determined, and without effect", "[calibrate]") {
   Knowledge k = knowledge_of(Eigen::MatrixXd{{1, 0, 0, 0}, {0, 0.02, 0, 0}});
   k.effect = Eigen::Vector4d(1, 1, 1, 0.01);
   const std::vector<Unstated> unstated = unstated_of(k);
@@ -51,7 +51,7 @@ TEST_CASE("parameters not told, told little, and of no effect", "[calibrate]") {
   CHECK(unstated[1].parameters[0].error == Approx(1 / std::sqrt(8)));  // 4 + 4 of information
 }
 
-TEST_CASE("four that are told as one are named as one", "[calibrate]") {
+TEST_CASE("four parameters determined as one are listed as one", "[calibrate]") {
   const std::vector<Unstated> unstated = unstated_of(knowledge_of(Eigen::MatrixXd{{1, 1, 1, 1, 0}}));
   REQUIRE(unstated.size() == 2);
   CHECK(unstated[0].stated == Stated::nothing);  // e: by nothing at all, so the least certain

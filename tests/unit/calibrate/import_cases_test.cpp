@@ -79,9 +79,9 @@ TEST_CASE("a log and a scenario that contradict each other make no case", "[impo
       parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {}\n", "s.yaml").scenario;
   const auto logs = [](const std::string& text) { return NamedLogs{{"x.log", import_text_of(text)}}; };
   CHECK(words_of_error(logs(log_of("all_reduce_perf", "NVIDIA A100-SXM4-80GB", 2, 8)), &scenario)
-            .find("gpu 'a100-sxm', the scenario of 'h100-sxm'") != std::string::npos);
+            .find("gpu: the log states 'a100-sxm', the scenario 'h100-sxm'") != std::string::npos);
   CHECK(words_of_error(logs(log_of("all_reduce_perf", "NVIDIA H100 80GB HBM3", 2, 4)), &scenario)
-            .find("GPUs of a node '4', the scenario of '8'") != std::string::npos);
+            .find("GPUs per node: the log states '4', the scenario '8'") != std::string::npos);
 }
 
 TEST_CASE("cases are text whatever bytes stand in a log or its name", "[import]") {
@@ -100,9 +100,9 @@ TEST_CASE("what a scenario can not say sets a case aside", "[import]") {
   };
   CHECK(why(text, "", "").empty());
   CHECK(why(text, "iters: 20", "iters: 20 agg iters: 1 graph: 4") == "CUDA graphs");
-  CHECK(why(text, "iters: 20", "iters: 20 agg iters: 8 graph: 0") == "calls in groups");
+  CHECK(why(text, "iters: 20", "iters: 20 agg iters: 8 graph: 0") == "grouped calls");
   CHECK(why(text, "NCCL_ALGO set by environment to Ring", "NCCL_TOPO_FILE set by environment to /t.xml") ==
-        "NCCL_TOPO_FILE named a file");
+        "NCCL_TOPO_FILE names a file");
 }
 
 TEST_CASE("logs of one system complete each other, those of two are refused", "[import]") {
@@ -111,7 +111,7 @@ TEST_CASE("logs of one system complete each other, those of two are refused", "[
   CHECK(words_of_error({{"x.log", import_text_of(text)}, {"y.log", topo}}, nullptr).find("intranode") ==
         std::string::npos);
   CHECK(words_of_error({{"x.log", import_text_of(text + nccl)}, {"y.log", topo}}, nullptr)
-            .find("another way between GPUs") != std::string::npos);
+            .find("the connection between GPUs differs") != std::string::npos);
 }
 
 TEST_CASE("written cases are read again", "[import]") {

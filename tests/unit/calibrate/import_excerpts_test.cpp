@@ -72,7 +72,7 @@ TEST_CASE("the columns of a row alone are told by their number", "[import]") {
   // Where time and bandwidth contradict each other, nothing is taken.
   CHECK(problems_of(import_text_of("1048576 262144 float sum 100.0 99.00 18.35 0 90.0 11.65 20.39 0\n")) ==
         "1: 1048576 bytes in 100 us are 10.49 GB/s, not 99\n");
-  CHECK(problems_of(import_text_of("1048576 262144 float sum -1 100.0\n")) == "1: the row breaks off\n");
+  CHECK(problems_of(import_text_of("1048576 262144 float sum -1 100.0\n")) == "1: truncated row\n");
 }
 
 TEST_CASE("of an excerpt a command line tells the operation, or nobody does", "[import]") {
@@ -138,8 +138,8 @@ TEST_CASE("damaged lines of CSV are problems of their lines, and the rest is rea
   std::vector<int> lines;
   for (const Problem& p : log.problems) lines.push_back(p.line);
   CHECK(lines == std::vector<int>{3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13});
-  CHECK(log.problems[0].message == "the row breaks off");
-  CHECK(log.problems[1].message == "5 fields, where the header has 4");
+  CHECK(log.problems[0].message == "truncated row");
+  CHECK(log.problems[1].message == "5 fields, but the header has 4");
   CHECK(log.problems[8].message == "1048576 bytes in 100 us are 10.49 GB/s, not 99");
   // Nothing of the file is echoed raw.
   const Imported codes = import_text_of("bytes,time_us\n\x01\x02,\x7f\n5,x\x1b[31my\n");

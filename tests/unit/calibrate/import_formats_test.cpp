@@ -44,7 +44,7 @@ TEST_CASE("perftest: bandwidths in MiB/s and Gb/s, latencies, settings", "[impor
   REQUIRE(log.problems.size() == 3);
   CHECK(log.problems[0].message == "0.38147 million messages/s of 65536 bytes are 25 GB/s, not 31.25");
   CHECK(log.problems[1].message == "the bandwidth is not a number above 0");
-  CHECK(log.problems[2].message == "the row breaks off");
+  CHECK(log.problems[2].message == "truncated row");
   log = import_text_of(
       "                    Send Latency Test\n"
       " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% "
@@ -92,7 +92,7 @@ TEST_CASE("OSU: names of tests, latencies, rates, full statistics", "[import]") 
   REQUIRE(log.problems.size() == 4);
   CHECK(log.problems[0].line == 5);
   CHECK(log.problems[1].message == "the time is not a number above 0");
-  CHECK(log.problems[2].message == "the row breaks off");
+  CHECK(log.problems[2].message == "truncated row");
   CHECK(log.problems[3].message == "2e+06 messages/s of 2048 bytes are not 2048 MB/s");
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("p2pBandwidthLatencyTest: every matrix by its kind", "[import]") {
   CHECK(log.peers[4].peer_to_peer);
   CHECK(log.peers[4].values[1] == 5.9);
   REQUIRE(log.problems.size() == 2);
-  CHECK(log.problems[0].message == "'-3.00' is not a value of the matrix");
-  CHECK(log.problems[1].message == "the row has 1 values where there are 2 columns");
+  CHECK(log.problems[0].message == "'-3.00' is not a valid value");
+  CHECK(log.problems[1].message == "the row has 1 values for 2 columns");
 }
 
 TEST_CASE("nvidia-smi topo -m: links, affinities, legend, with tabs or with blanks", "[import]") {
@@ -160,7 +160,7 @@ TEST_CASE("nvidia-smi topo -m: links, affinities, legend, with tabs or with blan
   CHECK(log.topo->link(1, 0).empty());
   CHECK(log.topo->link(0, 1) == "NV18");
   REQUIRE(log.problems.size() == 2);
-  CHECK(log.problems[1].message == "'S?S' is no link of GPU1 and NIC0");
+  CHECK(log.problems[1].message == "'S?S' is not a link between GPU1 and NIC0");
   CHECK(log.problems[0].message == "the row of GPU1 is missing");
 }
 

@@ -25,7 +25,7 @@ Measurement measured(const std::string& what, std::int64_t bytes, bool in_place 
 
 std::string row(const Measurement& m, double us) { return result_line(m, summarise({{us * 1e-6}})); }
 
-const char* const scenario_needs = "the log does not tell what a case needs: intranode, link, nics, nic_gbps";
+const char* const scenario_needs = "the log does not state what a case needs: intranode, link, nics, nic_gbps";
 
 TEST_CASE("collectives of the probe are tables by rising bytes", "[import]") {
   Measurement forced = measured("all_gather", 4096);
@@ -100,7 +100,7 @@ TEST_CASE("of a damaged file of the probe the rest is read", "[import]") {
   CHECK(in.problems[0].line == 2);
   CHECK(in.problems[1].message == "the measurement failed: ncclAllReduce: internal error");
   CHECK(in.problems[2].line == 5);
-  CHECK(in.problems[3].message == "a line of `calibrate probe` is damaged, or breaks off");
+  CHECK(in.problems[3].message == "malformed or truncated line of `calibrate probe`");
 }
 
 TEST_CASE("files of other hosts are other tables, and long lines are read whole", "[import]") {

@@ -109,7 +109,7 @@ TEST_CASE("a row that NCCL's lines interrupt is put together again", "[import]")
   const Imported broken = import_text_of(start + first + nccl + large_row);
   REQUIRE(broken.problems.size() == 1);
   CHECK(broken.problems[0].line == 14);
-  CHECK(broken.problems[0].message == "the row breaks off");
+  CHECK(broken.problems[0].message == "truncated row");
   CHECK(broken.tables.at(0).rows.size() == 1);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("the operation is told by the header, a command line, or the figures, 
     return "1048576 262144 float " + redop + " " + root + " 100.0 10.49 " + busbw + " 0 100.0 10.49 " + busbw + " 0\n";
   };
   const auto operation = [&](const std::string& text) { return import_text_of(text).tables.at(0).operation; };
-  // busbw over algbw is 2 (n - 1) / n, (n - 1) / n or 1, here with n = 4.
+  // busbw / algbw is 2 (n - 1) / n, (n - 1) / n or 1, here with n = 4.
   CHECK(operation(devices + row("sum", "-1", "15.73")) == "all_reduce");
   CHECK(operation(devices + row("sum", "-1", "7.86")) == "reduce_scatter");
   CHECK(operation(devices + row("sum", "-1", "10.49")) == "sendrecv");
@@ -198,7 +198,7 @@ TEST_CASE("the operation is told by the header, a command line, or the figures, 
   CHECK(operation(command + "+ ./alltoall_perf\n" + devices + row("none", "-1", "7.86")).empty());
   const Imported wrong = import_text_of(command + devices + row("sum", "-1", "15.73"));
   CHECK(wrong.tables.at(0).operation.empty());
-  CHECK(wrong.problems.at(0).message.find("header is of another run") != std::string::npos);
+  CHECK(wrong.problems.at(0).message.find("header is from another run") != std::string::npos);
 }
 
 TEST_CASE("types and operators of one run are tables of their own, and a second run knows nothing of the first",
@@ -238,14 +238,14 @@ TEST_CASE("nonsense in a row is a problem of its line, and the rest is read", "[
   CHECK(message("99999999999999999999 512 float sum -1 12.0 0.17 0.26 0 12.0 0.17 0.26 0\n") ==
         "the size '99999999999999999999' is not a whole number of bytes");
   CHECK(message("-2048 512 float sum -1 12.0 0.17 0.26 0 12.0 0.17 0.26 0\n") == "the size -2048 is negative");
-  CHECK(message("2048 512 flaot sum -1 12.0 0.17 0.26 0 12.0 0.17 0.26 0\n") == "the type 'flaot' is not known");
-  CHECK(message("2048 512 float sum -1 12.0 0.17\n") == "the row breaks off");
+  CHECK(message("2048 512 flaot sum -1 12.0 0.17 0.26 0 12.0 0.17 0.26 0\n") == "unknown data type 'flaot'");
+  CHECK(message("2048 512 float sum -1 12.0 0.17\n") == "truncated row");
   // Time and bandwidth: 2048 B in 12 us are 0.17 GB/s.
   CHECK(message("2048 512 float sum -1 12.0 1.70 2.55 0 12.0 0.17 0.26 0\n") ==
         "2048 bytes in 12 us are 0.1707 GB/s, not 1.7");
   // busbw is 1.5 algbw over 4 ranks.
   CHECK(message("67108864 16777216 float sum -1 1342.2 50.00 80.00 0 1342.2 50.00 75.00 0\n") ==
-        "busbw over algbw is not 1.5, as in other rows");
+        "busbw / algbw is not 1.5 as in the other rows");
 }
 
 TEST_CASE("bandwidth as far as rounding allows is no contradiction", "[import]") {
@@ -312,7 +312,7 @@ TEST_CASE("damaged JSON keeps the rows before, and the text after it is read", "
   REQUIRE(cut.tables.size() == 1);
   CHECK(cut.tables[0].rows.size() == 1);
   REQUIRE(cut.problems.size() == 1);
-  CHECK(cut.problems[0].message == "the JSON is damaged or breaks off");
+  CHECK(cut.problems[0].message == "malformed or truncated JSON");
   const Imported both = import_text_of(json_head + json_row + ",\n" + start + small_row);
   CHECK(both.tables.size() == 2);
   CHECK(both.tables.back().ranks == 4);

@@ -8,8 +8,8 @@ namespace {
 
 using Catch::Detail::Approx;
 
-TEST_CASE("a factor for a system takes away what all its rows share", "[calibrate]") {
-  // One is a fifth above in both bands; the other a tenth below in one and half above in the other.
+TEST_CASE("a factor per system removes the error that all its rows share", "[calibrate]") {
+  // One system is a fifth above in both bands; the other is a tenth below in one band and half above in the other.
   const std::vector<ErrorRow> rows = {
       {"a", 0, std::log(1.2)}, {"a", 0, std::log(1.2)}, {"a", 3, std::log(1.2)},
       {"b", 0, std::log(0.9)}, {"b", 3, std::log(1.5)},
@@ -25,7 +25,7 @@ TEST_CASE("a factor for a system takes away what all its rows share", "[calibrat
   CHECK(levels.as_is[1] == 0);  // no rows
 }
 
-TEST_CASE("causes part systems, whatever their cases say otherwise", "[calibrate]") {
+TEST_CASE("a system has a property if one of its cases has it", "[calibrate]") {
   MeasuredCase one, many;
   one.system = "one", one.nodes = 1, one.nccl_version = "2.20.5";
   many.system = "many", many.nodes = 2, many.harness = {{"ranks_per_process", "8"}};

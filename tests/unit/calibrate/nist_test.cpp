@@ -1,4 +1,4 @@
-// The least-squares core against the nonlinear regression problems of NIST's Statistical Reference Datasets
+// The least-squares core on the nonlinear regression problems of NIST's Statistical Reference Datasets
 // (tests/data/nist; https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml), from both of their starts.
 #include "calibrate/fit/least_squares.hpp"
 
@@ -25,7 +25,7 @@ struct Dataset {
   MatrixXd rows;  ///< y and predictors
 };
 
-/// Numbers of a line, or of what follows `=` or `:`.
+/// The numbers of a line, after `=` or `:` if there is one.
 std::vector<double> numbers_of(const std::string& line) {
   std::istringstream in(line.substr(line.find_first_of("=:") == std::string::npos ? 0 : line.find_first_of("=:") + 1));
   std::vector<double> numbers;
@@ -60,7 +60,7 @@ Dataset read_dataset(const std::string& name) {
   return d;
 }
 
-/// y by parameters and predictors.
+/// The model: y as a function of parameters and predictors.
 using Model = Dual (*)(const Duals& b, const VectorXd& x);
 
 struct Problem {
@@ -194,9 +194,9 @@ TEST_CASE("the least-squares core solves NIST's nonlinear regression problems", 
       double worst = 0;
       for (Index j = 0; j < found.x.size(); ++j) worst = std::max(worst, std::abs(found.x[j] / data.certified[j] - 1));
       CHECK(worst < 1e-6);
-      // The certified sums of Lanczos1 are below what doubles can tell from zero.
+      // Doubles cannot distinguish the certified sums of Lanczos1 from zero.
       if (data.squares > 1e-20) CHECK(found.loss == Catch::Detail::Approx(data.squares).epsilon(1e-8));
-      // Standard deviations by the normal matrix.
+      // Standard deviations from the normal matrix.
       const MatrixXd normal = information_at(task, found, task.derivatives(found.x, found.residuals));
       const double variance = data.squares / static_cast<double>(data.rows.rows() - found.x.size());
       const VectorXd lengths = normal.diagonal().cwiseSqrt();  // parameters span many orders of magnitude

@@ -54,7 +54,7 @@ double of(const ServingFigures& figures, ServingMetric m) { return figures[stati
 
 }  // namespace
 
-TEST_CASE("the shipped table of serving holds every source with all its rows, said or with what is missing") {
+TEST_CASE("the shipped table of serving has all rows of every source, with a scenario or a reason why not") {
   // Rows, and those that a scenario can say: counted by hand in the sources' lists.
   const std::map<std::string, std::pair<int, int>> expected{
       // Not: two rates of 405B whose load is not stated.
@@ -198,28 +198,28 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
   CHECK(own.at("workload").at("launch") == "graph");
 }
 
-TEST_CASE("what a row of serving lacks is told by key") {
+TEST_CASE("what a row of serving lacks is named by key") {
   const std::string gpu = "x,gpu=h100-sxm;count=8;nodes=1;net=nvswitch,",
                     tail = ",8,1,1,1,requests,1024,128,4,tpot_ms,9,";
-  CHECK(missing_of(gpu + "llama9-70b,vllm,0.9,fp8/?" + tail) == "workload.model: 'llama9-70b' is not known");
-  CHECK(missing_of(gpu + "llama3.1-70b,tgi,3,fp8/?" + tail) == "workload.stack: the engine 'tgi' is not known");
-  CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,int3/?" + tail) == "workload.precision: 'int3/?' is not known");
+  CHECK(missing_of(gpu + "llama9-70b,vllm,0.9,fp8/?" + tail) == "workload.model: unknown model 'llama9-70b'");
+  CHECK(missing_of(gpu + "llama3.1-70b,tgi,3,fp8/?" + tail) == "workload.stack: unknown engine 'tgi'");
+  CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,int3/?" + tail) == "workload.precision: unknown precision 'int3/?'");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,3,1,1,1,requests,1024,128,4,tpot_ms,9,") ==
-        "workload.parallel: its degrees make 3 GPUs, and there are 8");
+        "workload.parallel: the degrees need 3 GPUs, but there are 8");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,requests,1024,128,4,joules,9,") ==
-        "metric: 'joules' is not known");
+        "metric: unknown metric 'joules'");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,requests,,128,4,tpot_ms,9,") ==
         "workload.input: not stated");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,requests,1024,128,,tpot_ms,9,") ==
-        "workload.arrivals: requests come at a rate, and how many run at once is not stated");
+        "workload.arrivals: requests arrive at a rate, and the concurrency is not stated");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,offline,1024,128,64,ttft_ms,9,") ==
         "metric: ttft_ms has no forecast in phase offline");
   CHECK(missing_of("x,gpu=mi300x;count=8;nodes=1;net=?,llama3.1-70b,vllm,0.9,fp8/?" + tail) ==
-        "node.gpu: 'mi300x' is not known");
+        "node.gpu: unknown GPU 'mi300x'");
   CHECK(missing_of("x,gpu=h100-sxm;count=16;nodes=2;net=carrier pigeon,llama3.1-70b,vllm,0.9,fp8/?" + tail) ==
-        "node.nics: the network 'carrier pigeon' is not known");
+        "node.nics: unknown network 'carrier pigeon'");
   CHECK(missing_of("x,gpu=h100-sxm;count=9;nodes=2;net=infiniband,llama3.1-70b,vllm,0.9,fp8/?" + tail) ==
-        "cluster.nodes: 9 GPUs are not 2 equal nodes");
+        "cluster.nodes: 9 GPUs cannot form 2 equal nodes");
 }
 
 TEST_CASE("a static batch is its prompts and a step for each token that follows") {
@@ -261,7 +261,7 @@ TEST_CASE("rows share forecasts, count once, and add up; the same whatever the t
   CHECK(j.at("missing").size() == missing_keys(one).size());
   const std::string text = serving_text(one, true);
   CHECK(text.find("nim-docs/1 ") != std::string::npos);
-  CHECK(text.find("cannot be said: workload.") != std::string::npos);
+  CHECK(text.find("unmapped: workload.") != std::string::npos);
 }
 
 TEST_CASE("means over sources count each source once, by metric") {
@@ -296,16 +296,16 @@ TEST_CASE("means over sources count each source once, by metric") {
   CHECK(means[2].experts);
 }
 
-TEST_CASE("damaged tables of serving are refused at their place, and rows that do not fit in memory by name") {
+TEST_CASE("malformed tables of serving are refused with their position, and rows that do not fit in memory by key") {
   const std::string fine =
       "x,gpu=h100-sxm;count=1;nodes=1;net=nvswitch,llama3.1-8b,vllm,1,fp8/?,1,1,1,1,requests,1024,128,4,tpot_ms,9,\n";
   CHECK(faults_of(header + fine) == "none");
   CHECK(faults_of("") == "t.csv:1:1: the header line is missing\n");
   CHECK(faults_of("source,speed\nx,1\n").starts_with("t.csv:1:8: unknown column 'speed'\n"));
   CHECK(faults_of(std::string(header) + "x,s,m,e,v,fp8,1.5,1,1,1,decode,1024,128,4,tpot_ms,9,\n") ==
-        "t.csv:2:15: 'tp' must be a whole number above 0, and is '1.5'\n");
+        "t.csv:2:15: 'tp' must be a whole number above 0, not '1.5'\n");
   CHECK(faults_of(std::string(header) + "x,s,m,e,v,fp8,1,1,1,1,decode,1024,128,4,tpot_ms,nan,\n") ==
-        "t.csv:2:49: 'value' must be a number above 0, and is 'nan'\n");
+        "t.csv:2:49: 'value' must be a number above 0, not 'nan'\n");
   CHECK(faults_of(std::string(header) + "x,s,m,e,v,fp8,1,1,1,1,decode,1024,128,4,tpot_ms,,\n") ==
         "t.csv:2:49: 'value' is empty\n");
   const std::vector<ServingResult> results =
@@ -313,5 +313,5 @@ TEST_CASE("damaged tables of serving are refused at their place, and rows that d
                                "?,1,1,1,1,requests,1024,128,4,tpot_ms,9,")});
   CHECK(results.front().outcome == RowOutcome::refused);
   CHECK(results.front().key == "memory");
-  CHECK(results.front().why.starts_with("does not fit: a GPU has "));
+  CHECK(results.front().why.starts_with("does not fit in memory: a GPU has "));
 }

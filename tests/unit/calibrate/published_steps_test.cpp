@@ -64,7 +64,7 @@ std::map<std::string, long> dimensions_in(const std::string& model) {
 
 }  // namespace
 
-TEST_CASE("the shipped table holds every source with all its rows, and each is said or says what is missing") {
+TEST_CASE("the shipped table has all rows of every source, and each has a scenario or a reason why not") {
   // Rows, and those that a scenario can say: counted by hand in the sources' lists.
   const std::map<std::string, std::pair<int, int>> expected{{"megatron-sc21-tab1", {10, 10}},
                                                             {"korthikanti22-tab5", {8, 8}},
@@ -218,7 +218,7 @@ TEST_CASE("rows become the scenarios that one would write by hand") {
         "expert_tensor": 4, "data": 8}, "recompute": "none"}})");
 }
 
-TEST_CASE("what a row leaves open is assumed, and what a scenario cannot say is told") {
+TEST_CASE("what a row leaves open is assumed, and what a scenario cannot express is listed") {
   const MappedRow& grok = row_called("dgxc-24.11/5");
   std::set<std::string> keys;
   for (const Assumed& a : grok.assumed) {
@@ -253,8 +253,9 @@ TEST_CASE("what a row leaves open is assumed, and what a scenario cannot say is 
   CHECK(said("megatron-bridge-25.09/4", R"("batch":{"global":128,"micro":1})"));
   CHECK(said("megatron-bridge-26.04.01/13", R"("preset":"nemotron3-nano-30b-a3b")"));
   CHECK(said("megatron-bridge-26.04.01/13", R"("cuda_graphs":"attention")"));
-  CHECK(missing("mbridge-ab-qwen30-h100/9") == "workload.experts.imbalance: what routing gave is not stated");
-  CHECK(missing("torchtitan-676/1") == "node.nics: the network is not known");
+  CHECK(missing("mbridge-ab-qwen30-h100/9") ==
+        "workload.experts.imbalance: the imbalance of natural routing is not stated");
+  CHECK(missing("torchtitan-676/1") == "node.nics: the network is unknown");
 }
 
 TEST_CASE("every scenario of the table is the job that its row states") {
@@ -279,7 +280,7 @@ TEST_CASE("every scenario of the table is the job that its row states") {
   CHECK(read > 500);
 }
 
-TEST_CASE("rows that steps.json holds are not counted twice, nor rows that stand twice in the table") {
+TEST_CASE("rows that are also in steps.json, or twice in the table, are not counted twice") {
   std::vector<MappedRow> rows;
   for (const MappedRow& m : shipped())
     if (rows.size() < 61) rows.push_back(m);
@@ -293,7 +294,7 @@ TEST_CASE("rows that steps.json holds are not counted twice, nor rows that stand
   CHECK(results.front().key == "sc21-1p7b");
 }
 
-TEST_CASE("rows are forecast, refused by memory, repeated or not said, and counted so") {
+TEST_CASE("rows are forecast, refused by memory, repeated or unmapped, and counted as such") {
   const std::string line = "lab,hgx-h100,llama3-8b,8,bf16,128,1,8192,,1,1,2,1,,4,none,12.9,,a; sw=nemo-24.07\n";
   const std::string again = "lab,hgx-h100,llama3-8b,8,bf16,128,1,8192,,1,1,2,1,,4,none,12.901,,a; sw=nemo-24.07\n";
   const std::string large = "lab,hgx-h100,llama3-405b,8,bf16,128,1,8192,,1,1,1,1,,8,none,12.9,,a; sw=nemo-24.07\n";
@@ -366,13 +367,13 @@ TEST_CASE("a user's table takes names of profiles, presets and stacks") {
       "parallel": {"tensor": 2, "sequence": true, "data": 8, "zero": 3}, "recompute": "full"}})"));
   const auto missing = [](const std::string& line) { return mapped(line).missing; };
   CHECK(missing("s,abacus,llama3-8b,8,bf16,8,1,8192,,1,1,1,,,8,none,1,,x; sw=nemo-24.07") ==
-        "node: the system 'abacus' is not known");
+        "node: unknown system 'abacus'");
   CHECK(missing("s,hgx-h100,llama3-8b,12,bf16,8,1,8192,,1,1,1,,,8,none,1,,x; sw=nemo-24.07") ==
-        "cluster.nodes: 12 GPUs are not whole nodes of 8");
+        "cluster.nodes: 12 GPUs are not a multiple of the 8 of a node");
   CHECK(missing("s,hgx-h100,llama3-8b,8,int3,8,1,8192,,1,1,1,,,8,none,1,,x; sw=nemo-24.07") ==
-        "workload.precision: 'int3' is not known");
+        "workload.precision: unknown precision 'int3'");
   CHECK(missing("s,hgx-h100,llama3-8b,8,bf16,8,1,8192,,1,1,1,,,8,none,1,,x; sw=mine") ==
-        "workload.stack: the software 'mine' is not known");
+        "workload.stack: unknown software 'mine'");
   CHECK(missing("s,hgx-h100,llama3-8b,8,bf16,,1,8192,,1,1,1,,,8,none,1,,x; sw=nemo-24.07") ==
         "workload.batch.global: not stated");
   CHECK(missing("s,hgx-h100,llama3-8b,8,bf16,8,1,8192,,1,1,1,,,8,none,,,x; sw=nemo-24.07").starts_with("step_s"));
@@ -382,37 +383,37 @@ TEST_CASE("a user's table takes names of profiles, presets and stacks") {
             .starts_with("workload.parallel.zero"));
 }
 
-TEST_CASE("tables that are damaged are refused with line and column") {
+TEST_CASE("malformed tables are refused with line and column") {
   const std::string head = "source,system,model,gpus,precision,step_s,note\n";
   CHECK(faults_of("") == "t.csv:1:1: the header line is missing\n");
   CHECK(faults_of(head) == "t.csv:1:1: the table has no row\n");
   CHECK(faults_of("source,system,model,gpus\na,b,c,8\n") == "t.csv:1:1: column 'precision' is missing\n");
   CHECK(faults_of("source,system,model,gpus,precision,gups\n").starts_with("t.csv:1:36: unknown column 'gups'"));
-  CHECK(faults_of("source,system,source,model,gpus,precision\n") == "t.csv:1:15: column 'source' stands twice\n");
+  CHECK(faults_of("source,system,source,model,gpus,precision\n") == "t.csv:1:15: duplicate column 'source'\n");
   CHECK(faults_of(head + "a,b,c,8,bf16,1,x\na,b,c,eight,bf16,1.5s,x\n") ==
-        "t.csv:3:7: 'gpus' must be a whole number above 0, and is 'eight'\n"
-        "t.csv:3:18: 'step_s' must be a number above 0, and is '1.5s'\n");
-  CHECK(faults_of(head + "a,b,c,0,bf16,1,x\n") == "t.csv:2:7: 'gpus' must be a whole number above 0, and is '0'\n");
-  CHECK(faults_of(head + "a,b,c,8,bf16,-1,x\n") == "t.csv:2:14: 'step_s' must be a number above 0, and is '-1'\n");
+        "t.csv:3:7: 'gpus' must be a whole number above 0, not 'eight'\n"
+        "t.csv:3:18: 'step_s' must be a number above 0, not '1.5s'\n");
+  CHECK(faults_of(head + "a,b,c,0,bf16,1,x\n") == "t.csv:2:7: 'gpus' must be a whole number above 0, not '0'\n");
+  CHECK(faults_of(head + "a,b,c,8,bf16,-1,x\n") == "t.csv:2:14: 'step_s' must be a number above 0, not '-1'\n");
   for (const char* number : {"nan", "inf", "1e999", "1e-999", "0", "1e13"})
     CHECK(faults_of(head + "a,b,c,8,bf16," + number + ",x\n").starts_with("t.csv:2:14: 'step_s' must be a number"));
   CHECK(faults_of(head + "a,b,c,99999999999999999999,bf16,1,x\n").starts_with("t.csv:2:7: 'gpus' must be"));
   CHECK(faults_of(head + "a,,c,8,bf16,1,x\n") == "t.csv:2:3: 'system' is empty\n");
-  CHECK(faults_of(head + "a,b,c,8,bf16,1\n") == "t.csv:2:14: 6 fields, and the header has 7\n");
-  CHECK(faults_of(head + "a,b,c,8,bf16,1,x,y\n") == "t.csv:2:16: 8 fields, and the header has 7\n");
+  CHECK(faults_of(head + "a,b,c,8,bf16,1\n") == "t.csv:2:14: 6 fields, but the header has 7\n");
+  CHECK(faults_of(head + "a,b,c,8,bf16,1,x,y\n") == "t.csv:2:16: 8 fields, but the header has 7\n");
   CHECK(faults_of(head + "a,b,\"c,8,bf16,1,x\n").starts_with("t.csv:2:5: a quoted field does not end"));
   CHECK(faults_of(head + "a,b,\"c\"d,8,bf16,1,x\n").starts_with("t.csv:2:5: a quoted field does not end"));
   CHECK(faults_of(head + "a,b,c,8,bf16,1," + std::string(5000, 'x') + "\n") ==
         "t.csv:2:16: 'note' is longer than 4096 bytes\n");
-  // Many faults are told in part, and nothing of the file reaches the terminal raw.
+  // Only the first faults are reported, and nothing from the file reaches the terminal unsanitized.
   std::string many = head;
   for (int i = 0; i < 100; ++i) many += "a,b,c,\x1b[31m,bf16,1,x\n";
-  const std::string stated = faults_of(many);
-  CHECK(std::count(stated.begin(), stated.end(), '\n') == 20);
-  CHECK(stated.find('\x1b') == std::string::npos);
+  const std::string faults = faults_of(many);
+  CHECK(std::count(faults.begin(), faults.end(), '\n') == 20);
+  CHECK(faults.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("fields are as RFC 4180 has them, whatever ends the lines") {
+TEST_CASE("fields follow RFC 4180, whatever ends the lines") {
   const auto rows = parse_published_rows(
       "\xef\xbb\xbfmodel,source,system,gpus,precision,note\r\n\"a, \"\"b\"\"\",s,sys,8,bf16,\"x; "
       "y\"\r\n\r\nm,s,sys,16,fp8,",

@@ -1,4 +1,4 @@
-// Hidden parameters, forecasts made with them as measurements, noise: the fit's 90 % intervals hold the hidden values.
+// Fits to forecasts with hidden parameters and noise: the 90 % intervals must contain the hidden values.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -24,7 +24,7 @@ std::vector<MeasuredCase> plan_of_cases() {
   return cases;
 }
 
-/// The parameters drawn from their intervals.
+/// Hardware with parameters sampled from their intervals.
 Hardware hidden_hardware(const Hardware& prior, std::uint64_t sample) {
   Hardware truth = prior;
   Rng rng(mix64(sample));
@@ -35,7 +35,7 @@ Hardware hidden_hardware(const Hardware& prior, std::uint64_t sample) {
   return truth;
 }
 
-TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[calibrate][slow]") {
+TEST_CASE("90 % intervals contain the hidden parameters in 90 % of 200 samples", "[calibrate][slow]") {
   constexpr int samples = 200;
   constexpr double noise = 0.03;
   int held = 0, parameters = 0, stated = 0, stated_held = 0;
@@ -55,7 +55,7 @@ TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[ca
       const double hidden = truth.find(p.path)->value;
       const bool holds = p.after.low <= hidden && hidden <= p.after.high;
       held += holds, ++parameters;
-      // Those of which the data say more than the prior.
+      // Parameters that the data determine better than the prior.
       if (p.error > 0.5 * std::log(p.before.high / p.before.low) / (2 * 1.645)) continue;
       stated_held += holds, ++stated;
     }
@@ -63,11 +63,11 @@ TEST_CASE("90 % intervals hold the hidden parameters in 90 % of 200 draws", "[ca
   CAPTURE(held, parameters, stated_held, stated);
   CHECK(parameters > 10 * samples);
   CHECK(stated > 5 * samples);
-  // A sample of so many that are held with 90 % has less than that half of the time: two standard errors are allowed.
+  // Half of such samples have a share below the true 90 %, so two standard errors are allowed.
   const auto least = [](int of) { return 0.9 * of - 2 * std::sqrt(0.9 * 0.1 * of); };
   CHECK(held >= least(parameters));
   CHECK(stated_held >= least(stated));
-  WARN(stated_held << " of " << stated << " that the data tell, " << held << " of " << parameters << " in all");
+  WARN(stated_held << " of " << stated << " that the data determine, " << held << " of " << parameters << " in all");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A fit to a site's own rows: refused where it does not help, taken where it does, and never without the rows.
+// A fit to a site's own rows: refused if it does not help, accepted if it does; the profile always keeps the rows.
 #include "fabricast/calibrate/site_fit.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ MeasuredCase case_of(const std::string& id, const std::string& collective, int n
   return c;
 }
 
-/// Cases as they would be measured where the hardware is as given, each row times a factor by its number.
+/// Cases as measured on the given hardware, with each row multiplied by a factor that depends on its index.
 std::vector<MeasuredCase> measured_on(const Hardware& hardware,
                                       double (*factor)(std::size_t case_number, std::size_t row)) {
   std::vector<MeasuredCase> cases = {case_of("a", "all_reduce", 2), case_of("b", "all_gather", 2),
@@ -40,8 +40,8 @@ FitOptions quick() {
   return options;
 }
 
-TEST_CASE("fitted parameters that forecast other cases no better are refused", "[calibrate]") {
-  // Each case is off by itself: what one tells of a parameter is wrong for the next.
+TEST_CASE("fitted parameters that do not forecast other cases better are refused", "[calibrate]") {
+  // Each case has its own error, so what one says about a parameter is wrong for the next.
   const auto cases = measured_on(shipped_hardware(), [](std::size_t i, std::size_t) { return i % 2 == 0 ? 1.4 : 0.7; });
   const SiteFit fit = fit_site(cases, shipped_hardware(), quick());
   CHECK(fit.errors.parts == 3);
@@ -53,7 +53,7 @@ TEST_CASE("fitted parameters that forecast other cases no better are refused", "
   CHECK(fit.seen.size() == 3);
 }
 
-TEST_CASE("a profile holds the rows that it has seen, and reads back", "[calibrate]") {
+TEST_CASE("a profile keeps its measured rows, and they can be read back", "[calibrate]") {
   const auto cases = measured_on(shipped_hardware(), [](std::size_t, std::size_t) { return 1.2; });
   const SiteFit fit = fit_site(cases, shipped_hardware(), quick());
   const std::string profile = site_profile_json(fit, "test");
@@ -66,9 +66,9 @@ TEST_CASE("a profile holds the rows that it has seen, and reads back", "[calibra
     REQUIRE(seen[i].rows.size() == cases[i].rows.size());
     CHECK(seen[i].rows[3].time_us == Approx(cases[i].rows[3].time_us));
   }
-  // What was measured is forecast, whether or not the parameters moved.
+  // Measured rows are reproduced, whether or not the parameters moved.
   const std::string text = site_fit_text(fit);
-  CHECK(text.find("this profile has seen: all_gather on 2 nodes (6 rows)") != std::string::npos);
+  CHECK(text.find("measured rows in this profile: all_gather on 2 nodes (6 rows)") != std::string::npos);
 }
 
 TEST_CASE("more nodes than were measured keep a wider interval", "[calibrate]") {
@@ -79,7 +79,7 @@ TEST_CASE("more nodes than were measured keep a wider interval", "[calibrate]") 
     if (fit.larger.front().half_width[b] > 0) CHECK(fit.larger.back().half_width[b] > fit.larger.front().half_width[b]);
 }
 
-TEST_CASE("a parameter beyond what was thought of it is told, with its row", "[calibrate]") {
+TEST_CASE("a parameter beyond its 99 % range is reported, with its row", "[calibrate]") {
   // Small sizes take three times as long.
   const auto cases = measured_on(shipped_hardware(), [](std::size_t, std::size_t r) { return r < 3 ? 3.0 : 1.0; });
   FitOptions options = quick();

@@ -1,5 +1,5 @@
-// Terms of steps taken away one by one: the list names parameters that there are, a step without a term is the step with
-// that parameter at nothing, and no cost that is taken away makes a step longer.
+// Terms of the step model, removed one by one: the list names existing parameters, a step without a term is the step
+// with that parameter at its neutral value, and removing a cost never makes a step longer.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -26,7 +26,7 @@ std::vector<StepCase> some() {
   return steps;
 }
 
-TEST_CASE("every term is of parameters that there are") {
+TEST_CASE("every term names existing parameters") {
   Hardware h = shipped_hardware();
   for (const StepTerm& term : step_terms())
     for (const std::string_view word : term.parameters) {
@@ -39,7 +39,7 @@ TEST_CASE("every term is of parameters that there are") {
     }
 }
 
-TEST_CASE("without a term no step takes longer, and each term is of some step") {
+TEST_CASE("without a term no step takes longer, and each term shortens some step") {
   const std::vector<StepCase> steps = some();
   REQUIRE(steps.size() == 3);
   const auto all = steps_without_terms(steps, shipped_hardware());
@@ -52,12 +52,12 @@ TEST_CASE("without a term no step takes longer, and each term is of some step") 
   CHECK(all[0].rows[1].experts);
   for (std::size_t t = 1; t < all.size(); ++t) {
     CAPTURE(all[t].term);
-    bool affected_by = false;
+    bool shorter = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       CHECK(all[t].rows[i].forecast <= all[0].rows[i].forecast * (1 + 1e-9));
-      affected_by = affected_by || all[t].rows[i].forecast < all[0].rows[i].forecast * (1 - 1e-6);
+      shorter = shorter || all[t].rows[i].forecast < all[0].rows[i].forecast * (1 - 1e-6);
     }
-    CHECK(affected_by);
+    CHECK(shorter);
   }
   // The host binds the second: without what it launches for routers it is far shorter, and the first does not move.
   CHECK(all[1].rows[1].forecast < 0.8 * all[0].rows[1].forecast);

@@ -204,7 +204,7 @@ TEST_CASE("fits without a source know nothing of it, and begin where no fit has 
   CHECK(rate_of(slow.fit.hardware) == Approx(rate_of(fit_steps(fewer, prior_hardware(), {}).hardware)).epsilon(0.02));
 }
 
-TEST_CASE("intervals of sources that were left out hold nine tenths of them") {
+TEST_CASE("90 % of the rows of sources that were left out are in their intervals") {
   std::vector<StepRow> rows;
   for (int source = 0; source < 5; ++source)
     for (int i = 1; i <= 20; ++i) {
@@ -243,7 +243,7 @@ TEST_CASE("differences keep their sign and two thirds of their size, or do not")
   const auto found = step_differences(own, shipped(), {}, shipped_hardware());
   CHECK(found[0].forecast == Approx(0.5).epsilon(0.03));
   CHECK(found[0].keeps_size());
-  CHECK(found[1].missing == "there is no step 'no such step'");
+  CHECK(found[1].missing == "unknown step 'no such step'");
   const auto summary = summarize_differences(found);
   REQUIRE(summary.size() == 1);
   CHECK(summary.front().pairs == 1);
@@ -256,7 +256,7 @@ TEST_CASE("differences keep their sign and two thirds of their size, or do not")
   }
 }
 
-TEST_CASE("files of steps that are damaged are refused with their place") {
+TEST_CASE("malformed files of steps are refused") {
   const Scratch scratch;
   const auto refused = [&](const std::string& text) {
     const std::string file = scratch / "steps.json";
@@ -284,7 +284,7 @@ TEST_CASE("files of steps that are damaged are refused with their place") {
       Catch::Contains("unknown GPU 'b2000'"));
   CHECK_THROWS_WITH(StepRunner({"a", "b", "", 1, 0.02, false, "",
                                 kernel_case(R"({"gpu": "a100-sxm", "m": 1, "n": 1, "k": 1, "precision": "fp8"})")}),
-                    Catch::Contains("has no fp8"));
+                    Catch::Contains("does not support fp8"));
 }
 
 TEST_CASE("all published steps fit in the memory that they had, by the estimate") {

@@ -1,5 +1,5 @@
-// Verdicts of `check` where the answer is known by construction: as forecast, twice as slow, by one host, against an earlier
-// run, of a single number.
+// Verdicts of `check` where the answer is known by construction: times as forecast, twice as slow, slow because of one
+// host, compared with an earlier run, and a single number.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -22,7 +22,7 @@ Scenario cluster(const std::string& rest = "") {
       .scenario;
 }
 
-/// Times of a scenario changed by `set`, each times `factor`; of the cluster as it should be.
+/// Times of a scenario changed by `set`, multiplied by `factor`, as measurements of the unchanged scenario.
 MeasuredSeries measured_as(const Scenario& scenario, double factor, const std::vector<std::string>& set = {}) {
   MeasuredSeries series{scenario, {}, "test.log", {}, {}};
   const Scenario changed_one = set.empty() ? scenario : changed(scenario, to_yaml(scenario), set);
@@ -37,7 +37,7 @@ double probability_of(const CheckReport& report, Cause cause) {
   return 0;
 }
 
-TEST_CASE("times as forecast are healthy, faster ones too", "[calibrate]") {
+TEST_CASE("times as forecast are healthy, and so are faster ones", "[calibrate]") {
   const Scenario s = cluster();
   for (const double factor : {1.0, 0.7, 0.5}) {
     const CheckReport report = check({measured_as(s, factor)}, unmeasured_site());
@@ -47,7 +47,7 @@ TEST_CASE("times as forecast are healthy, faster ones too", "[calibrate]") {
   }
 }
 
-TEST_CASE("probabilities are those of one thing or another", "[calibrate]") {
+TEST_CASE("probabilities of all suspects add up to one", "[calibrate]") {
   const CheckReport report = check({measured_as(cluster(), 1, {"node.nics.count=2"})}, unmeasured_site());
   double sum = 0;
   for (const Suspect& s : report.suspects) sum += s.probability;
@@ -56,7 +56,7 @@ TEST_CASE("probabilities are those of one thing or another", "[calibrate]") {
   CHECK(report.suspects.front().cause == Cause::fewer_nics);
 }
 
-TEST_CASE("a factor that no cause leaves is none of these", "[calibrate]") {
+TEST_CASE("a slowdown that no cause explains is none of these", "[calibrate]") {
   // Forty times as long at all sizes, latency and bandwidth alike.
   const CheckReport report = check({measured_as(cluster(), 40)}, unmeasured_site());
   CHECK_FALSE(report.healthy());
@@ -65,7 +65,7 @@ TEST_CASE("a factor that no cause leaves is none of these", "[calibrate]") {
     if (s.leaves_too_much) CHECK(s.probability < probability_of(report, Cause::none_of_these) + 1e-9);
 }
 
-TEST_CASE("what is twice as slow as the same cluster was is not healthy", "[calibrate]") {
+TEST_CASE("a cluster twice as slow as before is not healthy", "[calibrate]") {
   const Scenario s = cluster();
   // The site is 1.5 times as slow as forecast, as it always was.
   const MeasuredSeries before = measured_as(s, 1.5);
@@ -74,7 +74,7 @@ TEST_CASE("what is twice as slow as the same cluster was is not healthy", "[cali
   CHECK_FALSE(check({measured_as(s, 3)}, site).healthy());
 }
 
-TEST_CASE("runs on unlike hosts tell which one is slow", "[calibrate]") {
+TEST_CASE("runs on different hosts show which one is slow", "[calibrate]") {
   const Scenario s = cluster();
   std::vector<MeasuredSeries> runs;
   const std::vector<std::pair<std::string, std::string>> pairs = {{"a", "b"}, {"c", "d"}, {"a", "c"}, {"b", "d"},
@@ -90,11 +90,11 @@ TEST_CASE("runs on unlike hosts tell which one is slow", "[calibrate]") {
   CHECK(report.places[0].name == "e");
   CHECK(report.places[0].with == 3);
   CHECK(report.places[0].ratio == Approx(1.6).epsilon(0.01));
-  // Rows are those of the middle of all runs.
+  // Rows are those of the median of all runs.
   CHECK(report.rows.size() == s.sizes().size());
 }
 
-TEST_CASE("no host stands out where runs only scatter", "[calibrate]") {
+TEST_CASE("no host stands out if runs only scatter", "[calibrate]") {
   std::vector<MeasuredSeries> runs;
   for (int i = 0; i < 6; ++i) {
     runs.push_back(measured_as(cluster(), 1 + 0.03 * (i % 3)));
@@ -103,7 +103,7 @@ TEST_CASE("no host stands out where runs only scatter", "[calibrate]") {
   CHECK(check(runs, unmeasured_site()).places.empty());
 }
 
-TEST_CASE("what the scenario says was measured becomes times", "[calibrate]") {
+TEST_CASE("measured values in the scenario become times", "[calibrate]") {
   const auto world =
       build_world(cluster("measured: {all_reduce: {8B: 31us, 8GiB: 390GB/s}, alltoall: {1GiB: 41ms}}\n"));
   const std::vector<MeasuredSeries> series = series_of_scenario(*world);
@@ -115,7 +115,7 @@ TEST_CASE("what the scenario says was measured becomes times", "[calibrate]") {
   CHECK(series[1].seconds == std::vector<double>{41e-3});
 }
 
-TEST_CASE("what is no size, time or rate is refused where it stands", "[calibrate]") {
+TEST_CASE("measured values that are not a size, time or rate are rejected", "[calibrate]") {
   for (const char* bad : {"{all_reduce: {8: 31us}}", "{all_reduce: {8B: 31}}", "{all_reduce: {8B: -3us}}",
                           "{all_reduce: {0B: 3us}}", "{all_reduce: {1KiB: 3us, 1024B: 4us}}", "{allreduce: {8B: 3us}}"})
     CHECK_THROWS_AS(cluster(std::string("measured: ") + bad + "\n"), UserError);

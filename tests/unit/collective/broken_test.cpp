@@ -1,4 +1,4 @@
-// That the prover sees what is wrong with a schedule.
+// The prover finds faults of schedules.
 #include <catch2/catch.hpp>
 #include <memory>
 
@@ -13,7 +13,7 @@ using Catch::Contains;
 using test::node_of;
 constexpr auto all_reduce = CollectiveOp::all_reduce;
 
-/// A program of another algorithm with some steps spoilt.
+/// A program of another algorithm with some wrong steps.
 class Spoilt final : public ChannelProgram {
  public:
   using Change = void (*)(std::int32_t worker, std::int64_t index, Step& step);
@@ -76,7 +76,7 @@ TEST_CASE("the prover rejects broken schedules", "[collective]") {
                    if (w == 0 && i == 3) s.to.clear();
                  },
                  ring),
-             Contains("waits for ever") || Contains("expects"));
+             Contains("waits forever") || Contains("expects"));
   CHECK_THAT(fault_with(
                  [](std::int32_t w, std::int64_t, Step& s) {
                    if (w == 0 && !s.to.empty()) s.to.push_back(2);
@@ -94,7 +94,7 @@ TEST_CASE("the prover rejects broken schedules", "[collective]") {
                    if (w == 0) s.from = {1};
                  },
                  ring),
-             Contains("waits for ever"));
+             Contains("waits forever"));
 }
 
 // Worker 16 r + 2 i sends what rank r sends in round i, the next one receives.
@@ -104,7 +104,7 @@ TEST_CASE("broken sends and receives", "[collective]") {
   };
   CHECK(with(leave) == "right");
   CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) { s.own &= w != 2; }), Contains("0 times"));
-  CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) { s.own |= w == 3; }), Contains("wanted 0"));
+  CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) { s.own |= w == 3; }), Contains("expected 0"));
   CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) { s.result &= w != 3; }),
              Contains("rank 0 has nothing at byte"));
   CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) { s.result &= w != 0; }),
@@ -112,7 +112,7 @@ TEST_CASE("broken sends and receives", "[collective]") {
   CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) {
                if (w == 2) s.to.clear();
              }),
-             Contains("waits for ever"));
+             Contains("waits forever"));
   CHECK_THAT(with([](std::int32_t w, std::int64_t, Step& s) {
                if (w == 2) s.to.push_back(s.to.front() + 2);
              }),
@@ -133,7 +133,7 @@ TEST_CASE("broken trees of PAT", "[collective]") {
   CHECK(with(scatter, leave) == "right");
   CHECK_THAT(with(gather, [](std::int32_t w, std::int64_t i, Step& s) { s.result &= w != 0 || i != 0; }),
              Contains("has kept nothing"));
-  CHECK_THAT(with(gather, [](std::int32_t w, std::int64_t, Step& s) { s.own |= w == 1; }), Contains("wanted 0"));
+  CHECK_THAT(with(gather, [](std::int32_t w, std::int64_t, Step& s) { s.own |= w == 1; }), Contains("expected 0"));
   CHECK_THAT(with(gather,
                   [](std::int32_t w, std::int64_t, Step& s) {
                     if (w == 0) s.from.clear();
@@ -179,11 +179,11 @@ TEST_CASE("broken heads", "[collective]") {
   CHECK_THAT(trees([](std::int32_t w, std::int64_t, Step& s) {
                if (w % 4 == 1 && s.to.size() == 1) s.to.clear();
              }),
-             Contains("waits for ever"));
+             Contains("waits forever"));
   CHECK_THAT(trees([](std::int32_t w, std::int64_t, Step& s) { s.own |= w == 1; }), Contains("2 times"));
 }
 
-TEST_CASE("broken sums in the switches", "[collective]") {
+TEST_CASE("broken reductions in the switches", "[collective]") {
   for (const auto& [algorithm, gpus] :
        {std::pair{Algorithm::collnetdirect, 2}, {Algorithm::nvls, 2}, {Algorithm::collnetchain, 3}}) {
     INFO(name_of(algorithm));
@@ -201,7 +201,7 @@ TEST_CASE("broken sums in the switches", "[collective]") {
     CHECK_THAT(with([](std::int32_t, std::int64_t, Step& s) {
                  if (s.in_switches) s.to.pop_back();
                }),
-               Contains("waits for ever"));
+               Contains("waits forever"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Copy engines: where NCCL takes them, what they put on links, and that they are never quicker than these.
+// Copy engines: when NCCL uses them, their load on links, and that they are never faster than the links.
 #include <catch2/catch.hpp>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -21,7 +21,7 @@ bool by_copies(const Planner& planner, CollectiveOp op = all_gather) {
   return plan_collective(planner, op, MiB).algorithm == Algorithm::copy_engine;
 }
 
-TEST_CASE("every algorithm stands at its number", "[collective]") {
+TEST_CASE("every algorithm is at its number in the table", "[collective]") {
   const auto all = collective_algorithms();
   REQUIRE(all.size() == EnumNames<Algorithm>::names.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -30,7 +30,7 @@ TEST_CASE("every algorithm stands at its number", "[collective]") {
   }
 }
 
-TEST_CASE("NCCL takes copy engines where the caller wants no thread blocks", "[collective]") {
+TEST_CASE("NCCL uses copy engines if the caller wants no thread blocks", "[collective]") {
   const test::Variables zero = {{"NCCL_CTA_POLICY", "2"}};
   const NodeSpec h100 = test::preset_spec("hgx-h100");
   CHECK(by_copies(planner_of(zero)));
@@ -39,7 +39,8 @@ TEST_CASE("NCCL takes copy engines where the caller wants no thread blocks", "[c
 
   CHECK_FALSE(by_copies(planner_of({})));
   CHECK_FALSE(by_copies(planner_of({{"NCCL_CTA_POLICY", "EFFICIENCY"}})));
-  CHECK_FALSE(by_copies(planner_of({{"NCCL_CTA_POLICY", "ZERO"}}, h100, 1, {2, 28, 3})));  // words came with 2.29
+  CHECK_FALSE(
+      by_copies(planner_of({{"NCCL_CTA_POLICY", "ZERO"}}, h100, 1, {2, 28, 3})));  // words are accepted since 2.29
   CHECK_FALSE(by_copies(planner_of(zero, h100, 1, {2, 27, 7})));
   CHECK_FALSE(by_copies(planner_of(zero, h100, 1, {2, 30, 7}, Buffers::registered)));
   CHECK_FALSE(by_copies(planner_of(zero, h100, 2)));
@@ -50,7 +51,7 @@ TEST_CASE("NCCL takes copy engines where the caller wants no thread blocks", "[c
   CHECK_THROWS_AS(planner_of({{"NCCL_CTA_POLICY", "none"}}), UserError);
 }
 
-TEST_CASE("copies put every part on the links of its owner once for each other rank", "[collective]") {
+TEST_CASE("copies put every block on the links of its owner once for each other rank", "[collective]") {
   const Planner planner = planner_of({{"NCCL_CTA_POLICY", "2"}});
   const Plan plan = plan_collective(planner, all_gather, MiB);
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
@@ -64,7 +65,7 @@ TEST_CASE("copies put every part on the links of its owner once for each other r
   for (std::size_t g = 0; g < 8; ++g) CHECK((out[g] == Approx(7.0 / 8) && in[g] == Approx(7.0 / 8)));
 }
 
-TEST_CASE("barriers and copies by count", "[collective]") {
+TEST_CASE("number of barriers and copies", "[collective]") {
   const auto before = [](const Planner& planner, std::int64_t bytes) {
     const Plan plan = plan_collective(planner, all_gather, bytes);
     return find_by_algorithm(plan.algorithm)->stream(planner.comm, plan, 0).alone.before * 1e6;

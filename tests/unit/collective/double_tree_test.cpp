@@ -19,7 +19,7 @@ std::vector<int> depths(std::int64_t nodes, int index, std::int64_t root) {
     front.pop_back();
     for (const std::int64_t child : double_tree(nodes, at, index).children) {
       if (child < 0) continue;
-      REQUIRE(depth[static_cast<std::size_t>(child)] == -1);  // one way to each node
+      REQUIRE(depth[static_cast<std::size_t>(child)] == -1);  // one path to each node
       depth[static_cast<std::size_t>(child)] = depth[static_cast<std::size_t>(at)] + 1;
       front.push_back(child);
     }
@@ -77,7 +77,7 @@ TEST_CASE("both trees span all nodes, two children each, in logarithmic depth", 
     }
 }
 
-TEST_CASE("a node inside one tree is a leaf of the other", "[collective]") {
+TEST_CASE("an inner node of one tree is a leaf of the other", "[collective]") {
   for (std::int64_t nodes = 2; nodes <= 200; ++nodes) {
     int inside_both = 0;
     for (std::int64_t n = 0; n < nodes; ++n) {

@@ -79,7 +79,7 @@ TEST_CASE("rounds start on channels far apart, and parts are on channels of thei
   }
 }
 
-TEST_CASE("channels of a pair grow with its bytes, as its link can take them", "[collective]") {
+TEST_CASE("channels of a pair grow with its bytes, within what the link can use", "[collective]") {
   const Planner node = test::planner_of(test::preset_spec("hgx-h100"), 1);
   CHECK(plan_of(node, sendrecv, 32 * MiB).parts == 4);
   CHECK(plan_of(node, sendrecv, 64 * MiB).parts == 4);
@@ -100,7 +100,7 @@ TEST_CASE("only channels that carry data of a rank are open, and are launched", 
           planner.comm.node.software.channel_launch.us().value * plan.open_channels());
     return plan.open_channels();
   };
-  // On one node a rank sends and receives in the same round, its parts side by side on 4 to 32 of 32 channels.
+  // On one node a rank sends and receives in the same round, with concurrent parts on 4 to 32 of 32 channels.
   CHECK(open(1, sendrecv, 32 * MiB) == 4);
   CHECK(open(1, sendrecv, 128 * MiB) == 8);
   CHECK(open(1, sendrecv, 512 * MiB) == 32);
@@ -155,7 +155,7 @@ std::map<std::int64_t, std::int64_t> bytes_sent(const Planner& planner, const Pl
   return sent;
 }
 
-TEST_CASE("ranks send what the operation asks of them, and no more", "[collective]") {
+TEST_CASE("ranks send what the operation requires, and no more", "[collective]") {
   for (const std::uint32_t nodes : {1U, 3U}) {
     const Planner planner = test::planner_of(node_of(4, 4), nodes);
     const std::int64_t n = planner.comm.ranks(), pair = 3 * MiB + 17;
@@ -174,7 +174,7 @@ TEST_CASE("ranks send what the operation asks of them, and no more", "[collectiv
   }
 }
 
-TEST_CASE("with PXN sends take the NIC of the receiver's rail, without it their own", "[collective]") {
+TEST_CASE("with PXN sends use the NIC on the receiver's rail, without it their own", "[collective]") {
   const Planner with = test::planner_of(test::preset_spec("hgx-h100"), 2);
   const Planner without = test::planner_of(test::preset_spec("hgx-h100"), 2, {{"NCCL_P2P_PXN_LEVEL", "0"}});
   const std::vector<int>& nics = with.comm.nic_of_gpu;
@@ -183,7 +183,7 @@ TEST_CASE("with PXN sends take the NIC of the receiver's rail, without it their 
       CHECK(sending_nic(with.comm, a, b) == nics[static_cast<std::size_t>(b)]);
       CHECK(sending_nic(without.comm, a, b) == nics[static_cast<std::size_t>(a)]);
     }
-  // All eight GPUs of a node reach a rank of another over one connection of each channel, and its weight says so.
+  // All eight GPUs of a node reach a rank of another over one connection per channel, whose weight is eight.
   const Plan plan = plan_of(with, alltoall, 64 * MiB);
   REQUIRE(plan.parts == 4);
   const std::vector<NetworkEdge> edges = list_edges(*find_by_algorithm(Algorithm::p2p), with.comm, plan, 0);
@@ -198,7 +198,7 @@ TEST_CASE("sends have a queue pair for each pair of NICs and channel [NCCL-net]"
       const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes);
       const Plan plan = plan_of(planner, alltoall, pair * planner.comm.ranks());
       CAPTURE(pair, nodes, plan.parts);
-      // Told apart by NICs and channel, and the channels are those of the rounds' parts.
+      // They differ in NICs or channel, and the channels are those of the parts of the rounds.
       std::map<std::tuple<std::uint32_t, std::uint32_t, int, int, int>, double> bytes;
       for (const NetworkEdge& e : list_edges(p2p, planner.comm, plan, 0))
         bytes[{e.from, e.to, e.from_nic, e.to_nic, e.channel}] +=
@@ -239,8 +239,7 @@ TEST_CASE("channels of a pair over the network by NCCL's version [NCCL-p2p]", "[
   CHECK(parts({2, 29, 2}, 16) == 1);
 }
 
-TEST_CASE("messages that begin off 16 B are those of peers whose place in the buffer does [NCCL-device]",
-          "[collective]") {
+TEST_CASE("a message is unaligned if its place in the buffer is no multiple of 16 B [NCCL-device]", "[collective]") {
   Plan plan;
   plan.op = alltoall;
   const auto slow = [&](std::int64_t pair) {
@@ -253,7 +252,7 @@ TEST_CASE("messages that begin off 16 B are those of peers whose place in the bu
   CHECK(slow(8) == 8);
   CHECK(slow(4) == 12);
   CHECK(slow(1001) == 15);
-  plan.pair = 1001, plan.op = sendrecv;  // a buffer of its own
+  plan.pair = 1001, plan.op = sendrecv;  // a separate buffer
   CHECK(is_aligned_send(plan, 3));
   CHECK(is_aligned_receive(plan, 3));
   plan.op = CollectiveOp::scatter;

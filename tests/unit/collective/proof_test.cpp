@@ -22,7 +22,7 @@ void prove(const Planner& planner, CollectiveOp op, Algorithm algorithm, Protoco
 }
 
 TEST_CASE("every schedule gives every rank every contribution once", "[collective]") {
-  // A small buffer, so that small sizes take several loops, too.
+  // A small buffer, so that small sizes take several loops as well.
   const test::Variables variables = {{"NCCL_BUFFSIZE", "4096"}};
   for (const int gpus : {1, 2, 3, 5, 8})
     for (const std::uint32_t nodes : {1U, 2U, 3U, 4U, 7U}) {
@@ -40,11 +40,11 @@ TEST_CASE("every schedule gives every rank every contribution once", "[collectiv
     }
 }
 
-/// Algorithms whose pattern depends on the number of ranks in its bits, its factors, or the depth of a tree.
+/// Algorithms whose pattern depends on the bits or factors of the number of ranks, or on the depth of a tree.
 constexpr Algorithm by_count[] = {Algorithm::nvls,         Algorithm::nvlstree, Algorithm::collnetdirect,
                                   Algorithm::collnetchain, Algorithm::pat,      Algorithm::p2p};
 
-TEST_CASE("schedules are right on every number of ranks to 65, however they are shared out to nodes", "[collective]") {
+TEST_CASE("schedules are correct for all numbers of ranks up to 65, for any number of ranks per node", "[collective]") {
   const test::Variables variables = {{"NCCL_MAX_NCHANNELS", "2"}, {"NCCL_BUFFSIZE", "65536"}};
   std::map<Algorithm, std::set<std::int64_t>> proven;
   for (int n = 2; n <= 65; ++n)

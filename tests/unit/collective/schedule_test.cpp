@@ -62,7 +62,7 @@ std::map<std::uint32_t, std::int64_t> bytes_sent(const Planner& planner, const P
   return sent;
 }
 
-TEST_CASE("rings send the least there is [Patarasuk2009]", "[collective]") {
+TEST_CASE("rings send the minimum [Patarasuk2009]", "[collective]") {
   for (const std::uint32_t nodes : {1U, 2U, 3U}) {
     const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes);
     const std::int64_t n = 8 * nodes, bytes = n * 16 * 4096;
@@ -74,7 +74,7 @@ TEST_CASE("rings send the least there is [Patarasuk2009]", "[collective]") {
         INFO(name_of(op) << ", rank " << rank << " of " << n);
         CHECK(found == sent);
       }
-    // Along a chain all but the last send all.
+    // In a chain every rank except the last one sends everything.
     std::int64_t total = 0;
     for (const auto& [rank, found] :
          bytes_sent(planner, plan_collective(planner, CollectiveOp::broadcast, bytes, ring, simple)))
@@ -83,7 +83,7 @@ TEST_CASE("rings send the least there is [Patarasuk2009]", "[collective]") {
   }
 }
 
-TEST_CASE("a tree sends all up and all down over each of its edges", "[collective]") {
+TEST_CASE("a tree sends everything up and down over each of its edges", "[collective]") {
   const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), 5);
   std::int64_t total = 0;
   for (const auto& [rank, found] : bytes_sent(planner, plan_collective(planner, all_reduce, 1 << 20, tree, simple)))
@@ -91,7 +91,7 @@ TEST_CASE("a tree sends all up and all down over each of its edges", "[collectiv
   CHECK(total == std::int64_t{2} * (40 - 1) * (1 << 20));
 }
 
-TEST_CASE("the algorithm bandwidth over the bus bandwidth", "[collective]") {
+TEST_CASE("bus bandwidth relative to algorithm bandwidth", "[collective]") {
   CHECK(bus_factor(all_reduce, 8) == Approx(1.75));
   CHECK(bus_factor(all_gather, 8) == Approx(.875));
   CHECK(bus_factor(CollectiveOp::reduce_scatter, 16) == Approx(.9375));
@@ -125,7 +125,7 @@ TEST_CASE("rings visit the nodes in order and stay on their rail", "[collective]
   }
 }
 
-TEST_CASE("a chain leaves the edge before its start out", "[collective]") {
+TEST_CASE("a chain does not have the edge before its start", "[collective]") {
   const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), 4);
   std::vector<NetworkEdge> edges;
   for (const auto op : {CollectiveOp::broadcast, CollectiveOp::reduce}) {

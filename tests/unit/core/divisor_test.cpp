@@ -7,7 +7,7 @@
 namespace fabricast {
 namespace {
 
-TEST_CASE("dividing by multiplying gives the same quotient and rest") {
+TEST_CASE("dividing by multiplying gives the same quotient and remainder") {
   Rng rng(1);
   const auto check = [](std::uint32_t n, std::uint32_t d) {
     const Divisor by = d;

@@ -74,14 +74,14 @@ TEST_CASE("the tree of fields has types, defaults, limits and words") {
   CHECK_FALSE(tree.find("holes[].width"));
 }
 
-TEST_CASE("a chosen word shows the fields that come with it") {
+TEST_CASE("a chosen word shows the fields that depend on it") {
   const Field tree = tree_of({{"shape", "round"}});
   CHECK(tree.find("shape")->value == "round");
   CHECK(tree.find("radius"));
   CHECK_FALSE(tree.find("edge"));
 }
 
-TEST_CASE("leaves are single values, lists of such, maps, and the keys of elements") {
+TEST_CASE("leaves are single values, lists of them, maps, and the keys of list elements") {
   const Field tree = tree_of();
   std::vector<std::string> paths;
   for (const auto& [path, field] : leaves(tree)) paths.push_back(path);
@@ -89,7 +89,7 @@ TEST_CASE("leaves are single values, lists of such, maps, and the keys of elemen
         std::vector<std::string>{"shape", "edge", "gloss", "rate", "name", "old", "legs", "holes[].depth", "notes"});
 }
 
-TEST_CASE("limits are in the words of a file") {
+TEST_CASE("limits are written in the units of a file") {
   const Field tree = tree_of();
   const auto limits = [&](const char* path) { return limits_text(tree.find(path)->type, tree.find(path)->range); };
   CHECK(limits("edge") == "at least 1");
@@ -98,7 +98,7 @@ TEST_CASE("limits are in the words of a file") {
   CHECK(limits("name").empty());
 }
 
-TEST_CASE("every unit that is named is read") {
+TEST_CASE("every listed unit is accepted") {
   const auto all = [](FieldType type, auto parse) {
     CHECK_FALSE(units_of(type).empty());
     for (const std::string_view unit : units_of(type)) CHECK(parse("2" + std::string(unit)).error == "");

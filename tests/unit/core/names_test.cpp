@@ -19,7 +19,7 @@ TEST_CASE("optimal string alignment distance [Damerau1964]", "[core]") {
   CHECK(edit_distance("fabric", "fabirc") == 1);
 }
 
-TEST_CASE("the nearest word, if it may be a slip", "[core]") {
+TEST_CASE("the nearest word, if it may be a typing mistake", "[core]") {
   const Words known = {"leaf_spine", "fat_tree", "rail_only", "file"};
   CHECK(nearest("leafspine", known) == "leaf_spine");
   CHECK(nearest("fat-tre", known) == "fat_tree");

@@ -73,7 +73,7 @@ std::string refusal(const Parsed<T>& parsed) {
   return parsed ? "accepted" : parsed.error + (parsed.hint.empty() ? "" : " | " + parsed.hint);
 }
 
-TEST_CASE("sizes that are refused", "[core]") {
+TEST_CASE("invalid sizes are rejected", "[core]") {
   CHECK(refusal(parse_bytes("400")) == "'400' has no unit | write 400B, 400KiB or 400MB");
   CHECK(refusal(parse_bytes("4kb")) ==
         "unknown unit 'kb' | sizes are in B, K M G T or KiB MiB GiB TiB (1024s), or KB MB GB TB (1000s); case matters");
@@ -98,7 +98,7 @@ TEST_CASE("sizes that are refused", "[core]") {
   }
 }
 
-TEST_CASE("other quantities that are refused", "[core]") {
+TEST_CASE("other invalid quantities are rejected", "[core]") {
   CHECK(refusal(parse_rate("400")) == "'400' has no unit | write 400Gbps (bits) or 400GBps (bytes)");
   CHECK(refusal(parse_rate("400Gb")) ==
         "unknown unit 'Gb' | rates are in Mbps, Gbps, Tbps (bits) or MBps, GBps, TBps (bytes); case matters");
@@ -122,7 +122,7 @@ TEST_CASE("other quantities that are refused", "[core]") {
   CHECK(refusal(parse_ratio("10 Gbps")) == "'10 Gbps' is not a ratio | write 10% or 0.1");
   CHECK_FALSE(parse_ratio("nan"));
   CHECK_FALSE(parse_ratio("%"));
-  CHECK(refusal(parse_number("5s")) == "'5s' is not a plain number | it takes no unit");
+  CHECK(refusal(parse_number("5s")) == "'5s' is not a plain number | write it without a unit");
   CHECK(refusal(parse_number("inf")) == "'inf' is not a number");
   CHECK(refusal(parse_integer("1.5")) == "'1.5' is not a whole number");
   CHECK(refusal(parse_integer("9223372036854775808")) == "'9223372036854775808' is too large");
@@ -164,14 +164,14 @@ TEST_CASE("text reads back to the same quantity", "[core]") {
   }
 }
 
-TEST_CASE("what takes all digits reads back exactly", "[core]") {
+TEST_CASE("values that need all digits read back exactly", "[core]") {
   // Divided by the seconds of a day, the first misses by an ulp.
   for (const double value : {1.2003333333333334e+35, 0.1 + 0.2, 1.0 / 3, 1e-9 / 7})
     CHECK(parse_seconds(to_text(Seconds{value})).value.value == value);
   for (const double value : {1e9 / 3, 50e9 / 7}) CHECK(parse_rate(to_text(BytesPerSecond{value})).value.value == value);
 }
 
-TEST_CASE("what was written with few digits reads back exactly", "[core]") {
+TEST_CASE("values written with few digits read back exactly", "[core]") {
   Rng rng(4);
   for (int i = 0; i < 2000; ++i) {
     const double x = static_cast<double>(1 + rng.below(99'999)) / std::pow(10., static_cast<double>(rng.below(4)));

@@ -8,7 +8,7 @@
 namespace fabricast {
 namespace {
 
-TEST_CASE("sorting digit by digit is a stable sort") {
+TEST_CASE("radix sort is stable") {
   using Item = std::pair<std::uint32_t, std::uint32_t>;  // key, then where it was
   const auto key = [](const Item& item) { return item.first; };
   Rng rng(1);

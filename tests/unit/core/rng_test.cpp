@@ -54,7 +54,7 @@ TEST_CASE("uniform numbers lie in [0, 1)", "[core]") {
   }
 }
 
-TEST_CASE("a shuffle is a permutation, and each is as likely", "[core]") {
+TEST_CASE("a shuffle is a permutation, and all are equally likely", "[core]") {
   Rng rng(8);
   std::array<std::array<int, 4>, 4> at{};  // how often i ends at j
   for (int round = 0; round < 24'000; ++round) {

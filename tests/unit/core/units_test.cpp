@@ -76,7 +76,7 @@ TEST_CASE("rounding up", "[core]") {
   CHECK(round_up(17, 16) == 32);
 }
 
-TEST_CASE("an id that was not given is not valid", "[core]") {
+TEST_CASE("a default id is not valid", "[core]") {
   CHECK_FALSE(Rank().valid());
   CHECK(Rank(0).valid());
   CHECK(Rank(1) < Rank(2));

@@ -39,16 +39,16 @@ TEST_CASE("lists of hosts as Slurm writes them", "[discover]") {
     CHECK(list.names.empty());
     return fmt::format("{}: {}", list.at, list.error);
   };
-  CHECK(fault("") == "0: a list of hosts is empty");
-  CHECK(fault("a,") == "2: a name belongs behind the comma");
-  CHECK(fault("a,,b") == "2: a name belongs here");
-  CHECK(fault("a[1-3") == "5: a bracket is not closed");
-  CHECK(fault("a[]") == "2: a number belongs here");
-  CHECK(fault("a[3-1]") == "5: a range that goes down");
-  CHECK(fault("a]") == "1: a ] without its [");
+  CHECK(fault("") == "0: the list of hosts is empty");
+  CHECK(fault("a,") == "2: expected a name after the comma");
+  CHECK(fault("a,,b") == "2: expected a name");
+  CHECK(fault("a[1-3") == "5: missing closing bracket");
+  CHECK(fault("a[]") == "2: expected a number");
+  CHECK(fault("a[3-1]") == "5: the range is descending");
+  CHECK(fault("a]") == "1: unmatched ]");
   CHECK(fault("a[0-9999999]") == "11: more than 200000 hosts");
   CHECK(fault("a[0-9999]b[0-9999]") == "18: more than 200000 hosts");
-  CHECK(fault("a[99999999999999999999]") == "2: a number belongs here");
+  CHECK(fault("a[99999999999999999999]") == "2: expected a number");
 }
 
 struct SlurmRead {
@@ -98,20 +98,21 @@ TEST_CASE("blocks of Slurm", "[discover]") {
 }
 
 TEST_CASE("damaged files of Slurm are told by line and column", "[discover]") {
-  CHECK_THAT(read_slurm("SwitchName=a Nodes=n[1-\n").errors, begin_as("1:24: a number belongs here"));
-  CHECK_THAT(read_slurm("SwitchName=a \\\n Nodes=n1,\\\nn[x]\n").errors, begin_as("3:3: a number belongs here"));
+  CHECK_THAT(read_slurm("SwitchName=a Nodes=n[1-\n").errors, begin_as("1:24: expected a number"));
+  CHECK_THAT(read_slurm("SwitchName=a \\\n Nodes=n1,\\\nn[x]\n").errors, begin_as("3:3: expected a number"));
   CHECK_THAT(read_slurm("SwitchName=a Nods=n1\n").errors, begin_as("1:14: unknown key 'Nods'"));
   CHECK_THAT(read_slurm("SwitchName=a\nSwitchName=b Nodes=x Switches=a\n").errors,
              begin_as("1:1: 'a' has neither", "2:1: 'b' has both"));
   CHECK_THAT(read_slurm("Nodes=n1\n").errors, begin_as("1:1: SwitchName or BlockName is missing"));
   CHECK_THAT(read_slurm("SwitchName=a Nodes=x\nSwitchName=a Nodes=x,y\n").errors,
-             begin_as("2:1: 'a' is there twice", "2:1: the host 'x' is on two switches"));
+             begin_as("2:1: duplicate name 'a'", "2:1: the host 'x' is on two switches"));
   CHECK_THAT(read_slurm("SwitchName=a Nodes=x\nSwitchName=b Switches=a,a,c\n").errors,
-             begin_as("2:1: 'a' is twice below 'b'", "2:1: there is no switch 'c'"));
+             begin_as("2:1: 'a' is listed twice below 'b'", "2:1: unknown switch 'c'"));
   CHECK_THAT(read_slurm("SwitchName=a Switches=b\nSwitchName=b Switches=a\n").errors,
              begin_as("1:1: 'a' is below itself"));
-  CHECK_THAT(read_slurm("SwitchName=a Nodes=x\nBlockName=b Nodes=y\n").errors, begin_as("2:1: blocks and switches"));
-  CHECK_THAT(read_slurm("# nothing\n").errors, begin_as("1:1: there is no switch in the file"));
+  CHECK_THAT(read_slurm("SwitchName=a Nodes=x\nBlockName=b Nodes=y\n").errors,
+             begin_as("2:1: the file has both blocks and switches"));
+  CHECK_THAT(read_slurm("# nothing\n").errors, begin_as("1:1: the file has no switch"));
 }
 
 TEST_CASE("what looks wrong is named", "[discover]") {
@@ -155,7 +156,7 @@ TEST_CASE("hosts that differ are left out, and NICs can be picked", "[discover]"
   choose_hosts(most, 0, {}, warnings);
   CHECK(most.hosts.size() == 3);
   CHECK(most.links.size() == 9);
-  CHECK_THAT(test::texts(warnings), begin_as("0:0: left out 1 host whose NIC ports are not 3: n2 (2)"));
+  CHECK_THAT(test::texts(warnings), begin_as("0:0: left out 1 host whose number of NIC ports is not 3: n2 (2)"));
   warnings.clear();
   FileFabric two = fabric;
   choose_hosts(two, 0, {"mlx5_1", "mlx5_0"}, warnings);
@@ -187,9 +188,8 @@ TEST_CASE("hosts that differ are left out, and NICs can be picked", "[discover]"
   order_hosts(two, {"n3", "n9", "n1", "n0"}, warnings);
   CHECK(two.hosts[0].name == "n3");
   CHECK(two.hosts[3].name == "n2");
-  CHECK_THAT(test::texts(warnings),
-             begin_as("0:0: 1 of the fabric's hosts are not in the list of hosts, and come last: n2",
-                      "0:0: 1 of the listed hosts are not on the fabric: n9"));
+  CHECK_THAT(test::texts(warnings), begin_as("0:0: 1 host of the fabric is not in the list of hosts and comes last: n2",
+                                             "0:0: 1 listed host is not on the fabric: n9"));
 }
 
 }  // namespace

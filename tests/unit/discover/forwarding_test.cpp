@@ -59,17 +59,17 @@ TEST_CASE("damaged dumps are told by line", "[discover]") {
     REQUIRE(at != std::string::npos);
     return read_tables(text.replace(at, from.size(), to)).errors;
   };
-  CHECK_THAT(damaged("Lid 4 guid", "Lid x guid"), begin_as("1:39: not a LID"));
-  CHECK_THAT(damaged("(leaf (1)):", "(leaf"), begin_as("1:66: the name of the switch is not closed"));
-  CHECK_THAT(damaged("Unicast lids", "lids"), begin_as("1:1: not a line of"));
+  CHECK_THAT(damaged("Lid 4 guid", "Lid x guid"), begin_as("1:39: invalid LID"));
+  CHECK_THAT(damaged("(leaf (1)):", "(leaf"), begin_as("1:66: missing `):` after the name of the switch"));
+  CHECK_THAT(damaged("Unicast lids", "lids"), begin_as("1:1: unexpected line in a dump of forwarding tables"));
   CHECK_THAT(damaged("0x0001 030", "0x0001 300"),
-             begin_as("4:8: a port belongs here", "8:1: 4 entries are told, 3 are there"));
-  CHECK_THAT(damaged("0x0001 030", "0xffff 030"), begin_as("4:7: not a LID", "8:1: 4 entries"));
-  CHECK_THAT(damaged("0x0011 002", "0x0001 002"), begin_as("7:11: a second entry for LID 0x0001", "8:1: 4 entries"));
-  CHECK_THAT(damaged("0x0011 002\n", ""), begin_as("7:1: 4 entries are told, 3 are there"));
-  CHECK_THAT(read_tables(one_table + one_table).errors.front(),
-             Catch::StartsWith("13:66: a second table of the switch"));
-  CHECK_THAT(read_tables("\n").errors, begin_as("1:1: there is no forwarding table in the file"));
+             begin_as("4:8: expected a port", "8:1: the table states 4 entries but has 3"));
+  CHECK_THAT(damaged("0x0001 030", "0xffff 030"), begin_as("4:7: invalid LID", "8:1: the table states 4 entries"));
+  CHECK_THAT(damaged("0x0011 002", "0x0001 002"),
+             begin_as("7:11: duplicate entry for LID 0x0001", "8:1: the table states 4 entries"));
+  CHECK_THAT(damaged("0x0011 002\n", ""), begin_as("7:1: the table states 4 entries but has 3"));
+  CHECK_THAT(read_tables(one_table + one_table).errors.front(), Catch::StartsWith("13:66: duplicate table of switch"));
+  CHECK_THAT(read_tables("\n").errors, begin_as("1:1: the file has no forwarding table"));
 }
 
 TEST_CASE("tables written from a routing lead the same ways", "[discover]") {
@@ -154,18 +154,18 @@ TEST_CASE("tables that lead nowhere are told by switch and LID", "[discover]") {
   const std::string entry = fmt::format("0x{:04x} ", lid);
   CHECK(small.fault("Info", "Info").empty());
   const std::string begin = fmt::format("the forwarding tables do not lead to LID {} (node1.mlx5_0): ", lid);
-  CHECK(small.fault(entry + "002", entry + "000") == begin + "leaf0 has no entry for it");
-  CHECK(small.fault(entry + "002", entry + "255") == begin + "leaf0 has no entry for it");
+  CHECK(small.fault(entry + "002", entry + "000") == begin + "leaf0 has no entry for this LID");
+  CHECK(small.fault(entry + "002", entry + "255") == begin + "leaf0 has no entry for this LID");
   CHECK(small.fault(entry + "002", entry + "009") == begin + "leaf0 sends it to port 9, which has no cable");
   CHECK(small.fault("Lid 1 guid 0x9", "Lid 1 guid 0x8") == begin + "leaf0 has no table");
-  CHECK(small.fault(entry + "002", entry + "001") == begin + "it ends at another NIC");
+  CHECK(small.fault(entry + "002", entry + "001") == begin + "the route ends at a different NIC");
   // The spine sends it back: a circle.
   const std::size_t spine = small.tables.find("of switch Lid 3");
   REQUIRE(spine != std::string::npos);
   std::string circle = small.tables;
   circle.replace(circle.find(entry + "002", spine), 10, entry + "001");
   small.tables = circle;
-  CHECK(small.fault("Info", "Info") == begin + "it runs in a circle");
+  CHECK(small.fault("Info", "Info") == begin + "the route is a loop");
 }
 
 TEST_CASE("a link that is down takes its ways, and no others", "[discover]") {

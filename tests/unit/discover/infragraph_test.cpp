@@ -64,7 +64,8 @@ TEST_CASE("NICs that are devices themselves, and edges that are no cables", "[di
   FileProblems problems("infra.yaml");
   const FileFabric fabric = fabric_of_infragraph(graph, problems);
   CHECK(test::texts(problems.errors()).empty());
-  CHECK_THAT(test::texts(problems.warnings()), test::begin_as("0:1: 8 edges that do not lead from a NIC to a switch"));
+  CHECK_THAT(test::texts(problems.warnings()),
+             test::begin_as("0:1: left out 8 edges that do not lead from a NIC or switch to a switch"));
   CHECK(fabric.hosts[0].nics[1].name == "card.1.port.0");
   CHECK(fabric.switches.size() == 4);
   CHECK(fabric.links.size() == 12);
@@ -77,25 +78,25 @@ TEST_CASE("faults of an InfraGraph are told where they stand", "[discover]") {
     change(graph);
     return faults(graph);
   };
-  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.instance = "hots[0]"; }),
-             begin_as("7:3: there is no instance 'hots'"));
+  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.instance = "hots[0]"; }), begin_as("7:3: unknown instance 'hots'"));
   CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.instance = "host[4]"; }),
-             begin_as("7:3: 'host[4]' is no slice of 4"));
-  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.instance = "host[0"; }), begin_as("7:3: 'host[0' is no slice of 4"));
+             begin_as("7:3: 'host[4]' is not a valid slice of 4"));
+  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.instance = "host[0"; }),
+             begin_as("7:3: 'host[0' is not a valid slice of 4"));
   CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.component = "nic[0:2:0]"; }),
-             begin_as("7:3: 'nic[0:2:0]' is no slice"));
+             begin_as("7:3: 'nic[0:2:0]' is not a valid slice"));
   CHECK_THAT(with([](InfraGraph& g) { g.edges[0].a.component = "nic.port"; }),
-             begin_as("7:3: 'port' is within no device"));
+             begin_as("7:3: 'port' is not inside a device"));
   CHECK_THAT(with([](InfraGraph& g) { g.edges[0].b.component = "plug"; }),
              begin_as("7:3: the device 'switch' has no component 'plug'"));
-  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].b.component = "port"; }), begin_as("7:1: one2one of 2 and 16 ends"));
-  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].scheme = "ring"; }), begin_as("7:1: the scheme 'ring' is not read"));
-  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].link = "side"; }), begin_as("7:1: there is no link 'side'"));
-  CHECK_THAT(
-      with([](InfraGraph& g) { g.instances[2].device = "box"; }),
-      begin_as("3:1: there is no device 'box'", "7:3: there is no instance 'spine'", "7:3: there is no instance"));
+  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].b.component = "port"; }),
+             begin_as("7:1: one2one needs equal numbers of ends, not 2 and 16"));
+  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].scheme = "ring"; }), begin_as("7:1: unsupported scheme 'ring'"));
+  CHECK_THAT(with([](InfraGraph& g) { g.edges[0].link = "side"; }), begin_as("7:1: unknown link 'side'"));
+  CHECK_THAT(with([](InfraGraph& g) { g.instances[2].device = "box"; }),
+             begin_as("3:1: unknown device 'box'", "7:3: unknown instance 'spine'", "7:3: unknown instance"));
   CHECK_THAT(with([](InfraGraph& g) { g.instances[2].name = "leaf"; }),
-             begin_as("3:1: the instance 'leaf' is there twice", "7:3: there is no instance 'spine'", "7:3:"));
+             begin_as("3:1: duplicate instance 'leaf'", "7:3: unknown instance 'spine'", "7:3:"));
 }
 
 }  // namespace

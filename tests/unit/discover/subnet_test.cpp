@@ -145,13 +145,13 @@ TEST_CASE("decorations, chassis, aggregation nodes and odd names", "[discover]")
   CHECK(fabric.hosts[1].name == "guid-0000000000000011");
   CHECK(fabric.hosts[1].nics[0].lmc == 2);
   CHECK(fabric.links.size() == 3);
-  CHECK_THAT(test::texts(warnings), test::begin_as("21:1: 'a \"quoted\" # name' names no host"));
+  CHECK_THAT(test::texts(warnings), test::begin_as("21:1: 'a \"quoted\" # name' does not name a host"));
 
   choose_hosts(fabric, 2, {}, warnings);
   CHECK(fabric.hosts.size() == 1);
   CHECK(fabric.links.size() == 2);
   REQUIRE(warnings.size() == 2);
-  CHECK(warnings[1].message == "left out 1 host whose NIC ports are not 2: guid-0000000000000011 (1)");
+  CHECK(warnings[1].message == "left out 1 host whose number of NIC ports is not 2: guid-0000000000000011 (1)");
 }
 
 /// The decorated text with one place changed.
@@ -165,31 +165,35 @@ std::vector<std::string> after(const std::string& from, const std::string& to) {
 
 TEST_CASE("damaged topologies are told by line", "[discover]") {
   using test::begin_as;
-  CHECK_THAT(after("Switch\t41", "Switch\tx"),
-             begin_as("11:8: a number of ports belongs here", "12:1: a port of no device",
-                      "22:1: the link is seen from one", "29:1: the link", "30:1: the link", "37:1: the link"));
   CHECK_THAT(
-      after("[2]\t\"H-", "[2]\t\"X-"),
-      begin_as("13:6: S-, H- or R- belongs here", "29:1: the link is seen from one side only: no line is of port 2"));
-  CHECK_THAT(after("lid 5 4xHDR", "lid 5 4xH"), begin_as("13:67: '4xH' is no", "29:1: the link is seen"));
-  CHECK_THAT(after("lid 4 lmc 2", "lid 4 lmc 9"), begin_as("12:1: the link is seen", "22:55: not an LMC"));
-  CHECK_THAT(after("lid 4 lmc 2", "lid 49152 lmc 2"), begin_as("12:1: the link is seen", "22:49: not a LID"));
+      after("Switch\t41", "Switch\tx"),
+      begin_as("11:8: expected the number of ports", "12:1: port without a device",
+               "22:1: the link is listed at one end only", "29:1: the link", "30:1: the link", "37:1: the link"));
+  CHECK_THAT(after("[2]\t\"H-", "[2]\t\"X-"),
+             begin_as("13:6: expected S-, H- or R-",
+                      "29:1: the link is listed at one end only: there is no line about port 2"));
+  CHECK_THAT(after("lid 5 4xHDR", "lid 5 4xH"),
+             begin_as("13:67: unknown width and speed '4xH'", "29:1: the link is listed at one end"));
+  CHECK_THAT(after("lid 4 lmc 2", "lid 4 lmc 9"),
+             begin_as("12:1: the link is listed at one end", "22:55: invalid LMC"));
+  CHECK_THAT(after("lid 4 lmc 2", "lid 49152 lmc 2"),
+             begin_as("12:1: the link is listed at one end", "22:49: invalid LID"));
   CHECK_THAT(after("lid 4 lmc 2", "lid 9 lmc 2"),
-             begin_as("12:1: port 1 of 'a \"quoted\" # name' has LID 4 here, and LID 9"));
+             begin_as("12:1: port 1 of 'a \"quoted\" # name' has LID 4 here, but LID 9"));
   CHECK_THAT(
       after("\"S-900a840300b1c000\"[2]\t\t# lid 5", "\"S-900a840300b1c000\"[3]\t\t# lid 5"),
-      begin_as("13:1: port 2 of 'MF0;core 1:CS8500/L03/U1' is joined to port 2 of 'gpu2.site.org HCA-1', which says",
-               "29:1: port 2 of 'gpu2.site.org HCA-1' is joined to port 3 of"));
+      begin_as("13:1: port 2 of 'MF0;core 1:CS8500/L03/U1' connects to port 2 of 'gpu2.site.org HCA-1', which states",
+               "29:1: port 2 of 'gpu2.site.org HCA-1' connects to port 3 of"));
   CHECK_THAT(after("\"H-0000000000000033\"\t\t#", "\"H-0000000000000022\"\t\t#"),
-             begin_as("15:1: the link is seen", "36:6: the GUID 0000000000000022 is there twice",
-                      "37:1: a port of no device"));
+             begin_as("15:1: the link is listed at one end", "36:6: duplicate GUID 0000000000000022",
+                      "37:1: port without a device"));
   CHECK_THAT(after("[3]\t", "[2]\t"),
-             begin_as("14:1: port 2 of 'MF0;core 1:CS8500/L03/U1' is there twice", "30:1: the link is"));
-  CHECK_THAT(after("[3]\t", "[300]\t"), begin_as("14:2: not a port", "30:1: the link is"));
+             begin_as("14:1: duplicate entry for port 2 of 'MF0;core 1:CS8500/L03/U1'", "30:1: the link is"));
+  CHECK_THAT(after("[3]\t", "[300]\t"), begin_as("14:2: invalid port", "30:1: the link is"));
   CHECK_THAT(after("[3]\t", "[42]\t"), begin_as("14:", "30:1: the link is"));
-  CHECK_THAT(after("Chassis 1 (guid", "> Chasis"), begin_as("5:1: a line of `ibnetdiscover --diff`"));
-  CHECK_THAT(after("Chassis 1 (guid", "hello"), begin_as("5:1: not a line that ibnetdiscover prints"));
-  CHECK_THAT(after("devid=0xd2f0", "devid=zero"), begin_as("8:7: not a hexadecimal number"));
+  CHECK_THAT(after("Chassis 1 (guid", "> Chasis"), begin_as("5:1: this is the output of `ibnetdiscover --diff`"));
+  CHECK_THAT(after("Chassis 1 (guid", "hello"), begin_as("5:1: unexpected line in the output of ibnetdiscover"));
+  CHECK_THAT(after("devid=0xd2f0", "devid=zero"), begin_as("8:7: invalid hexadecimal number"));
   // The slower end counts, with a warning.
   std::string differs = decorated;
   differs.replace(differs.find("lid 5 4xHDR"), 11, "lid 5 1xHDR");
@@ -225,16 +229,17 @@ TEST_CASE("damaged lists of links and ports are told by line", "[discover]") {
     return read_subnet_text(whole.replace(at, from.size(), to)).errors;
   };
   const std::string links = text.iblinkinfo();
-  CHECK_THAT(damaged(links, "106.25 Gbps", "107.99 Gbps"), begin_as("2:45: width and speed"));
+  CHECK_THAT(damaged(links, "106.25 Gbps", "107.99 Gbps"), begin_as("2:45: expected width and speed"));
   CHECK_THAT(damaged(links, "Switch: 0x", "Switch: "), begin_as());
   CHECK_THAT(damaged(links, "Switch: 0x", "Switch: !"),
-             begin_as("2:1: 'MF0;leaf0:MQM9700/U1' is a switch, and no line is of its ports", "4:1: 'MF0;leaf0",
-                      "5:9: a GUID", "6:17: a port of no device"));
-  CHECK_THAT(damaged(links, "CA: node1", "CB: node1"), begin_as("3:1: not a line that iblinkinfo prints"));
+             begin_as("2:1: 'MF0;leaf0:MQM9700/U1' is a switch, but the file does not list its ports",
+                      "4:1: 'MF0;leaf0", "5:9: expected a GUID", "6:17: port without a device"));
+  CHECK_THAT(damaged(links, "CA: node1", "CB: node1"), begin_as("3:1: unexpected line in the output of iblinkinfo"));
   const std::string ports = text.port_list();
-  CHECK_THAT(damaged(ports, "CA ", "CX "), begin_as("1:1: SW, CA or RT", "2:1: the link is seen"));
-  CHECK_THAT(damaged(ports, "4x NDR", "5x NDR"), begin_as("1:", "2:1: the link is seen"));
-  CHECK_THAT(damaged(ports, "' - '", "'-'"), begin_as("1:", "2:1: the link is seen"));
+  CHECK_THAT(damaged(ports, "CA ", "CX "),
+             begin_as("1:1: expected SW, CA or RT", "2:1: the link is listed at one end"));
+  CHECK_THAT(damaged(ports, "4x NDR", "5x NDR"), begin_as("1:", "2:1: the link is listed at one end"));
+  CHECK_THAT(damaged(ports, "' - '", "'-'"), begin_as("1:", "2:1: the link is listed at one end"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A made-up host that is well, then one fault at a time.
+// A made-up healthy host, then one fault at a time.
 #include "fabricast/calibrate/doctor.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ DoctorReport look(
   return doctor(tree.root(), extras);
 }
 
-/// "error link_state mlx5_3 port 1: DOWN (Polling)": all that is worse than `least`.
+/// Findings of at least this status, such as "error link_state mlx5_3 port 1: DOWN (Polling)".
 std::vector<std::string> complaints(const DoctorReport& report, FindingStatus least = FindingStatus::warning) {
   std::vector<std::string> list;
   for (const Finding& f : report.findings)
@@ -120,7 +120,7 @@ TEST_CASE("one fault of PCIe at a time is found, with its device", "[doctor]") {
                        {"error devices gpu3 (0000:67:00.0): no driver is bound"}}});
 }
 
-TEST_CASE("what may be meant, or can not be read, is no warning", "[doctor]") {
+TEST_CASE("intended or unreadable settings are no warning", "[doctor]") {
   check_cases(
       false,
       {{"idle GPU",
@@ -133,7 +133,7 @@ TEST_CASE("what may be meant, or can not be read, is no warning", "[doctor]") {
               for (const char* above : {"/..", "/../..", "/../../.."})
                 t.write("sys/devices/" + device + above + "/config", acs_config(0).substr(0, 64));
         },
-        {"unknown acs host: 32 bridges whose configuration space can not be read"}},
+        {"unknown acs host: 32 bridges with unreadable configuration space"}},
        {"powersave",
         [](const HostTree& t) { t.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"); },
         {"note governor host: powersave on 1 of 1 CPUs"}},
@@ -142,20 +142,20 @@ TEST_CASE("what may be meant, or can not be read, is no warning", "[doctor]") {
           t.write("proc/self/limits", "Max locked memory         8388608              8388608              bytes\n");
           t.write("proc/self/status", "CapEff:\t000001ffffffffff\n");
         },
-        {"note locked_memory host: 8192 KiB, and this process is exempt (CAP_IPC_LOCK)"}},
+        {"note locked_memory host: 8192 KiB, but this process is exempt (CAP_IPC_LOCK)"}},
        {"NCCL without a name",
         [](const HostTree& t) {
           t.remove("usr/lib/x86_64-linux-gnu/libnccl.so.2");
           t.write("usr/lib/x86_64-linux-gnu/libnccl.so.2", "");
         },
-        {"unknown nccl host: /usr/lib/x86_64-linux-gnu/libnccl.so.2: its name tells no release"}},
+        {"unknown nccl host: /usr/lib/x86_64-linux-gnu/libnccl.so.2: a file name contains no release"}},
        {"no NCCL",
         [](const HostTree& t) { t.remove("usr/lib/x86_64-linux-gnu/libnccl.so.2"); },
         {"note nccl host: no libnccl.so.2 in the loader's folders"}}},
       FindingStatus::note);
 }
 
-TEST_CASE("a NIC in the wrong half of the host is found by the GPU it leaves alone", "[doctor]") {
+TEST_CASE("a NIC on the wrong socket is found by the GPU that lacks it", "[doctor]") {
   const std::string elsewhere = "pci0000:f8/0000:f8:01.0/0000:f9:00.0";
   const DoctorReport report = look(false, [&](const HostTree& t) {
     t.remove("sys/class/infiniband/mlx5_3");
@@ -193,15 +193,15 @@ TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {
                       {"no subnet manager",
                        [](const HostTree& t) { t.write(port3 + "state", "2: INIT\n"); },
                        {"error link_state mlx5_3 port 1: INIT (LinkUp)"}},
-                      {"slower than its like",
+                      {"slower than similar ports",
                        [](const HostTree& t) { t.write(port3 + "rate", "200 Gb/sec (2X NDR)\n"); },
                        {"warning link_rate mlx5_3 port 1: 200 Gb/s (2X NDR)"}},
                       {"symbol errors",
                        [](const HostTree& t) { t.write(port3 + "counters/symbol_error", "17\n"); },
-                       {"warning counters mlx5_3 port 1: symbol_error 17, since when is not told"}},
+                       {"warning counters mlx5_3 port 1: symbol_error 17, since an unknown time"}},
                       {"lost packets",
                        [](const HostTree& t) { t.write(port3 + "hw_counters/packet_seq_err", "5\n"); },
-                       {"warning counters mlx5_3 port 1: packet_seq_err 5, since when is not told"}},
+                       {"warning counters mlx5_3 port 1: packet_seq_err 5, since an unknown time"}},
                       {"firmware",
                        [](const HostTree& t) { t.write(port3 + "../../fw_ver", "28.37.1014\n"); },
                        {"warning firmware mlx5_3: 28.37.1014 on MT_0000000838"}},
@@ -210,7 +210,7 @@ TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {
                        {"error rdma_stack host: no uverbs device"}},
                       {"mixed modules",
                        [](const HostTree& t) { t.remove("sys/module/mlx5_ib/version"); },
-                       {"warning rdma_stack host: mlx5_core 24.04-0.6.6, mlx5_ib of the kernel"}}});
+                       {"warning rdma_stack host: mlx5_core 24.04-0.6.6, mlx5_ib in-tree"}}});
   const auto low = complaints(look(
       false, [](const HostTree&) {},
       [] {
@@ -222,7 +222,7 @@ TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {
   CHECK(look(false, [](const HostTree&) {}, {}).count(FindingStatus::unknown) == 8);
 }
 
-TEST_CASE("on Arm, translation and redirection may be meant", "[doctor]") {
+TEST_CASE("on Arm, translation and redirection may be intended", "[doctor]") {
   const auto list = complaints(look(false,
                                     [](const HostTree& t) {
                                       t.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
@@ -234,7 +234,7 @@ TEST_CASE("on Arm, translation and redirection may be meant", "[doctor]") {
                                          "note iommu mlx5_3: addresses are translated (DMA)"});
 }
 
-TEST_CASE("trust by priority bits is noted where the driver tells it", "[doctor]") {
+TEST_CASE("trust pcp is noted if the driver reports it", "[doctor]") {
   const auto with = [](const std::string& trust) {
     const DoctorReport report =
         look(true, [&](const HostTree& t) { t.write("sys/class/net/eth3/qos/trust", trust + "\n"); });
@@ -330,13 +330,14 @@ TEST_CASE("one fault of software at a time is found", "[doctor]") {
           t.remove("sys/module/nvidia_peermem");
           t.write("proc/driver/nvidia/version", closed);
         },
-        {"error peer_memory host: nvidia_peermem is not loaded, and DMA-BUF is out: NVIDIA's closed kernel module"}},
+        {"error peer_memory host: nvidia_peermem is not loaded, and DMA-BUF is unavailable: NVIDIA's closed kernel "
+         "module"}},
        {"old kernel",
         [](const HostTree& t) {
           t.remove("sys/module/nvidia_peermem");
           t.write("proc/sys/kernel/osrelease", "5.4.0-150-generic\n");
         },
-        {"error peer_memory host: nvidia_peermem is not loaded, and DMA-BUF is out: kernel 5.4.0-150-generic"}},
+        {"error peer_memory host: nvidia_peermem is not loaded, and DMA-BUF is unavailable: kernel 5.4.0-150-generic"}},
        {"DMA-BUF will do", [](const HostTree& t) { t.remove("sys/module/nvidia_peermem"); }, {}},
        {"library of another release",
         [](const HostTree& t) {
@@ -364,7 +365,7 @@ TEST_CASE("one fault of software at a time is found", "[doctor]") {
         {"warning numa_balancing host: on (1)"}}});
 }
 
-TEST_CASE("variables that hurt are found, with who sets them", "[doctor]") {
+TEST_CASE("harmful variables are found, with where they are set", "[doctor]") {
   const auto with = [](const std::string& words) {
     return complaints(look(false, [&](const HostTree& t) { t.write("proc/self/environ", environment(words)); }));
   };
@@ -388,7 +389,7 @@ TEST_CASE("variables that hurt are found, with who sets them", "[doctor]") {
   CHECK(file == List{"warning variables NCCL_SHM_DISABLE: 1 (/etc/nccl.conf)"});
 }
 
-TEST_CASE("a host without anything is told so, and a root that is none refused", "[doctor]") {
+TEST_CASE("a host without devices is reported, and a missing root is rejected", "[doctor]") {
   const HostTree tree;
   const DoctorReport report = doctor(tree.root());
   CHECK(report.gpus.empty());
@@ -407,7 +408,7 @@ TEST_CASE("links out of a copied tree are not followed", "[doctor]") {
   CHECK(doctor(tree.root()).kernel.empty());
 }
 
-TEST_CASE("damaged files are no crash", "[doctor]") {
+TEST_CASE("damaged files do not crash the doctor", "[doctor]") {
   const std::string bad[] = {"", "\n", "x", "-", "99999999999999999999 GT/s", std::string(70000, '9'), "\xff\xfe"};
   for (const std::string& text : bad)
     look(true, [&](const HostTree& t) {
@@ -423,7 +424,7 @@ TEST_CASE("damaged files are no crash", "[doctor]") {
     });
 }
 
-TEST_CASE("the worst is told first, and like findings together", "[doctor]") {
+TEST_CASE("the worst findings come first, and similar ones are grouped", "[doctor]") {
   const DoctorReport report = look(true, [](const HostTree& t) {
     t.write("sys/class/net/eth3/mtu", "1500\n");
     t.write("sys/class/net/eth5/mtu", "1500\n");

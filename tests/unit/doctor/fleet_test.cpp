@@ -1,4 +1,4 @@
-// Reports of many hosts: who is odd, what is left out, how long it takes.
+// Reports of many hosts: which are odd, which are left out, and how long it takes.
 #include "fabricast/calibrate/doctor_fleet.hpp"
 
 #include <catch2/catch.hpp>
@@ -23,7 +23,7 @@ std::string changed(const std::function<void(const HostTree&)>& change) {
   return doctor_json(doctor(tree.root(), extras), "9.9");
 }
 
-/// As it is, under another name, and maybe with another kernel.
+/// The healthy report under another host name, and with another kernel if one is given.
 std::string report_of(const std::string& name, const std::string& kernel = {}) {
   static const std::string plain = changed([](const HostTree&) {});
   auto json = nlohmann::ordered_json::parse(plain);
@@ -32,7 +32,7 @@ std::string report_of(const std::string& name, const std::string& kernel = {}) {
   return json.dump(1);
 }
 
-TEST_CASE("a report has the facts that hosts are compared by", "[doctor]") {
+TEST_CASE("a report contains the facts for comparing hosts", "[doctor]") {
   const auto json = nlohmann::json::parse(report_of("a"));
   CHECK(json.at("schema") == 1);
   const auto& facts = json.at("facts");
@@ -50,7 +50,7 @@ TEST_CASE("a report has the facts that hosts are compared by", "[doctor]") {
   CHECK_FALSE(facts.contains("tcp_rmem"));
 }
 
-TEST_CASE("hosts that are alike differ in nothing", "[doctor]") {
+TEST_CASE("equal hosts do not differ", "[doctor]") {
   Fleet fleet;
   for (const char* name : {"a", "b", "c"}) fleet.add(std::string(name) + ".json", report_of(name));
   const FleetReport report = fleet.report();
@@ -61,7 +61,7 @@ TEST_CASE("hosts that are alike differ in nothing", "[doctor]") {
   CHECK(report.alike.size() > 12);
 }
 
-TEST_CASE("who differs from most is named, with what differs", "[doctor]") {
+TEST_CASE("hosts that differ from the majority are named, with the fact", "[doctor]") {
   Fleet fleet;
   for (int i = 0; i < 5; ++i) fleet.add("n.json", report_of("n" + std::to_string(i)));
   fleet.add("slow.json", changed([](const HostTree& t) {
@@ -83,7 +83,7 @@ TEST_CASE("who differs from most is named, with what differs", "[doctor]") {
     differing.push_back(fact.name + ": " + fact.values[1].value + " on " + fact.values[1].hosts[0]);
   }
   CHECK(differing == Words{"kernel: 5.15.0-1030-nvidia on old", "nic_firmware: 7 x 28.39.1002, 1 x 28.37.1014 on slow",
-                           "nic_rate: 7 x 400 Gb/s, 1 x 200 Gb/s on slow", "numa_balancing: not told on old"});
+                           "nic_rate: 7 x 400 Gb/s, 1 x 200 Gb/s on slow", "numa_balancing: not reported on old"});
   Words findings;
   for (const FleetFinding& f : report.findings) findings.push_back(f.check + " " + f.subject + " on " + f.hosts.at(0));
   CHECK(findings == Words{"firmware mlx5_3 on slow", "link_rate mlx5_3 port 1 on slow"});
@@ -97,7 +97,7 @@ TEST_CASE("who differs from most is named, with what differs", "[doctor]") {
   CHECK(json.at("differing").at(2).at("values").at(1).at("hosts") == nlohmann::json::parse(R"(["slow"])"));
 }
 
-TEST_CASE("two halves have no majority, and nobody is odd", "[doctor]") {
+TEST_CASE("two halves have no majority, and no host is odd", "[doctor]") {
   Fleet fleet;
   for (const char* name : {"a", "b", "c", "d"})
     fleet.add("x.json", report_of(name, name < std::string("c") ? "6.8.0" : ""));
@@ -108,7 +108,7 @@ TEST_CASE("two halves have no majority, and nobody is odd", "[doctor]") {
   CHECK(fleet_text(report, "9.9").find("kernel (no value has a majority)") != std::string::npos);
 }
 
-TEST_CASE("damaged reports are left out with their place, others go on", "[doctor]") {
+TEST_CASE("damaged reports are listed and left out, others still count", "[doctor]") {
   Fleet fleet;
   const std::string good = report_of("a");
   fleet.add("a.json", good);
@@ -126,12 +126,12 @@ TEST_CASE("damaged reports are left out with their place, others go on", "[docto
   Words stated;
   for (const Diagnostic& d : report.left_out) stated.push_back(d.where.file + ":" + std::to_string(d.where.line));
   CHECK(stated == Words{"cut.json:3", "list.json:1", "old.json:1", "new.json:1", "half.json:1", "odd.json:1",
-                      "empty.json:1", "latin.json:1", "deep.json:1"});
-  CHECK(report.left_out[2].message.find("has schema 0, this fabricast reads 1") != std::string::npos);
-  CHECK(report.left_out[3].message.find("has schema 7, this fabricast reads 1") != std::string::npos);
+                        "empty.json:1", "latin.json:1", "deep.json:1"});
+  CHECK(report.left_out[2].message.find("has schema 0, but this fabricast reads schema 1") != std::string::npos);
+  CHECK(report.left_out[3].message.find("has schema 7, but this fabricast reads schema 1") != std::string::npos);
 }
 
-TEST_CASE("hosts of one name are told apart by their files, and nothing of a file is echoed raw", "[doctor]") {
+TEST_CASE("equal host names get their file names, and control characters are not echoed", "[doctor]") {
   Fleet fleet;
   fleet.add("x.json", report_of("localhost"));
   fleet.add("y.json", report_of("localhost"));

@@ -1,4 +1,4 @@
-// PFC: on which priority it is, and on which NCCL's packets are.
+// PFC: the priorities that it protects, and the priority of NCCL's packets.
 #include <catch2/catch.hpp>
 
 #include "fabricast/calibrate/doctor.hpp"
@@ -40,31 +40,33 @@ struct Host {
 
 using Words = std::vector<std::string>;
 
-TEST_CASE("RoCE without PFC is found in what mlnx_qos prints", "[doctor]") {
+TEST_CASE("RoCE without PFC is found in the output of mlnx_qos", "[doctor]") {
   const Host host;
   CHECK(host.with(mlnx_qos("", "dscp", "0   0   0   0   0   0   0   0")) ==
-        Words{"warning: PFC on priority none; packets of class 0 (NCCL_IB_TC is not set) have 0"});
-  // PFC is there, but NCCL's packets are elsewhere: the classic fault.
+        Words{"warning: PFC on priority none; packets of class 0 (NCCL_IB_TC is not set) have priority 0"});
+  // The classic fault: PFC is on, but NCCL's packets have another priority.
   CHECK(host.with(mlnx_qos("", "dscp", "0   0   0   1   0   0   0   0")) ==
-        Words{"warning: PFC on priority 3; packets of class 0 (NCCL_IB_TC is not set) have 0"});
+        Words{"warning: PFC on priority 3; packets of class 0 (NCCL_IB_TC is not set) have priority 0"});
   // Class 106 is DSCP 26, priority 3.
   host.tree.write("etc/nccl.conf", "NCCL_IB_TC=106\n");
   CHECK(host.with(mlnx_qos("", "dscp", "0   0   0   1   0   0   0   0")) ==
-        Words{"ok: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have 3"});
+        Words{"ok: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have priority 3"});
   CHECK(host.with(mlnx_qos("", "dscp", "0   0   0   0   1   0   0   0")).at(0).starts_with("warning"));
 }
 
-TEST_CASE("a class that is set for the port wins, and trust by PCP makes all packets alike", "[doctor]") {
+TEST_CASE("a class set for the port overrides NCCL_IB_TC, and trust pcp gives all packets one priority", "[doctor]") {
   const Host host;
   host.tree.write("sys/class/infiniband/mlx5_3/tc/1/traffic_class", "Global tclass=106\n");
   CHECK(host.with(mlnx_qos("", "dscp", "0   0   0   1   0   0   0   0")) ==
-        Words{"ok: PFC on priority 3; packets of class 106 (set for the port) have 3"});
+        Words{"ok: PFC on priority 3; packets of class 106 (set for the port) have priority 3"});
   const Words pcp = host.with(mlnx_qos("", "pcp", "0   0   0   1   0   0   0   0"));
-  CHECK(pcp == Words{"warning: PFC on priority 3; packets of class 106 (set for the port) have 0, as the trust is pcp",
-                     "note: trust pcp"});
+  CHECK(
+      pcp ==
+      Words{"warning: PFC on priority 3; packets of class 106 (set for the port) have priority 0, because trust is pcp",
+            "note: trust pcp"});
 }
 
-TEST_CASE("an output counts for the interface that its command names", "[doctor]") {
+TEST_CASE("tool output counts for the interface that its command names", "[doctor]") {
   const Host host;
   const std::string on = "0   0   0   1   0   0   0   0", off = "0   0   0   0   0   0   0   0";
   host.tree.write("etc/nccl.conf", "NCCL_IB_TC=106\n");
@@ -73,25 +75,25 @@ TEST_CASE("an output counts for the interface that its command names", "[doctor]
   CHECK(host.with(mlnx_qos("# mlnx_qos -i eth2\n", "dscp", on)) == Words{"unknown: PFC is not in sysfs"});
 }
 
-TEST_CASE("dcb's words are known as well", "[doctor]") {
+TEST_CASE("the output of dcb is read as well", "[doctor]") {
   const Host host;
   host.tree.write("etc/nccl.conf", "NCCL_IB_TC=106\n");
   CHECK(host.with("# dcb pfc show dev eth3\npfc-cap 8 macsec-bypass off delay 0\n"
                   "prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off\n") ==
-        Words{"ok: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have 3"});
+        Words{"ok: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have priority 3"});
 }
 
-TEST_CASE("ECN is told where the driver package shows it", "[doctor]") {
+TEST_CASE("ECN is reported if the driver package shows it", "[doctor]") {
   const Host host;
   host.tree.write("sys/class/net/eth3/ecn/roce_np/enable/0", "1\n");
   host.tree.write("sys/class/net/eth3/ecn/roce_rp/enable/0", "1\n");
   const std::string none = mlnx_qos("", "dscp", "0   0   0   0   0   0   0   0");
-  CHECK(host.with(none).at(0).ends_with("have 0; ECN on for 0"));
+  CHECK(host.with(none).at(0).ends_with("have priority 0; ECN on for 0"));
   host.tree.write("sys/class/net/eth3/ecn/roce_rp/enable/0", "0\n");
-  CHECK(host.with(none).at(0).ends_with("have 0; ECN off for 0"));
+  CHECK(host.with(none).at(0).ends_with("have priority 0; ECN off for 0"));
 }
 
-TEST_CASE("what the kernel says goes before what a text says", "[doctor]") {
+TEST_CASE("the kernel's answer overrides tool output", "[doctor]") {
   const Host host;
   host.tree.write("etc/nccl.conf", "NCCL_IB_TC=106\n");
   DoctorExtras extras;
@@ -100,7 +102,8 @@ TEST_CASE("what the kernel says goes before what a text says", "[doctor]") {
   CHECK(port3(host.tree, extras).at(0).starts_with("ok"));
   // DSCP 26 may be mapped elsewhere.
   extras.flow["eth3"] = {1u << 3, "dscp", {{26, 5}}};
-  CHECK(port3(host.tree, extras) == Words{"warning: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have 5"});
+  CHECK(port3(host.tree, extras) ==
+        Words{"warning: PFC on priority 3; packets of class 106 (NCCL_IB_TC) have priority 5"});
 }
 
 }  // namespace

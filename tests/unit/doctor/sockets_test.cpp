@@ -1,4 +1,4 @@
-// Interrupts, sockets, and NCCL in Python's packages, on made-up hosts.
+// Interrupts, sockets, and NCCL in Python packages, on made-up hosts.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -38,14 +38,14 @@ void write_sysctl(const HostTree& t, const std::string& rmem, const std::string&
   t.write("proc/sys/net/ipv4/tcp_wmem", wmem + "\n");
 }
 
-TEST_CASE("what can not be read of sockets is not a finding", "[doctor]") {
+TEST_CASE("unreadable socket settings are not a finding", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, false);
   for (const char* check : {"irq_affinity", "socket_buffers", "local_ports", "socket_mtu", "packaged_nccl"})
     CHECK(of_check(tree, check).empty());
 }
 
-TEST_CASE("buffers of sockets are held against the line", "[doctor]") {
+TEST_CASE("socket buffers are compared with the bandwidth-delay product", "[doctor]") {
   const HostTree tree;
   write_netdev(tree, "ens5", 100000, 9001);
   // Linux's defaults: tabs between, 6 MiB and 4 MiB. 100 Gb/s times 0.5 ms is 6.25e6 bytes, 5.96 MiB.
@@ -55,7 +55,7 @@ TEST_CASE("buffers of sockets are held against the line", "[doctor]") {
   CHECK(of_check(tree, "socket_buffers") == Words{"ok host: tcp_rmem up to 11.9 MiB, tcp_wmem up to 5.96 MiB"});
   write_sysctl(tree, "4096 131072 12499999", "4096 16384 6250000");
   CHECK(of_check(tree, "socket_buffers").at(0).starts_with("warning"));
-  // The defaults are enough for 25 Gb/s: 1.5 MiB under way. A link of 10 Gb/s, or one that is down, is not looked at.
+  // The defaults suffice for 25 Gb/s: 1.5 MiB in flight. A link of 10 Gb/s, or one that is down, is not checked.
   write_sysctl(tree, "4096 131072 6291456", "4096 16384 4194304");
   tree.write("sys/class/net/ens5/speed", "25000\n");
   CHECK(of_check(tree, "socket_buffers").at(0).starts_with("ok"));
@@ -71,7 +71,7 @@ TEST_CASE("buffers of sockets are held against the line", "[doctor]") {
   }
 }
 
-TEST_CASE("where RDMA carries the data, sockets are a note", "[doctor]") {
+TEST_CASE("if RDMA carries the data, findings on sockets are notes", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, false);
   write_netdev(tree, "ens5", 100000, 1500);
@@ -80,7 +80,7 @@ TEST_CASE("where RDMA carries the data, sockets are a note", "[doctor]") {
   CHECK(of_check(tree, "socket_mtu") == Words{"note ens5: 1500 at 100 Gb/s"});
 }
 
-TEST_CASE("buffers that NCCL is told to ask for have to be allowed", "[doctor]") {
+TEST_CASE("the kernel must allow the buffer sizes that NCCL requests", "[doctor]") {
   const HostTree tree;
   write_netdev(tree, "ens5", 25000, 9001);
   write_sysctl(tree, "4096 131072 6291456", "4096 16384 4194304");
@@ -90,7 +90,7 @@ TEST_CASE("buffers that NCCL is told to ask for have to be allowed", "[doctor]")
   tree.write("etc/nccl.conf", "NCCL_SOCKET_RCVBUF=4194304\nNCCL_SOCKET_SNDBUF=131072\n");
   CHECK(of_check(tree, "socket_buffers") ==
         Words{"ok host: tcp_rmem up to 6 MiB, tcp_wmem up to 4 MiB",
-              "warning NCCL_SOCKET_RCVBUF: 4 MiB wanted, net.core.rmem_max allows 0.203 MiB"});
+              "warning NCCL_SOCKET_RCVBUF: 4 MiB requested, but net.core.rmem_max allows 0.203 MiB"});
 }
 
 TEST_CASE("a short range of ports is found", "[doctor]") {
@@ -105,7 +105,7 @@ TEST_CASE("a short range of ports is found", "[doctor]") {
   CHECK(with("").empty());
 }
 
-TEST_CASE("packets of sockets are long, those of RoCE another check's", "[doctor]") {
+TEST_CASE("socket_mtu checks interfaces of sockets, not of RoCE", "[doctor]") {
   const HostTree tree;
   write_netdev(tree, "ens5", 100000, 1500);
   CHECK(of_check(tree, "socket_mtu") == Words{"warning ens5: 1500 at 100 Gb/s"});
@@ -128,7 +128,7 @@ void write_interrupts(const HostTree& t, const std::string& first, const std::st
   t.write("proc/irq/41/smp_affinity_list", second + "\n");
 }
 
-TEST_CASE("interrupts of a NIC are looked for on its NUMA node", "[doctor]") {
+TEST_CASE("interrupts of a NIC are expected on its NUMA node", "[doctor]") {
   const HostTree tree;
   write_healthy_host(tree, false);
   const std::string nic = "mlx5_0 (0000:14:00.0): ";
@@ -136,11 +136,12 @@ TEST_CASE("interrupts of a NIC are looked for on its NUMA node", "[doctor]") {
   CHECK(of_check(tree, "irq_affinity") == Words{"ok " + nic + "2 of 2 there"});
   write_interrupts(tree, "0-7", "5,6");
   CHECK(of_check(tree, "irq_affinity") ==
-        Words{"note " + nic + "1 of 2 on CPUs of other nodes; irqbalance was not seen"});
-  // Where an interrupt goes counts, not where it may go.
+        Words{"note " + nic + "1 of 2 on CPUs of other NUMA nodes; irqbalance was not found"});
+  // The effective affinity counts, not the allowed one.
   tree.write("proc/irq/40/effective_affinity_list", "4\n");
   tree.write("proc/1234/comm", "irqbalance\n");
-  CHECK(of_check(tree, "irq_affinity") == Words{"note " + nic + "2 of 2 on CPUs of other nodes; irqbalance runs"});
+  CHECK(of_check(tree, "irq_affinity") ==
+        Words{"note " + nic + "2 of 2 on CPUs of other NUMA nodes; irqbalance is running"});
   tree.remove("proc/1234");
   tree.write("etc/systemd/system/multi-user.target.wants/irqbalance.service", "");
   CHECK(of_check(tree, "irq_affinity").at(0).ends_with("irqbalance starts with the host"));
@@ -151,7 +152,7 @@ TEST_CASE("interrupts of a NIC are looked for on its NUMA node", "[doctor]") {
   }
 }
 
-TEST_CASE("without RDMA the netdev's interrupts are a warning", "[doctor]") {
+TEST_CASE("without RDMA, distant interrupts of a netdev are a warning", "[doctor]") {
   const HostTree tree;
   write_netdev(tree, "ens5", 100000, 9001);
   tree.write("sys/devices/system/node/node0/cpulist", "0-3\n");
@@ -159,7 +160,7 @@ TEST_CASE("without RDMA the netdev's interrupts are a warning", "[doctor]") {
   tree.write("sys/devices/pci0000:80/0000:80:01.0/msi_irqs/50", "msix\n");
   tree.write("proc/irq/50/smp_affinity_list", "0\n");
   CHECK(of_check(tree, "irq_affinity") ==
-        Words{"warning ens5 (0000:80:01.0): 1 of 1 on CPUs of other nodes; irqbalance was not seen"});
+        Words{"warning ens5 (0000:80:01.0): 1 of 1 on CPUs of other NUMA nodes; irqbalance was not found"});
 }
 
 /// The system's NCCL, as a package installs it.
@@ -193,7 +194,7 @@ TEST_CASE("NCCL of wheels is compared with that of the system", "[doctor]") {
               " (2.27.3); LD_LIBRARY_PATH loads /usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5 (2.21.5)"});
 }
 
-TEST_CASE("environments of conda and of the user are looked at", "[doctor]") {
+TEST_CASE("conda environments and the user's environments are searched", "[doctor]") {
   const HostTree tree;
   write_library(tree);
   tree.write("proc/self/environ", std::string("HOME=/home/ada\0VIRTUAL_ENV=/srv/venv\0", 37));

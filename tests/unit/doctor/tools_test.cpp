@@ -1,4 +1,4 @@
-// What other tools print: texts as their documentation shows them, and what doctor makes of them.
+// Output of other tools, as their documentation shows it, and the findings of doctor.
 #include <catch2/catch.hpp>
 
 #include "fabricast/calibrate/doctor.hpp"
@@ -29,11 +29,11 @@ Words of_check(const std::string& check, const std::vector<std::string>& texts) 
 
 const std::vector<std::string> of_tools = {"nvlink", "fabric_manager", "imex", "xid", "gpu_power", "gpu_clocks"};
 
-TEST_CASE("without a text nothing is said of what tools know", "[doctor]") {
+TEST_CASE("without tool output, its checks report nothing", "[doctor]") {
   for (const std::string& check : of_tools) CHECK(of_check(check, {}).empty());
 }
 
-TEST_CASE("Xids are found in dmesg and in journals, and named in words", "[doctor]") {
+TEST_CASE("Xids are found in dmesg and in journals, and explained", "[doctor]") {
   const std::string log =
       "[    0.000000] Linux version 6.8.0\n"
       "[  881.220000] NVRM: Xid (PCI:0000:67:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
@@ -42,15 +42,15 @@ TEST_CASE("Xids are found in dmesg and in journals, and named in words", "[docto
       "[  900.000000] NVRM: Xid (PCI:0000:13:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 07\n"
       "[  901.000000] NVRM: Xid (PCI:0000:13:00): 999, something new\n"
       "[  902.000000] nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up\n";
-  CHECK(of_check("xid", {log}) == Words{"warning gpu0 (0000:13:00): Xid 31 (2 times): page fault of GPU memory",
+  CHECK(of_check("xid", {log}) == Words{"warning gpu0 (0000:13:00): Xid 31 (2 times): GPU memory page fault",
                                         "error gpu0 (0000:13:00): Xid 145: NVLink error",
                                         "warning gpu0 (0000:13:00): Xid 999: something new",
                                         "error gpu3 (0000:67:00): Xid 79: the GPU has fallen off the bus",
                                         "error NVSwitch 0000:c1:00.0: SXid 20034: Fatal, Link 30 LTSSM Fault Up"});
-  CHECK(of_check("xid", {"[    0.000000] Linux version 6.8.0\n"}) == Words{"ok host: none in the log that was given"});
+  CHECK(of_check("xid", {"[    0.000000] Linux version 6.8.0\n"}) == Words{"ok host: none in the given log"});
 }
 
-TEST_CASE("the Xids of NVIDIA's catalogue that matter are all known", "[doctor]") {
+TEST_CASE("the important Xids of NVIDIA's catalog are known", "[doctor]") {
   for (const int code :
        {13, 31, 43, 45, 48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 137, 140, 144, 145, 146, 147, 148, 149, 150}) {
     const Words list =
@@ -61,7 +61,7 @@ TEST_CASE("the Xids of NVIDIA's catalogue that matter are all known", "[doctor]"
   }
 }
 
-TEST_CASE("what a program calls itself can not write to the terminal", "[doctor]") {
+TEST_CASE("a program name cannot write control characters to the terminal", "[doctor]") {
   const Words list = of_check("xid", {"NVRM: Xid (PCI:0000:13:00): 998, name=\x1b[31mred\x1b[0m\n"});
   REQUIRE(list.size() == 1);
   CHECK(list[0].find('\x1b') == std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("links that are inactive or slow are found, with their GPU", "[doctor]
         Words{"error GPU 0 of nvidia-smi: 0 of 3 links active"});
 }
 
-TEST_CASE("errors of links are told, those that were mended are not", "[doctor]") {
+TEST_CASE("link errors are reported, except those that FEC corrected", "[doctor]") {
   const std::string text =
       "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n"
       "\t Link 0: Replay Errors: 0\n"
@@ -117,7 +117,7 @@ TEST_CASE("the state of the NVLink fabric is read from nvidia-smi -q", "[doctor]
   CHECK(with("N/A", "N/A").empty());
 }
 
-TEST_CASE("services are judged by their line Active", "[doctor]") {
+TEST_CASE("services are judged by their Active: line", "[doctor]") {
   const auto unit = [](const std::string& name, const std::string& active) {
     return "\u25cf " + name + ".service - NVIDIA service\n     Loaded: loaded (/lib/systemd/system/" + name +
            ".service; enabled; vendor preset: enabled)\n     Active: " + active + "\n   Main PID: 1021\n";
@@ -132,7 +132,7 @@ TEST_CASE("services are judged by their line Active", "[doctor]") {
   CHECK(of_check("imex", {unit("nvidia-imex", "inactive (dead)")}) == Words{"note nvidia-imex: inactive (dead)"});
 }
 
-TEST_CASE("the domain of IMEX is read with its nodes and connections", "[doctor]") {
+TEST_CASE("the IMEX domain is read with its nodes and connections", "[doctor]") {
   const std::string legend =
       "Connectivity Table Legend:\nI - Invalid - Node wasn't reachable\nC - Connected - Ready for operation\n\n";
   const std::string well = legend +
@@ -145,11 +145,11 @@ TEST_CASE("the domain of IMEX is read with its nodes and connections", "[doctor]
                            "Nodes:\nNode #0   - 10.0.0.1    - READY                - Version: 570.172\n"
                            "Node #1   - 10.0.0.2    - UNAVAILABLE          - Version: N/A\n"
                            " Nodes From\\To  0   1\n       0        C   N\n       1        I   I\nDomain State: DOWN\n";
-  CHECK(of_check("imex", {sick}) == Words{"error host: domain DOWN, 2 nodes, 3 of 4 connections are not there",
-                                          "error node 1 (10.0.0.2): UNAVAILABLE"});
+  CHECK(of_check("imex", {sick}) ==
+        Words{"error host: domain DOWN, 2 nodes, 3 of 4 connections missing", "error node 1 (10.0.0.2): UNAVAILABLE"});
 }
 
-TEST_CASE("a power limit below the default is found, in old and new words", "[doctor]") {
+TEST_CASE("a power limit below the default is found, in output of old and new drivers", "[doctor]") {
   const auto with = [](const std::string& section, const std::string& key, const std::string& limit) {
     return of_check("gpu_power",
                     {smi("    " + section + "\n        Power Draw                        : 100.00 W\n        " + key +
@@ -173,7 +173,7 @@ std::string clock_reasons(const std::string& title, const std::string& which) {
   return smi(text);
 }
 
-TEST_CASE("reasons that lower clocks are told by how bad they are", "[doctor]") {
+TEST_CASE("reasons that lower clocks have a status by severity", "[doctor]") {
   const std::string gpu = "GPU 00000000:1B:00.0: ";
   for (const std::string title : {"Clocks Event Reasons", "Clocks Throttle Reasons"}) {
     CHECK(of_check("gpu_clocks", {clock_reasons(title, "Idle")}) == Words{"ok " + gpu + "nothing lowers its clocks"});
@@ -193,7 +193,7 @@ TEST_CASE("reasons that lower clocks are told by how bad they are", "[doctor]") 
   CHECK(of_check("gpu_clocks", {smi(held)}) == Words{"warning " + gpu + "applications clock 1200 MHz"});
 }
 
-TEST_CASE("several outputs may stand in one text", "[doctor]") {
+TEST_CASE("one text may hold several outputs", "[doctor]") {
   const std::string all = smi("    Fabric\n        State                             : Completed\n") +
                           "Unit nvidia-fabricmanager.service could not be found.\n" +
                           "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n\t Link 0: 26.562 GB/s\n[ 1.000000] booted\r\n";
@@ -202,7 +202,7 @@ TEST_CASE("several outputs may stand in one text", "[doctor]") {
   CHECK(of_check("xid", {all}).size() == 1);
 }
 
-TEST_CASE("a text of nothing known is refused, with its name", "[doctor]") {
+TEST_CASE("a text without known output is rejected, with its name", "[doctor]") {
   const HostTree tree;
   DoctorExtras extras;
   extras.texts = {{"a.txt", "[ 1.000000] booted\n"}, {"b.txt", "hello\n"}, {"c.txt", ""}};
@@ -213,11 +213,11 @@ TEST_CASE("a text of nothing known is refused, with its name", "[doctor]") {
     REQUIRE(e.diagnostics().size() == 2);
     CHECK(e.diagnostics()[0].where.file == "b.txt");
     CHECK(e.diagnostics()[0].where.line == 1);
-    CHECK(e.diagnostics()[1].message == "there is nothing in it");
+    CHECK(e.diagnostics()[1].message == "the file is empty");
   }
 }
 
-TEST_CASE("damaged texts are no crash", "[doctor]") {
+TEST_CASE("damaged texts do not crash the doctor", "[doctor]") {
   const std::string texts[] = {
       smi("    Fabric\n : \n:\n        State\n"),
       "GPU 99999999999: x (UUID: \nGPU 1: (UUID: \n\t Link 99999999999: 5 GB/s\n\t Link 0:\n",

@@ -1,8 +1,8 @@
-// Flow against chunk on a grid of algorithms and conditions of the network (support/agreement_grid.hpp). How far flow
-// may be off in each is the table in docs/models/flow-engine.md, which is read here.
+// Flow against chunk on a grid of algorithms and conditions of the network (support/agreement_grid.hpp). The tolerance
+// of each cell is in the table in docs/models/flow-engine.md, which this test reads.
 //
-//   all of it  label nightly; afterwards what the table would say now is printed
-//   a part     each algorithm under each condition, every ninth scenario of it, without the largest size
+//   complete   label nightly; afterwards the table with the measured values is printed
+//   a sample   each algorithm under each condition, every ninth scenario of it, without the largest size
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 constexpr double most_median = 0.02;
 /// Per cent; what the table says where it is met.
 constexpr int usual = 5;
-/// How the table begins.
+/// The first line of the table.
 constexpr std::string_view title = "| most that flow is off, %";
 
 using Cell = std::pair<std::string, std::string>;  // algorithm, condition
@@ -65,8 +65,8 @@ std::vector<double> times(const GridCase& c, const std::string& engine, const st
   return list;
 }
 
-/// How far the bound engine may be above chunk. Of sends and receives it has one rank stand for all, as flow does. For
-/// trees beside a slow NIC it is no bound: why is not known.
+/// How far the bound engine may be above chunk. For sends and receives one rank stands for all, as in flow. For trees
+/// with a slow NIC it is not a bound; the reason is not known.
 double most_above_chunk(const GridCase& c) {
   if (c.algorithm == "p2p") return 1.01;
   return c.algorithm == "tree" && c.condition.starts_with("NIC at") ? 1.08 : 1.001;
@@ -94,7 +94,7 @@ class Ratios {
     std::nth_element(off_.begin(), middle, off_.end());
     return *middle;
   }
-  /// What the table would say.
+  /// The table with the measured values.
   std::string table() const {
     std::set<std::string> algorithms, conditions;
     for (const auto& [cell, most] : most_) algorithms.insert(cell.first), conditions.insert(cell.second);
@@ -136,7 +136,7 @@ std::vector<GridCase> part_of(const std::vector<GridCase>& grid) {
 
 }  // namespace
 
-TEST_CASE("flow agrees with chunk under every condition, on a part of the grid") {
+TEST_CASE("flow agrees with chunk under every condition, on a sample of the grid") {
   const auto bounds = documented_bounds();
   Ratios ratios;
   for (const GridCase& c : part_of(agreement_grid())) ratios.add(c, "[64KiB, 1MiB, 16MiB]", bound_of(bounds, c));
@@ -151,7 +151,7 @@ TEST_CASE("flow agrees with chunk under every condition", "[.all]") {
   std::cout << ratios.table();
 }
 
-TEST_CASE("the table of bounds has the cells of the grid and no others") {
+TEST_CASE("the table of tolerances has the cells of the grid and no others") {
   std::set<Cell> tested, documented;
   for (const GridCase& c : agreement_grid()) tested.insert(cell_of(c));
   for (const auto& [cell, bound] : documented_bounds()) documented.insert(cell);

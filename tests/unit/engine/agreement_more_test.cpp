@@ -1,7 +1,8 @@
-// As agreement_test.cpp, for what is neither ring nor tree: sends and receives, NVLS, PAT, and switches that reduce.
+// As agreement_test.cpp, for algorithms that are neither ring nor tree: sends and receives, NVLS, PAT, and switches
+// that reduce.
 //
-// Bounds are stated by size, up to 4 MiB and beyond: short calls are chains of latencies and agree to the digit; long
-// ones differ where flow takes a mean for what chunk lets meet.
+// Bounds are stated for sizes up to 4 MiB and beyond. Short calls are chains of latencies and agree exactly. Long calls
+// differ where flow takes a mean and chunk simulates which messages meet.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -18,7 +19,7 @@ struct Case {
   int nodes;
   Algorithm algorithm;
   std::string op;
-  double small, large;  ///< greatest difference of flow from chunk: to 4 MiB, beyond
+  double small, large;  ///< largest difference of flow from chunk: up to 4 MiB, beyond
   std::string buffers = "plain";
 };
 
@@ -41,7 +42,7 @@ void compare(const Case& c, const std::string& sizes) {
     CHECK(flow[i].algorithm == c.algorithm);
     CHECK(std::abs(flow[i].time / chunk[i].time - 1) <= (flow[i].plan.bytes <= 4 << 20 ? c.small : c.large));
     CHECK(bound[i].time <= flow[i].time * 1.0005);
-    // It has one rank stand for all, as flow does, which may be 1 % above for sends and receives.
+    // The bound engine lets one rank stand for all, as flow does. For sends and receives it may be 1 % above chunk.
     CHECK(bound[i].time <= chunk[i].time * (c.algorithm == Algorithm::p2p ? 1.0105 : 1.0005));
   }
 }
@@ -62,7 +63,7 @@ TEST_CASE("sends and receives agree") {
   for (const int nodes : {1, 2, 4}) compare({four, nodes, Algorithm::p2p, "scatter", 0.02, 0.01});
 }
 
-// Chunk does not charge a root's proxy thread for what it receives, so a gather is compared on one node only.
+// Chunk does not charge a root's proxy thread for receiving, so a gather is compared on a single node only.
 TEST_CASE("gathers inside a node agree") { compare({h100, 1, Algorithm::p2p, "gather", 0.01, 0.01}); }
 
 TEST_CASE("reductions in the NVSwitch agree") {
@@ -79,7 +80,7 @@ TEST_CASE("trees of heads agree") {
   compare({shared, 3, Algorithm::nvlstree, "all_reduce", 0.01, 0.06}, "1KiB, 1MiB, 8MiB, 64MiB");
 }
 
-// Nothing hides the links then. How the ways up and down meet on them is known on average only, which shows with few
+// Nothing hides the links then. How the paths up and down meet on them is known only on average, which matters with few
 // slices.
 TEST_CASE("trees of heads agree on registered buffers") {
   const std::string sizes = "1KiB, 1MiB, 4MiB, 16MiB, 24MiB, 32MiB, 64MiB, 256MiB";

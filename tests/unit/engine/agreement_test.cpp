@@ -1,4 +1,4 @@
-// The three engines on the same scenarios: flow within a few per cent of chunk, bound below both.
+// The three engines on the same scenarios: flow within a few percent of chunk, bound below both.
 //
 // Chunk simulates every slice on SimGrid and shares no timing code with flow. Calls are isolated: chunk does not know
 // what the tool that times a call adds.
@@ -15,7 +15,7 @@ namespace {
 
 struct Case {
   std::string node, cluster, rest, op, algorithm;
-  double most;  ///< greatest difference of flow from chunk
+  double most;  ///< largest difference of flow from chunk
 };
 
 std::vector<double> times(const Case& c, std::string_view engine, std::string_view protocol) {
@@ -81,7 +81,7 @@ TEST_CASE("staged transfers and nodes of one GPU agree") {
   }
 }
 
-TEST_CASE("a fault on any host of an NVLink domain is felt by both engines") {
+TEST_CASE("a fault on any host of an NVLink domain affects both engines") {
   const std::string text =
       "fabricast: 1\nnode: {gpu: gb200, gpus: 4}\nnvlink_domain: {nodes: 2}\ncluster: {nodes: 4}\n"
       "nccl: {env: {NCCL_ALGO: Ring}}\nworkload: {collective: all_reduce, sizes: [64MiB], harness: {tool: isolated}}\n";
@@ -97,7 +97,7 @@ TEST_CASE("a fault on any host of an NVLink domain is felt by both engines") {
   CHECK(flow.result.affected_by == std::vector<std::string>{"node1.gpu0-nvswitch"});
 }
 
-// The least certain part: channels meet at some hops and not at others, and flow takes the mean of their hops.
+// The least certain case: channels meet at some hops and not at others, and flow takes the mean of their hops.
 TEST_CASE("colliding flows agree roughly") {
   for (const int seed : {1, 2, 3, 5}) {
     compare({h100, "{nodes: 4}", ecmp(seed), "all_reduce", "Ring", 0.17});

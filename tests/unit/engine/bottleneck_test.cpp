@@ -1,4 +1,4 @@
-// What holds sends and receives: the proxy thread while it has more to do than it waits, or the way itself.
+// The bottleneck of sends and receives: the proxy thread if it works more than it waits, else the path.
 #include <catch2/catch.hpp>
 
 #include "fabricast/report/forecast.hpp"
@@ -16,7 +16,7 @@ std::string holds(const std::string& collective, const std::string& size, const 
   return run_forecast(*eight_by_eight(collective, size, env)).rows[0].result.bottleneck.name;
 }
 
-TEST_CASE("many messages are held by the proxy thread", "[engine]") {
+TEST_CASE("many messages are bound by the proxy thread", "[engine]") {
   const auto world = eight_by_eight("alltoall", "256KiB", "");
   const CollectiveResult r = run_forecast(*world).rows[0].result;
   CHECK(r.bottleneck.name == "proxy thread");
@@ -28,12 +28,12 @@ TEST_CASE("many messages are held by the proxy thread", "[engine]") {
   CHECK(holds("gather", "256KiB") == "proxy thread");
 }
 
-TEST_CASE("many chunks are held by the proxy thread, few by the link", "[engine]") {
+TEST_CASE("many chunks are bound by the proxy thread, few by the link", "[engine]") {
   CHECK(holds("alltoall", "4GiB", "NCCL_P2P_NET_CHUNKSIZE: 4096") == "proxy thread");
   CHECK(holds("alltoall", "4GiB") == "node0.nic0-leaf0");
 }
 
-TEST_CASE("a thread that mostly waits is latency", "[engine]") { CHECK(holds("sendrecv", "8B") == "latency"); }
+TEST_CASE("a thread that mostly waits counts as latency", "[engine]") { CHECK(holds("sendrecv", "8B") == "latency"); }
 
 }  // namespace
 }  // namespace fabricast

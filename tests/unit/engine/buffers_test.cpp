@@ -24,7 +24,7 @@ Words with(Words set, const std::string& word) {
   return set;
 }
 
-TEST_CASE("a kernel on symmetric memory takes what NCCL estimates", "[engine]") {
+TEST_CASE("a kernel for symmetric memory takes the time that NCCL estimates", "[engine]") {
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
     const Words set{"workload.buffers=symmetric", fmt::format("workload.collective={}", op)};
     const auto flow = rows(set), bound = rows(with(set, "network.engine=bound"));
@@ -56,7 +56,7 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
   CHECK(ll.time == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));
 }
 
-TEST_CASE("copy engines take their barriers, and then as long as links take", "[engine]") {
+TEST_CASE("copy engines take the time of their barriers and of the links", "[engine]") {
   const Words set{"workload.buffers=symmetric", "workload.collective=all_gather", "nccl.env.NCCL_CTA_POLICY=ZERO"};
   const auto world = world_of(set);
   const Architecture& gpu = world->planner.comm.node.architecture;
@@ -79,10 +79,10 @@ TEST_CASE("copy engines take their barriers, and then as long as links take", "[
 
 TEST_CASE("the chunk engine refuses kernels", "[engine]") {
   REQUIRE_THROWS_WITH(rows({"workload.buffers=symmetric", "network.engine=chunk"}),
-                      Catch::Contains("kernels on symmetric memory have no slices"));
+                      Catch::Contains("kernels for symmetric memory have no slices"));
 }
 
-TEST_CASE("a call without a kernel is warned of and runs as registered", "[engine]") {
+TEST_CASE("a call without a kernel gives a warning and runs as registered", "[engine]") {
   const Words two{"cluster.nodes=2", "nccl.env.NCCL_ALGO=nvlstree"};
   const auto world = world_of(with(two, "workload.buffers=symmetric"));
   REQUIRE(world->warnings.size() == 1);
@@ -113,8 +113,8 @@ void compare_with_plain(const Words& set) {
   }
 }
 
-// Copies are what NVLS waits for: without them its links count, or the handshake of a loop.
-TEST_CASE("registered buffers make NVLS faster, alike in both engines", "[engine]") {
+// Copies are the bottleneck of NVLS. Without them its links count, or the handshake of a loop.
+TEST_CASE("registered buffers make NVLS faster, equally in both engines", "[engine]") {
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
     const Words nvls{"nccl.env.NCCL_ALGO=nvls", fmt::format("workload.collective={}", op)};
     compare(nvls, 0.02);
@@ -127,13 +127,13 @@ TEST_CASE("registered buffers make NVLS faster, alike in both engines", "[engine
   compare_with_plain(nvlstree);
 }
 
-TEST_CASE("registered buffers spare sends and receives their copies", "[engine]") {
+TEST_CASE("registered buffers save the copies of sends and receives", "[engine]") {
   const Words inside{"workload.collective=alltoall"};
   const Words outside{"workload.collective=sendrecv", "cluster.nodes=2", "nccl.env.NCCL_PXN_DISABLE=1",
                       "routing.kind=adaptive"};
   compare(with(inside, "workload.buffers=registered"), 0.01);
   compare(with(outside, "workload.buffers=registered"), 0.01);
-  compare_with_plain(with(inside, "workload.sizes=[4MiB, 256MiB]"));  // below, LL copies as ever
+  compare_with_plain(with(inside, "workload.sizes=[4MiB, 256MiB]"));  // below, LL copies as before
   compare_with_plain(outside);
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("a NIC of the other socket adds the link between them at both ends of 
   for (const char* gdr : {"true", "false"}) CHECK(hop("remote", gdr) - hop("local", gdr) == Approx(0.24e-6));
 }
 
-TEST_CASE("a message on a low-latency tree waits a trip for its ninth piece", "[engine]") {
+TEST_CASE("the ninth piece of a message on a low-latency tree waits for a round trip", "[engine]") {
   // One channel of one NIC: one message of 12 KiB, in twelve pieces, or streaming.
   const char* text =
       "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 1, nics: {count: 1, rate: 400Gbps}}\ncluster: {nodes: 4}\n"

@@ -1,9 +1,9 @@
-// No forecast is quicker than its bytes: for every link, inside the nodes and outside,
+// No forecast is faster than its bytes: for every link, inside the nodes and outside,
 //
 //     makespan  >=  bytes that must cross the link / its rate
 //
-// on random scenarios. Bytes are counted from the schedule, apart from the engine (support/link_bytes.hpp). To look at
-// a failure, run the scenario that it prints.
+// on random scenarios. Bytes are counted from the schedule, independently of the engine (support/link_bytes.hpp). To
+// examine a failure, run the scenario that it prints.
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
@@ -56,7 +56,7 @@ std::unique_ptr<Router> router_of(const World& world) {
   return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, world.samples.first_seed);
 }
 
-/// What has been seen, so that nobody believes in a test of half of it.
+/// What has been covered, so that the test fails if it skips a large part.
 class Seen {
  public:
   void add(const Sampled& sampled) {
@@ -85,14 +85,14 @@ void check(const Sampled& sampled, Seen& seen) {
   seen.add(sampled);
   if (longest.seconds > makespan / 2) seen.binding(longest.name);
   INFO(name_of(sampled.plan.algorithm) << ' ' << name_of(sampled.plan.protocol) << ": " << longest.name << " needs "
-                                     << longest.seconds * 1e6 << " us for its bytes, the forecast is " << makespan * 1e6
-                                     << " us (" << makespan / longest.seconds << ")\n"
-                                     << sampled.scenario.yaml());
+                                       << longest.seconds * 1e6 << " us for its bytes, the forecast is "
+                                       << makespan * 1e6 << " us (" << makespan / longest.seconds << ")\n"
+                                       << sampled.scenario.yaml());
   CHECK(longest.seconds > 0);
   CHECK(makespan >= longest.seconds * (1 - rounding));
 }
 
-// One in a hundred at least.
+// At least one in a hundred.
 constexpr const char* must_be_seen[] = {
     "all_reduce", "all_gather", "reduce_scatter", "broadcast",    "reduce",   "alltoall",      "sendrecv", "scatter",
     "gather",     "ring",       "tree",           "nvls",         "nvlstree", "collnetdirect", "pat",      "p2p",
@@ -118,8 +118,8 @@ void check_seeds(std::uint64_t first, int wanted) {
 
 }  // namespace
 
-TEST_CASE("no forecast is quicker than the bytes of any link, on 1000 random scenarios") { check_seeds(1, 1000); }
+TEST_CASE("no forecast is faster than the bytes of any link, on 1000 random scenarios") { check_seeds(1, 1000); }
 
-TEST_CASE("no forecast is quicker than the bytes of any link, on 20000 random scenarios", "[.all]") {
+TEST_CASE("no forecast is faster than the bytes of any link, on 20000 random scenarios", "[.all]") {
   check_seeds(100001, 20000);
 }

@@ -10,7 +10,7 @@
 namespace fabricast {
 namespace {
 
-TEST_CASE("eight words of eight bytes are turned over their diagonal", "[engine]") {
+TEST_CASE("eight words of eight bytes are transposed", "[engine]") {
   std::array<std::uint64_t, 8> rows{};
   for (std::uint64_t r = 0; r < 8; ++r)
     for (std::uint64_t c = 0; c < 8; ++c) rows[r] |= (10 * r + c) << 8 * c;
@@ -19,7 +19,7 @@ TEST_CASE("eight words of eight bytes are turned over their diagonal", "[engine]
     for (std::uint64_t c = 0; c < 8; ++c) CHECK((rows[r] >> 8 * c & 0xFF) == 10 * c + r);
 }
 
-/// Adds at random, and reads what was added.
+/// Adds random counts and reads them back.
 template <std::size_t W>
 void check_planes(std::size_t channels) {
   CAPTURE(channels);
@@ -43,12 +43,12 @@ void check_planes(std::size_t channels) {
   CHECK(next == expected.end());
 }
 
-TEST_CASE("planes hold what was added, by rising resource", "[engine]") {
+TEST_CASE("planes contain what was added, in ascending order of resources", "[engine]") {
   for (const std::size_t channels : {1U, 7U, 8U}) check_planes<1>(channels);
   check_planes<2>(16), check_planes<4>(24), check_planes<8>(64);
 }
 
-TEST_CASE("links of one kind with the same counts have one entry, however many there are", "[engine]") {
+TEST_CASE("links of one kind with equal counts share an entry", "[engine]") {
   GroupTable<2> table;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::pair<std::uint32_t, std::uint32_t>> expected;
   Rng rng(1);
@@ -72,7 +72,7 @@ TEST_CASE("links of one kind with the same counts have one entry, however many t
   CHECK(seen == expected.size());
 }
 
-TEST_CASE("what does not go into a byte is refused", "[engine]") {
+TEST_CASE("a count that does not fit in a byte is rejected", "[engine]") {
   ChannelPlanes planes(0, 8, 1);
   CHECK(planes.add(0, 3, 255));
   CHECK_FALSE(planes.add(0, 3, 1));

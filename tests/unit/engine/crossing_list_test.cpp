@@ -24,7 +24,7 @@ Counts counts_of(CrossingList& list, std::size_t channels) {
   return counts;
 }
 
-TEST_CASE("a list of crossings holds what was added, also where it merges", "[engine]") {
+TEST_CASE("a list of crossings contains what was added, also after merging", "[engine]") {
   for (const std::size_t count : {10U, 5000U, 15'000'000U}) {
     CAPTURE(count);
     Rng rng(count);
@@ -44,7 +44,7 @@ TEST_CASE("a list of crossings holds what was added, also where it merges", "[en
   }
 }
 
-TEST_CASE("a list does not grow where the same links are crossed again and again", "[engine]") {
+TEST_CASE("a list does not grow if the same links are crossed again and again", "[engine]") {
   CrossingList list;
   for (std::uint32_t i = 0; i < 20'000'000; ++i) list.add(i % 1000, 0, 1);
   CHECK(list.size() < 5'000'000);

@@ -1,4 +1,4 @@
-// Loads of single links: the bytes that a collective must move, found again on the links.
+// Loads of single links: they add up to the bytes that a collective must move.
 #include "fabricast/engine/link_load.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::unique_ptr<World> world_of(const char* routing, int nodes = 16, const char*
   return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
 }
 
-/// B that all NICs send, by their links' loads.
+/// B that all NICs send, by the loads of their links.
 double sent(const World& world, const LinkLoads& loads) {
   double bytes = 0;
   for (std::uint32_t e = 0; e < world.fabric->endpoints(); ++e)
@@ -33,18 +33,18 @@ double sent(const World& world, const LinkLoads& loads) {
   return bytes;
 }
 
-TEST_CASE("a ring's bytes are found on the links of the NICs, whatever the routing", "[engine]") {
+TEST_CASE("the bytes of a ring appear on the links of the NICs, whatever the routing", "[engine]") {
   for (const char* routing : {"ecmp", "adaptive", "spray", "static"}) {
     CAPTURE(routing);
     const auto world = world_of(routing);
     const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, gib, Algorithm::ring, Protocol::simple);
     const LinkLoads loads = link_loads(world->setup, plan, 1);
     REQUIRE(loads.load.size() == world->fabric->links());
-    // Each rank sends 2 (n - 1) / n of the buffer; of a node, what leaves it crosses a NIC once for every channel.
+    // Each rank sends 2 (n - 1) / n of the buffer. Data that leave a node cross a NIC once for every channel.
     const double n = static_cast<double>(world->planner.comm.ranks());
     CHECK(sent(*world, loads) == Approx(16.0 * 2 * (n - 1) / n * static_cast<double>(gib)).epsilon(0.02));
     for (const float load : loads.load) REQUIRE((load >= 0 && load <= 1.0001F));
-    // What goes up comes down.
+    // What goes up must come down.
     double up = 0, down = 0;
     for (std::uint32_t l = 2 * world->fabric->endpoints(); l < world->fabric->links(); l += 2)
       up += static_cast<double>(loads.load[l]), down += static_cast<double>(loads.load[l + 1]);
@@ -79,7 +79,7 @@ TEST_CASE("a link that is down carries nothing", "[engine]") {
   }
 }
 
-TEST_CASE("loads of other algorithms stay within what links carry", "[engine]") {
+TEST_CASE("loads of other algorithms stay within the capacity of links", "[engine]") {
   const auto world = world_of("ecmp");
   for (const Algorithm algorithm : {Algorithm::tree, Algorithm::nvlstree}) {
     const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, gib, algorithm, Protocol::simple);

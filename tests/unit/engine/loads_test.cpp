@@ -24,7 +24,7 @@ std::unique_ptr<World> world_of(int ports, const char* routing, const char* faul
   return build_world(parse_scenario(text, "loads.yaml", {}).scenario);
 }
 
-/// How many links have so much capacity and so many connections of every channel.
+/// Number of links by capacity and connections of every channel.
 using Census = std::map<std::pair<double, std::vector<double>>, std::uint32_t>;
 
 Census census_of(const Loads& loads) {
@@ -57,7 +57,7 @@ Census by_hand(const World& world, const Plan& plan, const Router& router, const
   return census;
 }
 
-TEST_CASE("links are as crowded as their connections, routed one by one, make them", "[engine]") {
+TEST_CASE("loads of links equal those of their connections, routed one by one", "[engine]") {
   for (const int ports : {16, 64})
     for (const char* routing : {"ecmp", "adaptive", "static"})
       for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
@@ -78,7 +78,7 @@ TEST_CASE("links are as crowded as their connections, routed one by one, make th
       }
 }
 
-TEST_CASE("a few nodes of a large fabric cross what their connections, routed one by one, do", "[engine]") {
+TEST_CASE("a few nodes of a large fabric load the links that their connections cross", "[engine]") {
   for (const char* routing : {"ecmp", "adaptive", "static"})
     for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"}) {
       const auto world = world_of(64, routing, faults, 2, "tiers: 3", "{nodes: 48, size: 4096, placement: random}");
@@ -96,7 +96,7 @@ TEST_CASE("a few nodes of a large fabric cross what their connections, routed on
     }
 }
 
-TEST_CASE("PAT is counted as its crowds are found, and as its connections, routed one by one, make it", "[engine]") {
+TEST_CASE("the counts of PAT equal those of its connections, routed one by one", "[engine]") {
   for (const char* cluster : {"{nodes: 48}", "{nodes: 45, size: 128, placement: random}"})
     for (const char* routing : {"ecmp", "adaptive", "static"})
       for (const char* faults : {"[]", "[{link: leaf0-spine1, rate: 0}, {link: leaf1-spine0, rate: 50%}]"})
@@ -116,7 +116,8 @@ TEST_CASE("PAT is counted as its crowds are found, and as its connections, route
 }
 
 TEST_CASE("counts may be large", "[engine]") {
-  const auto world = world_of(64, "ecmp", "[]", 128, "oversubscription: 31");  // NCCL's most queue pairs, two ways up
+  const auto world =
+      world_of(64, "ecmp", "[]", 128, "oversubscription: 31");  // the maximum of NCCL's queue pairs, two uplinks
   const NetworkSegment& segment = world->setup.segments.front();
   const auto router = world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment.links, 7);
   const Plan plan =
@@ -202,7 +203,7 @@ TEST_CASE("a node with a fault does not stand for the others of its role", "[eng
   }
 }
 
-TEST_CASE("what was counted on one hardware does for another", "[engine]") {
+TEST_CASE("a count from one hardware is valid on another", "[engine]") {
   const auto near = world_of(16, "ecmp"), far = world_of(16, "ecmp", "[]", 2, "tiers: 3, cable: 1km");
   CHECK(connects_alike(near->setup, far->setup));
   const auto time = [](World& world, const Plan& plan, std::shared_ptr<CountStore> counts) {

@@ -21,7 +21,7 @@ Sharing share(const FlowScene& scene, const std::vector<std::size_t>& open) {
   return fill(problem);
 }
 
-/// When each flow ends, s. All begin at 0; shares are found anew whenever one ends.
+/// s; when each flow ends. All begin at 0, and shares are recomputed whenever one ends.
 std::vector<double> ends_of(const FlowScene& scene) {
   std::vector<double> end(scene.flows.size()), left;
   std::vector<std::size_t> open;
@@ -45,7 +45,7 @@ std::vector<double> ends_of(const FlowScene& scene) {
   return end;
 }
 
-TEST_CASE("2048 flows end when SimGrid's max-min says", "[engine][simgrid]") {
+TEST_CASE("2048 flows end at the same times as with SimGrid's max-min solver", "[engine][simgrid]") {
   for (const std::uint64_t seed : {1, 2}) {
     const FlowScene scene = permutations(256, 2048, seed);
     const std::vector<double> expected = run_simgrid(scene).end, found = ends_of(scene);

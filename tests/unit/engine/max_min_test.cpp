@@ -127,7 +127,7 @@ TEST_CASE("a path that crosses a link twice takes two shares of it", "[engine][s
   CHECK(fill(problem_of({10}, {{{{0, 1}, {0, 1}}}})).level[0] == 5);
 }
 
-TEST_CASE("weights divide a link in proportion, and caps return what they do not take", "[engine][sharing]") {
+TEST_CASE("weights divide a link in proportion, and capped items leave the rest to the others", "[engine][sharing]") {
   const Sharing sharing = fill(problem_of({12}, {{{{0, 1}}, 1}, {{{0, 1}}, 2}, {{{0, 1}}, 3, 1.5}}));
   CHECK(sharing.level[0] == Approx(3.5));
   CHECK(sharing.level[1] == Approx(3.5));
@@ -141,7 +141,7 @@ TEST_CASE("a dead link stops its items and leaves the rest to the others", "[eng
   CHECK(sharing.bottleneck == std::vector<std::uint32_t>{0, 1});
 }
 
-TEST_CASE("a light item gets what a heavy one leaves, to all digits", "[engine][sharing]") {
+TEST_CASE("a light item gets exactly what a heavy one leaves", "[engine][sharing]") {
   const Sharing sharing = fill(problem_of({8}, {{{{0, 1}}, 1e9, 2}, {{{0, 1}}, 1e-9}, {{{0, 1}}, 2e-9}}));
   CHECK(sharing.level[1] * 1e-9 == Approx(2));
   CHECK(sharing.level[2] * 2e-9 == Approx(4));
@@ -153,7 +153,7 @@ TEST_CASE("an item that nothing bounds has an infinite level", "[engine][sharing
   CHECK(sharing.bottleneck == std::vector<std::uint32_t>{no_link, no_link});
 }
 
-TEST_CASE("every item of a filling has a bottleneck, and no link is overloaded", "[engine][sharing]") {
+TEST_CASE("every item has a bottleneck, and no link is overloaded", "[engine][sharing]") {
   double worst = 0;
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     const SharingProblem problem = random_problem(seed);

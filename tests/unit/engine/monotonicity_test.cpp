@@ -1,32 +1,33 @@
 // More work never takes less time, on random scenarios.
 //
-// A scenario is drawn from a seed: GPU, GPUs per node, NICs, network, fabric, routing, NCCL version; and a call: any
-// operation under any algorithm and protocol that NCCL has there and that has a schedule. Four changes are made, each
-// with all else held:
+// A seed determines a scenario (GPU, GPUs per node, NICs, network, fabric, routing, NCCL version) and a call (any
+// operation with any algorithm and protocol that NCCL offers there and that has a schedule). Four changes are made,
+// each with all else unchanged:
 //
-//   bytes             the shares of all channels grow; channels, threads, chunk and slots stay (they are those that
-//                     NCCL picks for the larger size). Where NCCL itself changes them with size, time may well dip.
-//   slower parts      any one hardware parameter gets worse; NCCL's plan does not depend on any. Rates of several nodes:
-//                     under Simple, with adaptive or spray routing.
+//   bytes             the shares of all channels grow; channels, threads, chunk and slots stay those that NCCL chooses
+//                     for the larger size. Where NCCL itself changes them with size, the time may drop.
+//   slower parts      one hardware parameter gets worse; NCCL's plan depends on none of them. Rates over several nodes:
+//                     with Simple, and adaptive or spray routing.
 //   nodes             nodes join at the end of the list, on the same fabric, from 2 nodes on; channels and chunk as for
-//                     the smaller job; at least to twice as many where the algorithm is a tree, as trees of one depth
-//                     have several shapes. Long calls under Simple, with adaptive or spray routing. Not sends and
-//                     receives: with the number of ranks the message of a pair changes, and with it whether it is a
-//                     multiple of 16 B (if not, copies are 50 times slower), its channels and its slots. Not PAT:
-//                     three ranks have one message in flight on each dimension, seven have two.
-//   oversubscription  fewer uplinks, as many tiers. Long calls under Simple, with adaptive or spray routing. Not sendrecv:
-//                     more nodes share a leaf then, and what waits for slots gains by ways so much shorter.
+//                     the smaller job. For trees at least twice as many nodes, because trees of one depth have several
+//                     shapes. Long calls with Simple, and adaptive or spray routing. Not sends and receives: the
+//                     number of ranks changes the message of a pair, and with it whether it is a multiple of 16 B (if
+//                     not, copies are 50 times slower), its channels and its slots. Not PAT: three ranks have one
+//                     message in flight on each dimension, seven have two.
+//   oversubscription  fewer uplinks, as many tiers. Long calls with Simple, and adaptive or spray routing. Not
+//                     sendrecv: more nodes share a leaf then, and messages that wait for slots gain from the shorter
+//                     paths.
 //
-// Why not the others: a draw of hashes may be luckier with fewer uplinks, or where a ring closes elsewhere, and flow
-// takes the mean of the hops of a ring that collides. Small messages of LL and LL128 queue at proxy threads and NICs in
-// the order in which they come, and a slower link can bring them into a better order. Both engines show that: with 4760
-// for a seed, NICs at 44 % of their rate make an LL ring 8 % faster under flow, 6 % under chunk.
+// Reasons for the exceptions: hash outcomes may be better by chance with fewer uplinks, or if a ring closes elsewhere,
+// and flow takes the mean of the hops of a ring with collisions. Small messages of LL and LL128 queue at proxy threads
+// and NICs in the order of arrival, and a slower link can produce a better order. Both engines show this: with seed
+// 4760, NICs at 44 % of their rate make an LL ring 8 % faster with flow and 6 % with chunk.
 //
-// A slower proxy thread keeps the channels of a NIC further apart, so that they meet less on a link inside the node: up
-// to a ten-thousandth, which `apart` allows.
+// A slower proxy thread keeps the channels of a NIC further apart, so they share a link inside the node less: up to a
+// ten-thousandth, which `apart` allows.
 //
-// Times are of isolated calls by the flow engine. The other tolerance is that of rounding. To look at a failure, run with
-// its seed: it is printed with the scenario.
+// Times are those of isolated calls by the flow engine. The other tolerance is that of rounding. To examine a failure,
+// run with its seed, which is printed with the scenario.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -41,7 +42,7 @@ using fabricast::test::one_of;
 
 namespace {
 
-// A slower part can keep messages apart that else meet on a link: then more of them takes a little less.
+// A slower part can keep messages apart that would otherwise share a link. Then more of them take slightly less time.
 constexpr double rounding = 1 + 1e-9, apart = 1 + 5e-4, long_calls = 1 + 4e-3;
 
 struct Sample {
@@ -123,8 +124,8 @@ std::int64_t sample_bytes(Rng& rng, double low, double high) {
   return static_cast<std::int64_t>(std::exp2(rng.uniform(low, high)));
 }
 
-/// A call so long that only bandwidth matters: each channel goes a thousand times round. A loop more or less at
-/// either end is then below a five-hundredth, which `long_calls` allows.
+/// A call so long that only bandwidth matters: each channel has a thousand loops. One loop more or less at either end
+/// is then below a five-hundredth, which `long_calls` allows.
 std::int64_t long_call(const Planner& planner, const Call& call) {
   const bool around =
       call.algorithm == Algorithm::ring && call.op != CollectiveOp::broadcast && call.op != CollectiveOp::reduce;
@@ -132,7 +133,7 @@ std::int64_t long_call(const Planner& planner, const Call& call) {
   return 1024 * chunk * planner.comm.channels * (around ? planner.comm.ranks() : 1);
 }
 
-/// Two times, of which the second must not be smaller; none if the scenario is not one for the change.
+/// Two times, of which the second must not be smaller; none if the change does not apply to the scenario.
 struct Compared {
   double less = 0, more = 0;
   std::string what;
@@ -157,7 +158,7 @@ std::optional<Compared> more_bytes(const Sample& d, Rng& rng) {
                               name_of(call.protocol), small.shares[0], large.shares[0], large.channels)};
 }
 
-/// Whether routing spreads each connection over all of its paths.
+/// Whether routing spreads each connection over all its paths.
 bool spreads(const Sample& d) { return d.routing == "{kind: adaptive}" || d.routing == "{kind: spray}"; }
 
 std::optional<Compared> slower_part(const Sample& d, Rng& rng) {
@@ -195,7 +196,7 @@ std::optional<Compared> more_nodes(const Sample& d, Rng& rng) {
   const Plan plan = plan_of(small->planner, call, bytes);
   Plan grown = plan_of(large->planner, call, bytes);
   if (grown.channels != plan.channels) return std::nullopt;
-  // Trees of one depth have several shapes, and a fuller one may be the quicker one.
+  // Trees of one depth have several shapes, and a fuller one may be faster.
   if (call.algorithm != Algorithm::ring && d.nodes < 2 * fewer) return std::nullopt;
   grown.chunk = plan.chunk;
   return Compared{time_of(*small, plan), time_of(*large, grown),
@@ -219,7 +220,7 @@ std::optional<Compared> more_oversubscription(const Sample& d, Rng& rng) {
                               name_of(call.protocol), plan.bytes, d.oversubscription, 2 * d.oversubscription)};
 }
 
-/// Draws scenarios until `wanted` of them have been compared.
+/// Samples scenarios until `wanted` of them have been compared.
 void check(Change change, int wanted, double tolerance = rounding) {
   int done = 0;
   for (std::uint64_t seed = 1; done < wanted; ++seed) {
@@ -237,14 +238,14 @@ void check(Change change, int wanted, double tolerance = rounding) {
 
 }  // namespace
 
-TEST_CASE("more never takes less, on 800 random scenarios", "[monotonicity]") {
+TEST_CASE("more work never takes less time, on 800 random scenarios", "[monotonicity]") {
   SECTION("bytes") { check(more_bytes, 200); }
   SECTION("slower parts") { check(slower_part, 200, apart); }
   SECTION("nodes") { check(more_nodes, 200, long_calls); }
   SECTION("oversubscription") { check(more_oversubscription, 200, long_calls); }
 }
 
-TEST_CASE("more never takes less, on 10000 random scenarios", "[.thousands]") {
+TEST_CASE("more work never takes less time, on 10000 random scenarios", "[.thousands]") {
   SECTION("bytes") { check(more_bytes, 2500); }
   SECTION("slower parts") { check(slower_part, 2500, apart); }
   SECTION("nodes") { check(more_nodes, 2500, long_calls); }

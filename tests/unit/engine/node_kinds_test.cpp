@@ -1,4 +1,5 @@
-// Nodes without an NVSwitch: no call is shorter than the bytes of a link over what it carries, and flow agrees with chunk.
+// Nodes without an NVSwitch: no call is shorter than the bytes on a link divided by its rate, and flow agrees with
+// chunk.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -18,7 +19,7 @@ std::string scenario(const std::string& node, int nodes, const std::string& op, 
       node, nodes, env, op);
 }
 
-/// \param least  s; what the longest call takes at least
+/// \param least  s; lower bound of the longest call
 void check(const std::string& text, double least, double most_difference) {
   const auto flow = test::rows_under("flow", text), chunk = test::rows_under("chunk", text);
   for (std::size_t i = 0; i < flow.size(); ++i) {
@@ -40,11 +41,11 @@ TEST_CASE("rings on a DGX-1 fill six links of 25 GB/s") {
   check(scenario(cube, 1, "all_gather", "{NCCL_ALGO: Ring}"), bytes * 7 / 8 / 150e9, 0.02);
 }
 
-TEST_CASE("GPUs that meet over the network alone send all they have by their NICs") {
+TEST_CASE("GPUs that reach each other only over the network send everything by their NICs") {
   const std::string node = "{gpu: rtx6000d, nics: {link: roce}}";
   check(scenario(node, 1, "all_gather", alone), bytes * 7 / 8 / 50e9, 0.02);
   check(scenario(node, 2, "all_gather", alone), bytes * 15 / 16 / 50e9, 0.02);
-  // Four GPUs at a NIC: flow has each of them wait for its own messages there, chunk for those of all.
+  // Four GPUs share a NIC. In flow each waits there for its own messages, in chunk for those of all.
   const std::string shared = "{gpu: rtx6000d, nics: {count: 2, link: roce}}";
   check(scenario(shared, 1, "all_gather", alone), 4 * bytes * 7 / 8 / 50e9, 0.25);
 }

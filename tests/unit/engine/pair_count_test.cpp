@@ -28,7 +28,7 @@ struct Collective {
 };
 
 Collective alltoall(const std::string& node, const std::string& cluster, const std::string& fabric,
-                  const std::string& routing, const std::string& env = "") {
+                    const std::string& routing, const std::string& env = "") {
   const std::string text = fmt::format(
       "fabricast: 1\nnode: {}\ncluster: {}\nfabric: {}\nrouting: {{kind: {}}}\nnccl: {{env: {{{}}}}}\n"
       "workload: {{collective: alltoall, sizes: [1GiB]}}\n",
@@ -61,7 +61,7 @@ Routed route_all(const Collective& x, const Router& router) {
 
 constexpr const char* h100 = "{gpu: h100-sxm, gpus: 8}";
 
-TEST_CASE("what spreading routes count in closed form is what each message crosses", "[engine]") {
+TEST_CASE("with spreading, counts in closed form equal those of each message", "[engine]") {
   for (const char* routing : {"adaptive", "spray"})
     for (const char* node : {h100, "{gpu: h100-sxm, gpus: 8, nics: {count: 2}}", "{gpu: a100-sxm, gpus: 4}"})
       for (const char* fabric :
@@ -97,7 +97,7 @@ double kolmogorov_smirnov(std::vector<double> a, std::vector<double> b) {
   return most;
 }
 
-TEST_CASE("what hashing routes sample is what hashing each message gives", "[engine]") {
+TEST_CASE("with hashing, samples are distributed like counts of hashed messages", "[engine]") {
   constexpr std::uint64_t seeds = 400;
   for (const char* fabric :
        {"{kind: fat_tree, tiers: 3, switch: {ports: 16}}",

@@ -1,4 +1,4 @@
-// The event graph of PAT against closed forms: its chain of messages, and each of the limits.
+// The event graph of PAT against closed forms: the chain of messages, and each of the limits.
 #include <catch2/catch.hpp>
 
 #include "sim/engine/time/pat_recurrence.hpp"
@@ -35,7 +35,7 @@ TEST_CASE("short blocks take a chain of log2(n) messages") {
   CHECK(pat_makespan(with_costs(run_of({{1, 1, 1}}))) == Approx(message(1000, true)));
   CHECK(pat_makespan(with_costs(run_of(gather_8))) ==
         Approx(message(1000, false) + message(2000, false) + message(4000, true)));
-  // A last loop alone is as good as a whole one.
+  // A single last loop takes as long as a whole one.
   PatRun tail = with_costs(run_of(gather_8));
   tail.channels.front().loops = 0, tail.channels.front().tail = 500;
   CHECK(pat_makespan(tail) == Approx(message(500, false) + message(1000, false) + message(2000, true)));
@@ -51,7 +51,7 @@ TEST_CASE("channels share the proxy thread and the NIC") {
 }
 
 TEST_CASE("a NIC that is never idle takes the time of all blocks") {
-  // n - 1 blocks a loop, in one message or in several.
+  // n - 1 blocks per loop, in one message or in several.
   for (const auto& dimensions : {gather_8, long_gather_8})
     for (const int channels : {1, 2, 5})
       for (const std::int64_t loops : {1, 3, 50, 1003}) {
@@ -71,7 +71,7 @@ TEST_CASE("a proxy thread that is never idle takes the time of all messages") {
   CHECK(pat_makespan(run) == Approx(100 * 3 * 2));
 }
 
-TEST_CASE("with one slot every message waits for the way there and back") {
+TEST_CASE("with one slot every message waits for a round trip") {
   for (const std::int64_t loops : {2, 12, 20, 21, 4001}) {
     PatRun run = with_costs(run_of({{1, 1, 1}}));
     run.slots = 1, run.channels.front().loops = loops;
@@ -80,14 +80,14 @@ TEST_CASE("with one slot every message waits for the way there and back") {
   }
 }
 
-TEST_CASE("a channel with a shorter share leaves the NIC to the others") {
+TEST_CASE("a channel with a smaller share leaves the NIC to the others") {
   PatRun run;
   run.nic = 0.002, run.block = 1000;
   run.channels = {{long_gather_8, 3, -1}, {gather_8, 0, 600}};
   CHECK(pat_makespan(run) == Approx((3 * 7 * 1000 + 7 * 600) * 0.002));
 }
 
-TEST_CASE("what comes early waits for its turn in the schedule") {
+TEST_CASE("an early message waits for its turn in the schedule") {
   // Two dimensions and an empty last loop, whose first message overtakes the whole loop's second one:
   //   whole, first   copied 0-3, sent -13, received 13-16
   //   whole, second  copied 16-19, sent -29, received 29-32

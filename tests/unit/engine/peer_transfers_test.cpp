@@ -1,4 +1,4 @@
-// Sends and receives of one rank against closed forms: a message alone, and each of the limits.
+// Sends and receives of one rank against closed forms: a single message, and each of the limits.
 #include <catch2/catch.hpp>
 
 #include "sim/engine/time/peer_transfers.hpp"
@@ -7,9 +7,9 @@ using namespace fabricast;
 
 namespace {
 
-constexpr auto self = PeerPart::Way::self, inside = PeerPart::Way::inside, network = PeerPart::Way::network;
+constexpr auto self = PeerPart::Route::self, inside = PeerPart::Route::inside, network = PeerPart::Route::network;
 
-/// Every cost differs, so that none can stand for another.
+/// All costs differ, so that none can be mistaken for another.
 PeerTransfers collective(std::vector<std::vector<PeerPart>> channels) {
   PeerTransfers x;
   x.channels = std::move(channels);
@@ -20,7 +20,7 @@ PeerTransfers collective(std::vector<std::vector<PeerPart>> channels) {
   return x;
 }
 
-/// Takes only the time of what the test sets.
+/// Takes time only for the costs that the test sets.
 PeerTransfers free_collective(std::vector<std::vector<PeerPart>> channels) {
   PeerTransfers x;
   x.channels = std::move(channels);
@@ -37,18 +37,18 @@ double network_chunk(double bytes) {
 
 }  // namespace
 
-TEST_CASE("a message alone takes the sum of its stages") {
+TEST_CASE("a single message takes the sum of its stages") {
   CHECK(peer_makespan(collective({{{network, 1, 600}}})) == Approx(network_chunk(600) + 0.3));
   CHECK(peer_makespan(collective({{{inside, 1, 600}}})) == Approx((2 + 1.8) + 1.5 + (2 + 0.72)));
   CHECK(peer_makespan(collective({{{self, 1, 600}}})) == Approx(2 + 1.8));
   CHECK(peer_makespan(collective({{{network, 1, 0}}})) == Approx(network_chunk(0) + 0.3));
-  // The link inside counts where it is slower than the copy, which goes on meanwhile.
+  // The link inside counts if it is slower than the copy, which runs at the same time.
   PeerTransfers slow = collective({{{inside, 1, 600}}});
   slow.link = 0.02;
   CHECK(peer_makespan(slow) == Approx(12 + 1.5 + (2 + 0.72)));
 }
 
-TEST_CASE("with one slot every chunk waits for the way there and back") {
+TEST_CASE("with one slot every chunk waits for a round trip") {
   for (const std::int64_t chunks : {2, 7, 100, 10001}) {
     PeerTransfers x = collective({{{network, chunks, 1000}}});
     x.slots = 1;
@@ -60,10 +60,10 @@ TEST_CASE("with one slot every chunk waits for the way there and back") {
   }
 }
 
-TEST_CASE("a NIC, a proxy thread, a link and threads carry one byte at a time") {
+TEST_CASE("NIC, proxy thread, link and threads each serve one chunk at a time") {
   // Three channels of four parts of ten chunks.
-  const auto of = [](PeerPart::Way way) {
-    return free_collective({parts(4, {way, 10, 1000}), parts(4, {way, 10, 1000}), parts(4, {way, 10, 1000})});
+  const auto of = [](PeerPart::Route route) {
+    return free_collective({parts(4, {route, 10, 1000}), parts(4, {route, 10, 1000}), parts(4, {route, 10, 1000})});
   };
   PeerTransfers x = of(network);
   x.nic = 0.01;
@@ -74,13 +74,13 @@ TEST_CASE("a NIC, a proxy thread, a link and threads carry one byte at a time") 
   x = of(inside);
   x.link = 0.01;
   CHECK(peer_makespan(x) == Approx(120 * 1000 * 0.01));
-  // Each channel has threads of its own, shared out among its parts.
+  // Each channel has its own threads, which its parts share.
   x = of(self);
   x.copy = 0.01;
   CHECK(peer_makespan(x) == Approx(40 * 1000 * 0.01));
 }
 
-TEST_CASE("proxy threads send side by side") {
+TEST_CASE("proxy threads send concurrently") {
   PeerPart first{network, 1, 1000, 0}, second{network, 1, 1000, 0};
   PeerTransfers x = free_collective({{first}, {second}});
   x.message = 3, x.first_message = 1;
@@ -92,7 +92,7 @@ TEST_CASE("proxy threads send side by side") {
 }
 
 TEST_CASE("the busiest proxy thread visits every chunk and moves every byte that leaves the node") {
-  // Two messages of three chunks, the last of 400 B; what stays in the node is not its.
+  // Two messages of three chunks, the last of 400 B. Messages inside the node are not its.
   const PeerTransfers x = [] {
     PeerTransfers e = collective({{{network, 3, 400}, {inside, 50, 1000}}, {{network, 3, 400}, {self, 50, 1000}}});
     e.thread = 0.004;
@@ -102,7 +102,7 @@ TEST_CASE("the busiest proxy thread visits every chunk and moves every byte that
   CHECK(busiest_proxy(collective({{{inside, 3, 400}}})) == 0);
 }
 
-TEST_CASE("a channel works on eight parts side by side") {
+TEST_CASE("a channel works on eight parts concurrently") {
   PeerTransfers x = free_collective({parts(8, {inside, 1, 1000})});
   x.hop_inside = 7;
   CHECK(peer_makespan(x) == Approx(7));
@@ -112,8 +112,8 @@ TEST_CASE("a channel works on eight parts side by side") {
   CHECK(peer_makespan(x) == Approx(21));
 }
 
-TEST_CASE("peers of a root have threads of their own") {
-  // Eight parts side by side: the root's threads are shared out among them, a peer's are not.
+TEST_CASE("peers of a root do not share their threads") {
+  // Eight concurrent parts share the threads of the root, but not those of a peer.
   PeerTransfers x = free_collective({parts(8, {inside, 1, 1000})});
   x.copy = 0.01;
   CHECK(peer_makespan(x) == Approx(80 + 80));
@@ -123,14 +123,14 @@ TEST_CASE("peers of a root have threads of their own") {
   CHECK(peer_makespan(x) == Approx(10 + 80));
 }
 
-TEST_CASE("slots in flight bound the rate over a long way") {
+TEST_CASE("slots in flight bound the rate over a long distance") {
   // Four chunks per round of 2 x 50 s: a window, and the NIC is idle most of the time.
   PeerTransfers x = free_collective({{{network, 400, 1000}}});
   x.slots = 4, x.hop_network = 50;
   CHECK(peer_makespan(x) == Approx(100 * 50 + 99 * 50));
 }
 
-TEST_CASE("a link that leads to the node's GPUs and to the NIC is shared while both are busy") {
+TEST_CASE("a link to the GPUs of the node and to the NIC is shared while both are busy") {
   PeerTransfers x = free_collective({{{inside, 1, 1000}}, {{network, 1, 1000}}});
   x.link = x.nic = 0.01, x.link_shared = x.nic_shared = 0.01;
   CHECK(peer_makespan(x) == Approx(20));

@@ -44,7 +44,7 @@ Pipeline random_workers(Rng& rng) {
 
 }  // namespace
 
-TEST_CASE("a row of workers ends when the recurrence says, however many slices there are") {
+TEST_CASE("a sequence of workers takes the time of the recurrence, for any number of slices") {
   Rng rng(3);
   for (int trial = 0; trial < 300; ++trial) {
     Pipeline p = random_workers(rng);
@@ -55,7 +55,7 @@ TEST_CASE("a row of workers ends when the recurrence says, however many slices t
   }
 }
 
-TEST_CASE("a full pipe advances at the pace of its slowest place") {
+TEST_CASE("a full pipeline advances at the pace of its slowest place") {
   Pipeline p;
   p.slots = 8;
   for (const double us : {1.0, 2.5, 1.5}) {
@@ -67,7 +67,7 @@ TEST_CASE("a full pipe advances at the pace of its slowest place") {
   CHECK(pipeline_makespan(p) == Approx(1e6 * 2.5e-6 + 2.5e-6).epsilon(1e-5));
 }
 
-TEST_CASE("messages of other channels at a server hold up the last channel, and then the pace") {
+TEST_CASE("messages of other channels at a server delay the last channel, and then the pace") {
   Pipeline p;
   p.slots = 8;
   Station gpu, nic, last;
@@ -97,7 +97,7 @@ TEST_CASE("the two parts of a block slow each other only while both copy") {
   CHECK(makespan(100000, 5e-6) == Approx(100000 * 2 / 1.2 * 3e-6).epsilon(1e-3));
 }
 
-TEST_CASE("slots bound what is in flight") {
+TEST_CASE("slots bound the slices in flight") {
   Pipeline p;
   Station gpu, nic, last;
   gpu.whole = {1e-6, 0, 0};

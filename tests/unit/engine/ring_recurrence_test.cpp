@@ -88,7 +88,7 @@ RingLoop random_loop(Rng& rng, int gpus, int slices) {
 
 }  // namespace
 
-TEST_CASE("a folded ring ends when all its ranks do") {
+TEST_CASE("a folded ring takes the same time as all its ranks") {
   Rng rng(7);
   for (int trial = 0; trial < 300; ++trial) {
     Ring r;
@@ -103,14 +103,14 @@ TEST_CASE("a folded ring ends when all its ranks do") {
     r.tail = random_loop(rng, gpus, 1);
     r.tail.slices = static_cast<int>(rng.below(2));
     CAPTURE(trial, gpus, nodes, slices, r.slots, r.loops);
-    // Loops are skipped once clocks keep their distances; the history of few slots may settle a little later.
+    // Loops are skipped once the differences of the clocks are constant. A short history of slots may settle later.
     CHECK(ring_makespan(r) == Approx(AllRanks(r, nodes).run()).epsilon(2e-3));
     r.loops = 1;
     CHECK(ring_makespan(r) == Approx(AllRanks(r, nodes).run()).epsilon(1e-9));
   }
 }
 
-TEST_CASE("skipped steps and loops are those that would have been taken") {
+TEST_CASE("skipping steps and loops does not change the time") {
   Rng rng(11);
   for (int trial = 0; trial < 40; ++trial) {
     Ring r;
@@ -122,12 +122,12 @@ TEST_CASE("skipped steps and loops are those that would have been taken") {
     r.hop_inside = 1e-6;
     r.loop = random_loop(rng, gpus, 2);
     r.tail.slices = 0;
-    // Any number of nodes folds to the same, so two of them stand for a ring of a thousand steps.
+    // Any number of nodes folds to the same ring, so two nodes stand for a ring of a thousand steps.
     CHECK(ring_makespan(r) == Approx(AllRanks(r, 2).run()).epsilon(1e-9));
   }
 }
 
-TEST_CASE("a ring goes at the pace of its slowest GPU") {
+TEST_CASE("a ring runs at the pace of its slowest GPU") {
   Ring r;
   r.sends = 1000, r.loops = 1, r.slots = 8;
   r.loop.op = {1e-6, 3e-6}, r.loop.round = {0, 0};

@@ -9,7 +9,7 @@
 namespace fabricast {
 namespace {
 
-TEST_CASE("rows are numbered as they are first seen", "[engine]") {
+TEST_CASE("rows are numbered in the order in which they are first seen", "[engine]") {
   for (const std::size_t words : {1U, 2U, 16U}) {
     CAPTURE(words);
     RowNumbers<double> rows(words);
@@ -29,8 +29,8 @@ TEST_CASE("rows are numbered as they are first seen", "[engine]") {
   }
 }
 
-TEST_CASE("counts of few connections, as numbers with a point, do not all meet at one place", "[engine]") {
-  // Their bits differ in the highest twelve only.
+TEST_CASE("small counts, stored as floating-point numbers, do not collide in the hash table", "[engine]") {
+  // They differ only in the highest twelve bits.
   RowNumbers<double> rows(16);
   std::vector<std::uint32_t> at(1 << 16);
   std::uint32_t contended = 0;
@@ -39,7 +39,7 @@ TEST_CASE("counts of few connections, as numbers with a point, do not all meet a
     for (std::uint32_t c = 0; c < 16; ++c) row[c] = i >> c & 1U;
     contended = std::max(contended, ++at[rows.hash_of(row) % at.size()]);
   }
-  CHECK(contended < 16);  // of so many at random the most is about 9
+  CHECK(contended < 16);  // the expected maximum of as many random hashes is about 9
 }
 
 }  // namespace

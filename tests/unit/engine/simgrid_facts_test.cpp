@@ -1,4 +1,4 @@
-// Facts of SimGrid that the chunk engine rests on. Should one change in a later version, this says which.
+// Properties of SimGrid on which the chunk engine relies. If one changes in a later version, a test fails.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xbt/log.h>
@@ -16,8 +16,8 @@ struct Transfer {
   int from, to;
 };
 
-/// Ends of 1 GB transfers at once over one 10 GB/s link, with a further link of its own latency for each. There is one
-/// engine per process, so each run forks.
+/// Ends of concurrent 1 GB transfers over one 10 GB/s link, with a further link of its own latency for each. There is
+/// one engine per process, so each run forks.
 std::vector<double> ends(const std::vector<std::string>& config, const std::vector<double>& latency,
                          const std::vector<Transfer>& transfers) {
   int pipe_ends[2];
@@ -72,7 +72,7 @@ const std::vector<std::string> plain = {"network/TCP-gamma:0", "network/crosstra
 
 }  // namespace
 
-TEST_CASE("without latency a link is shared in equal parts") {
+TEST_CASE("without latency a link is shared equally") {
   const auto end = ends(plain, {0, 0}, {{0, 1}, {2, 3}});
   CHECK(end[0] == Approx(0.2).epsilon(1e-6));
   CHECK(end[1] == Approx(0.2).epsilon(1e-6));
@@ -92,7 +92,7 @@ TEST_CASE("by default TCP-gamma caps a fast link with latency") {
   CHECK(ends(plain, {5e-3}, {{0, 1}})[0] == Approx(0.105).epsilon(1e-3));
 }
 
-TEST_CASE("by default acknowledgements cost 5 % of the way back") {
+TEST_CASE("by default acknowledgements take 5 % of the reverse path") {
   const auto both = ends({"network/TCP-gamma:0"}, {0}, {{0, 1}, {1, 0}});
   const auto off = ends(plain, {0}, {{0, 1}, {1, 0}});
   CHECK(off[0] == Approx(0.2).epsilon(1e-6));

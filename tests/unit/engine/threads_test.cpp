@@ -1,4 +1,4 @@
-// What a block's threads move: by their number, and by the part of them that goes up or down a tree.
+// What the threads of a block move: by their number, and by the fraction that goes up or down a tree.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -26,7 +26,7 @@ ProtocolCosts costs_of(const World& world, Plan plan, int threads) {
   return protocol_costs(world.planner.comm, plan);
 }
 
-TEST_CASE("LL and LL128 move as much as a block has warps", "[engine]") {
+TEST_CASE("the rate of LL and LL128 is proportional to the warps of a block", "[engine]") {
   for (const std::string protocol : {"LL", "LL128", "Simple"}) {
     CAPTURE(protocol);
     const auto world = world_of("NCCL_ALGO: Ring, NCCL_PROTO: " + protocol);
@@ -54,8 +54,8 @@ TEST_CASE("seven tenths of a tree's warps go up, the others down", "[engine]") {
   CHECK(parts("Simple", 512).up == 1);
 }
 
-TEST_CASE("both engines hold a tree in LL128 to the part of the threads that goes down", "[engine]") {
-  // In the chain inside each of two nodes every GPU hands on what comes down at 0.3 of the block's rate.
+TEST_CASE("in both engines the threads that go down bound a tree in LL128", "[engine]") {
+  // In the chain inside each of two nodes, every GPU forwards downward data at 0.3 of the block's rate.
   for (const char* engine : {"flow", "chunk"}) {
     CAPTURE(engine);
     const auto world =
@@ -69,16 +69,16 @@ TEST_CASE("both engines hold a tree in LL128 to the part of the threads that goe
   }
 }
 
-TEST_CASE("a loop of NVLS takes two copies of all heads' chunks and a head's work on its own", "[engine]") {
-  // What is no copy is taken out by a second size with as many loops; one channel leaves the links idle.
+TEST_CASE("a loop of NVLS takes two copies of all heads' chunks and the work of a head on its own chunk", "[engine]") {
+  // A second size with the same number of loops cancels everything except copies. One channel leaves the links idle.
   for (const char* engine : {"flow", "chunk"}) {
     CAPTURE(engine);
-    const auto world = build_world(
-        parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 1}\n"
-                       "nccl: {version: \"2.26\", env: {NCCL_ALGO: NVLS, NCCL_MAX_NCHANNELS: \"1\"}}\nworkload: {collective: all_reduce, "
-                       "sizes: [32KiB, 64KiB], harness: {tool: isolated}}\n",
-                       "heads.yaml", {fmt::format("network.engine={}", engine)})
-            .scenario);
+    const auto world = build_world(parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 1}\n"
+                                                  "nccl: {version: \"2.26\", env: {NCCL_ALGO: NVLS, "
+                                                  "NCCL_MAX_NCHANNELS: \"1\"}}\nworkload: {collective: all_reduce, "
+                                                  "sizes: [32KiB, 64KiB], harness: {tool: isolated}}\n",
+                                                  "heads.yaml", {fmt::format("network.engine={}", engine)})
+                                       .scenario);
     const std::vector<ForecastRow> rows = run_forecast(*world).rows;
     for (const ForecastRow& row : rows) REQUIRE(row.plan.chunk * 8 * row.plan.channels == row.plan.bytes);  // one loop
     const Architecture& gpu = world->planner.comm.node.architecture;

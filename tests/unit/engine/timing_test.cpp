@@ -1,4 +1,4 @@
-// Streams name their timings: that the engine has each of them.
+// Streams name their timings: the engine has each of them.
 #include "sim/engine/time/timing.hpp"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 namespace fabricast {
 namespace {
 
-TEST_CASE("timings have names of their own, and one way to time", "[engine]") {
+TEST_CASE("timings have distinct names and one method of timing", "[engine]") {
   std::set<std::string_view> names;
   for (const Timing& t : timings()) {
     CAPTURE(t.name);
@@ -35,7 +35,7 @@ TEST_CASE("the engine has the timing of every algorithm, and every timing an alg
           used.insert(find_timing(a.stream(planner.comm, plan, 0).timing).name);
         }
     }
-  used.insert("whole");  // of what NCCL runs without asking its cost model
+  used.insert("whole");  // for algorithms that NCCL runs without consulting its cost model
   CHECK(used.size() == timings().size());
 }
 

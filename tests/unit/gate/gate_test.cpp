@@ -1,4 +1,5 @@
-// Floors: against the formula that documents them, against what measured rows must do, and against samples of clusters.
+// Floors, compared with the documented formula, with the effect that measured rows must have, and with samples of
+// clusters.
 #include "fabricast/gate/gate.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -26,7 +27,7 @@ std::unique_ptr<World> world_with(
           .scenario);
 }
 
-/// A run that was slower than forecast by the same at all sizes.
+/// A run that was slower than its forecast by the same factor at all sizes.
 MeasuredSite site_with(const World& world, std::size_t rows, double off = 1.1) {
   Scenario scenario = world.scenario;
   const Forecast forecast = run_forecast(world);
@@ -54,7 +55,7 @@ GateRow row_with(std::int64_t asked, double bandwidth = 1, double ratio = 2) {
   return row;
 }
 
-TEST_CASE("ceilings are the quantile of the row's own residual", "[gate]") {
+TEST_CASE("ceilings are quantiles of the row's own residual", "[gate]") {
   const auto world = world_with();
   for (const std::size_t measured : {0, 2}) {
     const MeasuredSite site = site_with(*world, measured);
@@ -74,7 +75,7 @@ TEST_CASE("ceilings are the quantile of the row's own residual", "[gate]") {
   }
 }
 
-TEST_CASE("floors fall with the probability and rise with what is measured", "[gate]") {
+TEST_CASE("rarer floors are lower, and more measured rows raise the floors", "[gate]") {
   const auto world = world_with();
   double before = 0;
   for (const double p : {1e-6, 1e-3, 1e-2, 0.1, 0.5}) {
@@ -93,7 +94,7 @@ TEST_CASE("floors fall with the probability and rise with what is measured", "[g
   CHECK(shares.back() > 0.7);
 }
 
-TEST_CASE("sizes are runs that nccl-tests can make", "[gate]") {
+TEST_CASE("sizes are grouped into runs that nccl-tests can make", "[gate]") {
   std::vector<GateRow> rows;
   for (const std::int64_t bytes : {8, 16, 32, 100, 300, 900, 1000, 1500}) rows.push_back(row_with(bytes));
   rows[0].printed = false;
@@ -101,7 +102,7 @@ TEST_CASE("sizes are runs that nccl-tests can make", "[gate]") {
   std::vector<std::vector<std::int64_t>> reached;
   for (const GateSweep& sweep : sweeps) {
     reached.emplace_back();
-    // As its loop does it: from -b while not above -e, times -f; without -f one size, as it goes on by 1 MiB.
+    // Its loop goes from -b to -e by the factor -f; without -f it steps by 1 MiB, which makes one size here.
     for (std::int64_t size = sweep.from; size <= sweep.to;
          size = sweep.factor > 1 ? size * sweep.factor : size + (1 << 20))
       reached.back().push_back(size);
@@ -109,7 +110,7 @@ TEST_CASE("sizes are runs that nccl-tests can make", "[gate]") {
   CHECK(reached == std::vector<std::vector<std::int64_t>>{{16, 32}, {100, 300, 900}, {1000}, {1500}});
 }
 
-TEST_CASE("the mean of a run is below its floor no oftener than said, however its rows go together", "[gate]") {
+TEST_CASE("the mean of a run is below its floor at most with the stated probability, for any correlation", "[gate]") {
   const std::vector<double> bandwidths = {1, 20, 150, 400, 450};
   constexpr double p = 0.01, scale = 0.12, point = 4.541;  // Student's t of 3, one in a hundred
   std::vector<GateRow> rows;
@@ -117,7 +118,7 @@ TEST_CASE("the mean of a run is below its floor no oftener than said, however it
     rows.push_back(row_with(std::int64_t{1} << (10 + i), bandwidths[i], std::exp(scale * point)));
   const GateSweep sweep = sweeps_of(rows).at(0);
   CHECK(sweep.expected_average == Approx((1 + 20 + 150 + 400 + 450) / 5.0));
-  // One scale for all rows: the floor is the same part of the mean as of each row.
+  // With one scale for all rows, the floor is the same fraction of the mean as of each row.
   CHECK(sweep.floor_average == Approx(sweep.expected_average * std::exp(-scale * point)));
   CHECK(minimum_of_tests(sweep) * 0.9 == Approx(sweep.floor_average * 1e-9));
   for (const double shared : {0.0, 0.5, 1.0}) {
@@ -141,7 +142,7 @@ TEST_CASE("the mean of a run is below its floor no oftener than said, however it
   }
 }
 
-TEST_CASE("what nccl-tests does not call has no test", "[gate]") {
+TEST_CASE("sizes that nccl-tests skips have no test", "[gate]") {
   const auto world = world_with("workload: {collective: all_gather, sizes: [8B, 256B, 512B]}\n");
   const Gate gate = gate_of(*world, {CollectiveOp::all_gather}, unmeasured_site(), 1e-3);
   REQUIRE(gate.rows.size() == 3);
@@ -174,7 +175,7 @@ TEST_CASE("commands run nccl-tests as the scenario does", "[gate]") {
   CHECK_THROWS_AS(test_command(bad, 16), UserError);
 }
 
-/// What a reader of YAML sees, beside JSON.
+/// The YAML holds the same values as the JSON.
 void check_same(const YAML::Node& yaml, const nlohmann::json& json) {
   REQUIRE(yaml.IsMap() == json.is_object());
   REQUIRE(yaml.IsSequence() == json.is_array());
@@ -204,7 +205,7 @@ TEST_CASE("YAML reads back as the JSON does", "[gate]") {
   check_same(YAML::Load(yaml_of_json(odd)), nlohmann::json::parse(odd));
 }
 
-TEST_CASE("manifests hold the script, and nothing of the user's that ends a line", "[gate]") {
+TEST_CASE("manifests hold the script, and text from the user cannot end a line", "[gate]") {
   for (const char* nodes : {"1", "2"}) {
     const auto world =
         world_with("workload: {collective: all_reduce, sizes: [1KiB, 1MiB], harness: {ranks_per_process: 8}}\n", nodes);
@@ -235,7 +236,7 @@ TEST_CASE("manifests hold the script, and nothing of the user's that ends a line
   }
 }
 
-TEST_CASE("floors of a cluster with faults say so", "[gate]") {
+TEST_CASE("floors for a cluster with faults say so", "[gate]") {
   const std::string sizes = "workload: {collective: all_reduce, sizes: [1GiB]}\n";
   const auto healthy = world_with(sizes), slow = world_with(sizes + "faults: [{link: node0.nic0, rate: 50%}]\n");
   const Gate own = gate_with(*healthy, 1e-3), other = gate_with(*slow, 1e-3);
@@ -244,7 +245,7 @@ TEST_CASE("floors of a cluster with faults say so", "[gate]") {
   CHECK_THAT(gate_text(*healthy, own), !Catch::Matchers::Contains("faults"));
 }
 
-TEST_CASE("floors are the same for any number of threads, and of the flow engine alone", "[gate]") {
+TEST_CASE("floors do not depend on the number of threads and need the flow engine", "[gate]") {
   const auto world = world_with();
   RunOptions one, three;
   one.threads = 1, three.threads = 3;

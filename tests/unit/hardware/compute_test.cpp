@@ -55,7 +55,7 @@ TEST_CASE("every GPU has a data sheet that fits its architecture", "[hardware]")
   }
 }
 
-TEST_CASE("generations come in order", "[hardware]") {
+TEST_CASE("generations are ordered", "[hardware]") {
   const char* order[] = {"v100-sxm", "a100-sxm", "h100-sxm", "b200"};
   for (int i = 0; i + 1 < 4; ++i) {
     INFO(order[i]);
@@ -73,7 +73,7 @@ TEST_CASE("generations come in order", "[hardware]") {
   CHECK(sheet("a100-sxm").memory_rate == BytesPerSecond{2039e9});
 }
 
-TEST_CASE("shares of compute models are shares", "[hardware]") {
+TEST_CASE("fractions of compute models lie between 0 and 1", "[hardware]") {
   Hardware h = shipped_hardware();
   int shares = 0;
   for (const auto& [path, ref] : h.all_parameters()) {
@@ -95,7 +95,7 @@ TEST_CASE("shares of compute models are shares", "[hardware]") {
   }
 }
 
-TEST_CASE("a kind of GPU has its architecture's kernels but for what is its own", "[hardware]") {
+TEST_CASE("a kind of GPU inherits the compute model of its architecture", "[hardware]") {
   Hardware h = prior_hardware();
   CHECK(h.gpus.find("h100-pcie")->second.compute == "hopper");
   CHECK(h.gpus.find("h20")->second.compute == "h20");
@@ -115,7 +115,7 @@ TEST_CASE("a kind of GPU has its architecture's kernels but for what is its own"
   CHECK(h.compute_model("h20").stream.value == 0.5);
 }
 
-TEST_CASE("profiles hold compute parameters too", "[hardware]") {
+TEST_CASE("profiles may contain compute parameters", "[hardware]") {
   Hardware h = shipped_hardware();
   overlay_profile(h, R"({"compute": {"hopper": {"gemm_16": {"value": 0.7, "low": 0.65, "high": 0.75}},
                                      "h20": {"stream": {"value": 0.9}}}})",
@@ -136,7 +136,7 @@ TEST_CASE("profiles hold compute parameters too", "[hardware]") {
         "no such parameter | did you mean 'compute.hopper.gemm_16'?");
 }
 
-TEST_CASE("a node has its GPU's memory and power unless told otherwise", "[hardware]") {
+TEST_CASE("a node has its GPU's memory and power by default", "[hardware]") {
   const NodeSpec spec = default_node(shipped_hardware(), "h200-sxm", {});
   CHECK(spec.memory == Bytes{std::int64_t{141} << 30});
   CHECK(spec.memory_rate == BytesPerSecond{4800e9});

@@ -59,7 +59,7 @@ TEST_CASE("every number has an interval and a source", "[hardware]") {
   CHECK(hardware.find("architectures.hopper.nothing") == nullptr);
 }
 
-TEST_CASE("all that GPUs, nodes and networks name is there", "[hardware]") {
+TEST_CASE("all references of GPUs, nodes and networks exist", "[hardware]") {
   const Hardware& hardware = shipped_hardware();
   for (const auto& [name, gpu] : hardware.gpus) {
     INFO(name);
@@ -83,7 +83,7 @@ TEST_CASE("all that GPUs, nodes and networks name is there", "[hardware]") {
     CHECK(hardware.networks.count(EnumNames<LinkKind>::names[kind]));
 }
 
-TEST_CASE("GPUs have the links that their makers state [vendor-datasheets]", "[hardware]") {
+TEST_CASE("GPUs have the links that their vendors state [vendor-datasheets]", "[hardware]") {
   const Hardware& hardware = shipped_hardware();
   const std::vector<std::tuple<const char*, int, double>> nvlink = {
       {"v100-sxm", 70, 150}, {"a100-sxm", 80, 300}, {"h100-sxm", 90, 450}, {"h200-sxm", 90, 450},
@@ -99,7 +99,7 @@ TEST_CASE("GPUs have the links that their makers state [vendor-datasheets]", "[h
     CHECK(gigabytes_per_second(hardware.links.find(name)->second.rate) == Approx(gbps));
 }
 
-TEST_CASE("cards have the links that their makers state [vendor-datasheets]", "[hardware]") {
+TEST_CASE("cards have the links that their vendors state [vendor-datasheets]", "[hardware]") {
   const Hardware& hardware = shipped_hardware();
   // One direction of all bridges of a card.
   const std::vector<std::tuple<const char*, int, double>> bridges = {{"rtx2080ti", 75, 50}, {"a30", 80, 100},
@@ -121,7 +121,7 @@ TEST_CASE("cards have the links that their makers state [vendor-datasheets]", "[
     CHECK(hardware.gpus.find(name)->second.peer_to_peer);
 }
 
-TEST_CASE("an architecture like another has its parameters", "[hardware]") {
+TEST_CASE("an architecture that is like another inherits its parameters", "[hardware]") {
   Hardware hardware = shipped_hardware();
   CHECK(hardware.architecture("turing").hop[0].value == hardware.architecture("volta").hop[0].value);
   CHECK(hardware.architecture("blackwell_rtx").rate[2].value == hardware.architecture("ada").rate[2].value);
@@ -133,7 +133,7 @@ TEST_CASE("an architecture like another has its parameters", "[hardware]") {
   CHECK(hardware.architecture("turing").hop[0].value == 9);
 }
 
-TEST_CASE("a set's parameters are its own and those it inherits, where they have their value", "[hardware]") {
+TEST_CASE("parameters of a set are its own and the inherited ones", "[hardware]") {
   Hardware hardware = prior_hardware();
   const auto has = [&](std::string_view section, std::string_view name, std::string_view path) {
     const auto all = hardware.parameters_of(section, name);
@@ -152,14 +152,14 @@ TEST_CASE("a set's parameters are its own and those it inherits, where they have
   CHECK(hardware.parameters_of("architectures", "turing").size() == 1);
 }
 
-TEST_CASE("parameters say what they rest on", "[hardware]") {
+TEST_CASE("parameters have an origin", "[hardware]") {
   const auto of = [](const char* source, double low = 1, double high = 2) {
     Parameter p;
     p.value = low, p.low = low, p.high = high, p.source = source;
     return origin_of(p);
   };
   CHECK(of("guess") == ParameterOrigin::guess);
-  CHECK(of("guess: as Volta, wider") == ParameterOrigin::guess);
+  CHECK(of("guess: as for Volta, wider") == ParameterOrigin::guess);
   CHECK(of("data sheet: [FABRICS-1]") == ParameterOrigin::data_sheet);
   CHECK(of("lab, 2 nodes") == ParameterOrigin::fit);
   CHECK(of("none", 1, 1) == ParameterOrigin::constant);

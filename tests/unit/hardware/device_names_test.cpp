@@ -54,7 +54,7 @@ class Names {
   }
 };
 
-TEST_CASE("a name means one GPU, or one is usual among several", "[hardware]") {
+TEST_CASE("a name stands for one GPU, or has a usual meaning", "[hardware]") {
   const Names names;
   for (const auto& [name, of] : names.own_) {
     INFO(name);
@@ -75,7 +75,7 @@ TEST_CASE("a name means one GPU, or one is usual among several", "[hardware]") {
   }
 }
 
-TEST_CASE("a name means one node, and no GPU", "[hardware]") {
+TEST_CASE("a name of a node is not a name of a GPU", "[hardware]") {
   std::map<std::string, std::multiset<std::string>> names;
   for (const auto& [name, preset] : hardware().nodes) {
     names[bare_name(name)].insert(name);
@@ -89,7 +89,7 @@ TEST_CASE("a name means one node, and no GPU", "[hardware]") {
   }
 }
 
-TEST_CASE("what people type and drivers print", "[hardware]") {
+TEST_CASE("names that people type and drivers print are known", "[hardware]") {
   CHECK(gpu("H100") == "h100-sxm");
   CHECK(gpu("h100-80gb") == "h100-sxm");
   CHECK(gpu("NVIDIA H100 80GB HBM3") == "h100-sxm");
@@ -113,7 +113,7 @@ TEST_CASE("what people type and drivers print", "[hardware]") {
   CHECK(node("a3-megagpu-8g") == "a3-mega");
 }
 
-TEST_CASE("another memory is another default, not another GPU", "[hardware]") {
+TEST_CASE("a memory variant changes a default, not the GPU", "[hardware]") {
   const NodeSpec spec = default_node(hardware(), "A100-40GB", {});
   CHECK(spec.gpu == "a100-sxm");
   CHECK(spec.memory == Bytes{std::int64_t{40} << 30});
@@ -130,23 +130,23 @@ TEST_CASE("another memory is another default, not another GPU", "[hardware]") {
   CHECK(same.memory == Bytes{std::int64_t{80} << 30});
 }
 
-TEST_CASE("a name that several have is said to be taken for the usual one", "[hardware]") {
+TEST_CASE("an ambiguous name causes a warning", "[hardware]") {
   const auto doubts = doubts_about_gpu(hardware(), "H100");
   REQUIRE(doubts.size() == 1);
   CHECK(doubts[0].severity == Diagnostic::Severity::warning);
   CHECK(doubts[0].path == "node.gpu");
-  CHECK(doubts[0].message == "'H100' is taken for h100-sxm; it may also be h100-nvl, h100-pcie");
-  CHECK(doubts[0].hint == "write h100-sxm to say so");
+  CHECK(doubts[0].message == "'H100' is read as h100-sxm; it may also be h100-nvl, h100-pcie");
+  CHECK(doubts[0].hint == "write h100-sxm to avoid this warning");
   CHECK(doubts_about_gpu(hardware(), "A100-40GB")[0].message ==
-        "'A100-40GB' is taken for a100-sxm-40gb; it may also be a100-pcie-40gb");
+        "'A100-40GB' is read as a100-sxm-40gb; it may also be a100-pcie-40gb");
   for (const char* clear : {"h100-sxm", "NVIDIA H100 PCIe", "H200", "no such thing", ""})
     CHECK(doubts_about_gpu(hardware(), clear).empty());
 }
 
-TEST_CASE("other makers' accelerators are refused in words", "[hardware]") {
-  const std::string models = "; Fabricast models NCCL on NVIDIA's GPUs | ";
+TEST_CASE("accelerators of other vendors are refused with a reason", "[hardware]") {
+  const std::string models = "; Fabricast models NCCL on NVIDIA GPUs | ";
   CHECK(refusal("MI300X", {}) ==
-        "node.gpu: 'MI300X' is an AMD GPU" + models + "its RCCL chooses and executes collectives in ways of its own");
+        "node.gpu: 'MI300X' is an AMD GPU" + models + "its library RCCL chooses and runs collectives differently");
   for (const char* amd : {"mi250x", "MI325X", "AMD Instinct MI355X", "mi300a"})
     CHECK_THAT(refusal(amd, {}), Catch::Contains("is an AMD GPU"));
   for (const char* tpu : {"tpu-v5p", "TPU v4", "v6e"}) CHECK_THAT(refusal(tpu, {}), Catch::Contains("is a Google TPU"));
@@ -157,14 +157,14 @@ TEST_CASE("other makers' accelerators are refused in words", "[hardware]") {
   CHECK_THAT(refusal("P100", {}), Catch::Contains("from before Volta"));
 }
 
-TEST_CASE("a node's name for a GPU, and the reverse, is told apart", "[hardware]") {
+TEST_CASE("a node's name in place of a GPU's, and the reverse, gives a hint", "[hardware]") {
   CHECK(refusal("dgx-h100", {}) ==
-        "node.gpu: unknown GPU 'dgx-h100' | it is a kind of node: node: {profile: hgx-h100}");
-  CHECK(refusal({}, "H200") == "node.profile: unknown profile 'H200' | it is a kind of GPU: node: {gpu: h200-sxm}");
+        "node.gpu: unknown GPU 'dgx-h100' | this is a node type; use node: {profile: hgx-h100}");
+  CHECK(refusal({}, "H200") == "node.profile: unknown profile 'H200' | this is a GPU; use node: {gpu: h200-sxm}");
   CHECK_THAT(refusal("the moon", {}), Catch::Contains("`fabricast list gpus`"));
 }
 
-TEST_CASE("no GPU of ours is taken for another maker's", "[hardware]") {
+TEST_CASE("no known GPU is mistaken for another vendor's", "[hardware]") {
   std::vector<std::string> names = other_gpu_names(hardware());
   for (const auto& [name, kind] : hardware().gpus) names.push_back(name);
   for (const auto& [name, preset] : hardware().nodes) names.push_back(name);

@@ -56,7 +56,7 @@ TEST_CASE("ports of one card and EFA devices of a GPU are one NIC to NCCL", "[ha
   CHECK(built(dual).nics == 12);
 }
 
-TEST_CASE("what a NIC carries of its line rate", "[hardware]") {
+TEST_CASE("payload rate of a NIC", "[hardware]") {
   const Node node = built(spec_of("h100-sxm"));
   const double line = 50e9 * node.header_efficiency;
   CHECK(node.nic_rate(true).value == Approx(line * node.network.nic_efficiency.value));
@@ -103,19 +103,20 @@ TEST_CASE("the links of a node have the rates of their type", "[hardware]") {
         Approx(50e9 * hardware.links.find("nvlink2")->second.efficiency.value));
 }
 
-TEST_CASE("nodes that can not be", "[hardware]") {
+TEST_CASE("impossible nodes are refused", "[hardware]") {
   NodeSpec spec = spec_of("l4");
   spec.intranode = Intranode::nvswitch;
   CHECK(refusal(spec) == "node.intranode: l4 has no NVLink | use pcie");
   spec = spec_of("h100-sxm"), spec.intranode = Intranode::none;
-  CHECK(refusal(spec) == "node.intranode: 'none' joins nothing, and the node has 8 GPUs | use pcie");
+  CHECK(refusal(spec) == "node.intranode: 'none' connects no GPUs, but the node has 8 | use pcie");
   spec = spec_of("v100-sxm"), spec.intranode = Intranode::nvlink_mesh, spec.gpus = 16;
-  CHECK(refusal(spec) == "node.gpus: 6 NVLinks do not reach 15 other GPUs | use nvswitch");
+  CHECK(refusal(spec) == "node.gpus: 6 NVLinks cannot connect 15 other GPUs | use nvswitch");
   spec = spec_of("l4"), spec.intranode = Intranode::nvlink_pairs;
   CHECK(refusal(spec) == "node.intranode: there is no NVLink bridge for l4 | use pcie");
   spec = spec_of("h100-sxm"), spec.nics.link = LinkKind::pcie;
   CHECK(refusal(spec) ==
-        "node.nics.link: 'pcie' does not join nodes | infiniband, roce, efa, slingshot, gpudirect_tcpx or socket");
+        "node.nics.link: 'pcie' is not a network between nodes | use infiniband, roce, efa, slingshot, gpudirect_tcpx "
+        "or socket");
   CHECK(refusal(spec_of("h100-sxm")) == "built");
 }
 
@@ -131,7 +132,7 @@ double nvlinks(const Node& node, int a, int b) {
   return count;
 }
 
-TEST_CASE("eight V100 on six NVLinks each are joined as `nvidia-smi topo -m` shows a DGX-1", "[hardware]") {
+TEST_CASE("eight V100 with six NVLinks each are connected as `nvidia-smi topo -m` shows a DGX-1", "[hardware]") {
   // NV1, NV2 or no NVLink, row by row [DGX-1].
   const std::vector<std::string> matrix = {"X112 2...", "1X21 .2..", "12X2 ..1.", "212X ...1",
                                            "2... X112", ".2.. 1X21", "..1. 12X2", "...1 212X"};
@@ -147,7 +148,7 @@ TEST_CASE("eight V100 on six NVLinks each are joined as `nvidia-smi topo -m` sho
   }
 }
 
-TEST_CASE("GPUs of a DGX-1 that are no neighbours are joined by one between them", "[hardware]") {
+TEST_CASE("GPUs of a DGX-1 without a direct link use one between them", "[hardware]") {
   const Node node = built(dgx1());
   CHECK(node.nvlink);
   CHECK_FALSE(node.all_nvlink);
@@ -166,7 +167,7 @@ TEST_CASE("GPUs of a DGX-1 that are no neighbours are joined by one between them
   CHECK(restricted_to(node, {0, 1}).all_nvlink);
 }
 
-TEST_CASE("each two cards with a bridge", "[hardware]") {
+TEST_CASE("NVLink bridges connect pairs of cards", "[hardware]") {
   NodeSpec spec = spec_of("a100-pcie");
   spec.gpus = 4, spec.intranode = Intranode::nvlink_pairs;
   const Node node = built(spec);
@@ -177,7 +178,7 @@ TEST_CASE("each two cards with a bridge", "[hardware]") {
   CHECK_FALSE(node.all_nvlink);
 }
 
-TEST_CASE("peer to peer is a matter of each two GPUs", "[hardware]") {
+TEST_CASE("peer-to-peer access is decided per pair of GPUs", "[hardware]") {
   // Two GPUs on each of four switches: PIX there, PHB or SYS between.
   NodeSpec spec = spec_of("l40s");
   Node node = built(spec);

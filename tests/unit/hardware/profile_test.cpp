@@ -46,7 +46,7 @@ TEST_CASE("a profile changes what it names and nothing else", "[hardware]") {
   CHECK(changed == 3);
 }
 
-TEST_CASE("RoCE has InfiniBand's parameters where it has none of its own", "[hardware]") {
+TEST_CASE("RoCE inherits parameters from InfiniBand", "[hardware]") {
   Hardware h = prior_hardware();
   const auto has = [&h](std::string_view path) {
     const auto all = h.all_parameters();
@@ -68,7 +68,7 @@ TEST_CASE("RoCE has InfiniBand's parameters where it has none of its own", "[har
   CHECK(h.network("roce").message.value == 0.5);
 }
 
-TEST_CASE("unknown keys of a profile are refused where they stand", "[hardware]") {
+TEST_CASE("unknown keys of a profile are refused with their position", "[hardware]") {
   CHECK(
       faults("{\n  \"architectures\": {\n    \"hopper\": {\"lanch\": {\"value\": 7}}\n  }\n}") ==
       List{"p.json:3:16: architectures.hopper.lanch: no such parameter | did you mean 'architectures.hopper.launch'?"});
@@ -83,10 +83,10 @@ TEST_CASE("unknown keys of a profile are refused where they stand", "[hardware]"
 TEST_CASE("bad values of a profile", "[hardware]") {
   const auto one = [](const std::string& value) { return faults("{\"software\": {\"ll_check\": " + value + "}}"); };
   const std::string at = "p.json:1:15: software.ll_check: ";
-  CHECK(one("7") == List{at + "not a parameter {value, low, high, source}"});
-  CHECK(one("{\"low\": 7}") == List{at + "not a parameter {value, low, high, source}"});
-  CHECK(one("{\"value\": \"7\"}") == List{at + "not a parameter {value, low, high, source}"});
-  CHECK(one("{\"value\": -7}") == List{at + "'value' must be a number that is not negative"});
+  CHECK(one("7") == List{at + "is not a parameter {value, low, high, source}"});
+  CHECK(one("{\"low\": 7}") == List{at + "is not a parameter {value, low, high, source}"});
+  CHECK(one("{\"value\": \"7\"}") == List{at + "is not a parameter {value, low, high, source}"});
+  CHECK(one("{\"value\": -7}") == List{at + "'value' must be a non-negative number"});
   CHECK(one("{\"value\": 7, \"low\": 8}") == List{at + "'low' <= 'value' <= 'high' does not hold"});
   CHECK(one("{\"value\": 7, \"high\": 6}") == List{at + "'low' <= 'value' <= 'high' does not hold"});
   CHECK(one("{\"value\": 7, \"low\": 6, \"high\": 8}").empty());
@@ -97,8 +97,8 @@ TEST_CASE("bad values of a profile", "[hardware]") {
   CHECK(faults("{\"a\": 1, \"b\": 2}").size() == 2);
 }
 
-TEST_CASE("a profile that is no JSON object", "[hardware]") {
-  CHECK(faults("[1]") == List{"p.json:1:1: : a profile is an object of sections"});
+TEST_CASE("a profile that is not a JSON object is refused", "[hardware]") {
+  CHECK(faults("[1]") == List{"p.json:1:1: : a profile must be a JSON object of sections"});
   const List broken = faults("{\n  \"links\": {,}\n}");
   REQUIRE(broken.size() == 1);
   CHECK_THAT(broken[0], Catch::StartsWith("p.json:2:13: : not JSON: "));

@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Detail::Approx;
 
-TEST_CASE("half the clock doubles what multiprocessors take, and leaves links as they are", "[hardware]") {
+TEST_CASE("half the clock doubles times on SMs and does not affect links", "[hardware]") {
   NodeSpec spec = default_node(shipped_hardware(), {}, "hgx-h100");
   const Node usual = build_node(spec, shipped_hardware());
   spec.clock = Ratio{0.5};
@@ -26,7 +26,7 @@ TEST_CASE("half the clock doubles what multiprocessors take, and leaves links as
     CHECK(capped.graph.links[l].link_class.rate.value == usual.graph.links[l].link_class.rate.value);
 }
 
-TEST_CASE("a slow host starts every call later, and the next one, too", "[hardware]") {
+TEST_CASE("a slow host delays every call and the next one", "[hardware]") {
   NodeSpec spec = default_node(shipped_hardware(), {}, "dgx-a100");
   const Node usual = build_node(spec, shipped_hardware());
   spec.call_delay = Seconds{15e-6};

@@ -35,7 +35,7 @@ std::string job(const std::string& order, const std::string& more = "") {
 
 constexpr std::int64_t size = std::int64_t{1} << 30;
 
-/// How many times longer the scenario's own call takes beside the others.
+/// How many times longer the scenario's own call takes with the others running.
 double slowdown(const std::string& text) {
   const auto world = world_of(text);
   const double alone = time_job(*world, size).seconds;
@@ -67,7 +67,7 @@ TEST_CASE("two jobs across one cable get half of it each", "[jobs]") {
   CHECK(f.links[0].load == Approx(2 * alone));
 }
 
-TEST_CASE("jobs that share no link do not feel each other", "[jobs]") {
+TEST_CASE("jobs that share no link do not slow each other", "[jobs]") {
   CHECK(slowdown(narrow("0, 1", job("2, 6"))) == 1);
   CHECK(slowdown(narrow("0, 4", job("1, 2"))) == 1);
   const auto rails = [](const std::string& placement) {
@@ -85,14 +85,14 @@ TEST_CASE("jobs that share no link do not feel each other", "[jobs]") {
   CHECK(slowdown(rails("spread")) > 1.3);
 }
 
-TEST_CASE("a job that sends a part of the time takes that part", "[jobs]") {
+TEST_CASE("a job that sends for a fraction of the time takes that fraction", "[jobs]") {
   const double alone = busy(narrow("0, 4", job("1, 5")));
   for (const double duty : {0.25, 0.5, 0.75})
     CHECK(slowdown(narrow("0, 4", job("1, 5", fmt::format(", duty: {}", duty)))) ==
           Approx((1 + duty) * alone).epsilon(0.005));
 }
 
-TEST_CASE("items by themselves: what a connection is left", "[jobs]") {
+TEST_CASE("the share that background items leave a connection", "[jobs]") {
   // One link, 1 B/s; an own channel that could fill it.
   const std::vector<BytesPerSecond> full{BytesPerSecond{1}};
   const std::vector<Background::Use> own{{0, 0, 1}};
@@ -118,7 +118,8 @@ TEST_CASE("a storage flow takes its rate from a link", "[jobs]") {
   const double capacity = world->fabric->link_class(world->fabric->find_links("leaf0-spine0").front()).rate.value;
   const double alone = busy(narrow("0, 4", job("1, 5")));
   CHECK(slowdown(narrow("0, 4", flows("3GBps"))) == Approx(alone * capacity / (capacity - 3e9)).epsilon(0.005));
-  // A ring of two hosts has several connections each way, and the flow is one; it gets no more than its part.
+  // A ring of two hosts has several connections in each direction. The flow is one connection and gets no more than its
+  // share.
   CHECK(slowdown(narrow("0, 4", flows("100Gbps"))) > 1.1);
   CHECK(slowdown(narrow("0, 4", flows("100Gbps"))) < 2.01);
   // Elsewhere, or on a network of its own, it takes nothing.
@@ -134,7 +135,7 @@ TEST_CASE("a storage flow takes its rate from a link", "[jobs]") {
               .find("node0.nic0-leaf0") == std::string::npos);
 }
 
-TEST_CASE("nobody is faster beside others", "[jobs]") {
+TEST_CASE("no job is faster with others running", "[jobs]") {
   for (const char* collective : {"all_reduce", "all_gather", "alltoall", "broadcast", "sendrecv"})
     for (const char* placement : {"random", "spread", "topology_aware"})
       for (const char* routing : {"kind: ecmp, seeds: 2", "kind: adaptive"}) {
@@ -169,7 +170,7 @@ const std::string steps =
     "       {name: c, nodes: 8, placement: random, workload: {kind: training_step, framework: fsdp,\n"
     "        model: {preset: llama2-7b}, precision: bf16, batch: {global: 64, micro: 1}}}]\n";
 
-TEST_CASE("steps beside others, on any number of threads", "[jobs]") {
+TEST_CASE("steps with others running are the same on any number of threads", "[jobs]") {
   const auto forecast = [](int threads) {
     const auto world = world_of(steps);
     RunOptions options;
@@ -186,7 +187,7 @@ TEST_CASE("steps beside others, on any number of threads", "[jobs]") {
   CHECK(f.slowdown[0][2] < f.slowdown[0][1]);
 }
 
-TEST_CASE("the order of ranks on the same hosts counts", "[jobs]") {
+TEST_CASE("the order of ranks on the same hosts matters", "[jobs]") {
   const auto seconds = [](const std::string& order) {
     const auto world = world_of(fmt::format(
         "node: {{gpu: h100-sxm, nics: {{count: 8, rate: 400Gbps, link: infiniband}}}}\n"
@@ -199,7 +200,7 @@ TEST_CASE("the order of ranks on the same hosts counts", "[jobs]") {
   CHECK(seconds("0, 6, 1, 7, 2, 8, 3, 9, 4, 10") > 1.2 * seconds("0, 1, 2, 3, 4, 6, 7, 8, 9, 10"));
 }
 
-TEST_CASE("the recommended hosts are those that the words give", "[jobs]") {
+TEST_CASE("the recommended options place the job on the recommended hosts", "[jobs]") {
   const auto world = world_of(steps);
   const JobsForecast f = forecast_jobs(*world, 0);
   const PlacementTrial& best = f.trials.front();
@@ -213,7 +214,7 @@ TEST_CASE("the recommended hosts are those that the words give", "[jobs]") {
   CHECK(time_job(*again, 0).seconds == Approx(best.beside).epsilon(0.05));
 }
 
-TEST_CASE("who has which hosts", "[jobs]") {
+TEST_CASE("the allocation of hosts to jobs", "[jobs]") {
   const auto world = world_of(
       "node: {gpu: h100-sxm}\n"
       "cluster: {nodes: 4, size: 32, taken: [0-2, 9], filled: 50%, filled_seed: 4, placement: packed}\n"
@@ -234,7 +235,7 @@ TEST_CASE("who has which hosts", "[jobs]") {
   CHECK(parse_hosts({"4-6", "1"}, "x") == std::vector<std::uint32_t>{1, 4, 5, 6});
 }
 
-TEST_CASE("a list of hosts takes no more memory than there are hosts", "[jobs]") {
+TEST_CASE("a list of hosts needs memory only for the hosts that exist", "[jobs]") {
   // Each range is 16 MB of numbers.
   CHECK_THROWS_AS(parse_hosts(std::vector<std::string>(100'000, "0-3999999"), "x"), UserError);
   CHECK(parse_hosts({"0-1999999", "2000000-3999999"}, "x").size() == 4'000'000);

@@ -67,7 +67,7 @@ TEST_CASE("ticks of a logarithmic axis are powers", "[page]") {
   CHECK(labels(time, range_of(time, {0.3, 4})) == std::vector<std::string>{"200 ms", "500 ms", "1 s", "2 s", "5 s"});
 }
 
-TEST_CASE("a range is never empty, whatever there is to show", "[page]") {
+TEST_CASE("a range is never empty, whatever the values", "[page]") {
   const double nan = std::nan("");
   for (const ChartScale scale : {ChartScale::linear, ChartScale::logarithmic})
     for (const bool from_zero : {true, false})
@@ -109,7 +109,7 @@ TEST_CASE("charts are XML whatever their names", "[page]") {
     }
 }
 
-TEST_CASE("a curve has a point for each value, gaps where there is none", "[page]") {
+TEST_CASE("a curve has a point for each value, and gaps elsewhere", "[page]") {
   LineChart chart = some_lines();
   CHECK(elements(chart_svg(chart), "circle").size() == 4);
   chart.series[0].y[1] = std::nan("");
@@ -156,7 +156,7 @@ TEST_CASE("a histogram holds every sample once", "[page]") {
   CHECK(histogram_chart("h", "t", {}, {4, 4, 4}).parts[0].values == std::vector<double>{3});
 }
 
-TEST_CASE("numbers are written with units, and only as long as they need", "[page]") {
+TEST_CASE("numbers are written with units and as short as possible", "[page]") {
   CHECK(number_text(316.24) == "316.2");
   CHECK(number_text(10240) == "10,240");
   CHECK(number_text(-1234567) == "-1,234,567");

@@ -57,7 +57,7 @@ TEST_CASE("boxes end where pods end", "[page]") {
   }
 }
 
-TEST_CASE("a line has the load of its fullest link", "[page]") {
+TEST_CASE("a line has the load of its most loaded link", "[page]") {
   const auto world = world_of({});
   const Fabric& fabric = *world->fabric;
   std::vector<float> load(fabric.links(), 0.25F);
@@ -88,7 +88,7 @@ TEST_CASE("the fabric of a million GPUs is a small drawing", "[page]") {
   CHECK(drawing_dot(d).size() < 500'000);
 }
 
-TEST_CASE("names do not break out of a drawing", "[page]") {
+TEST_CASE("names with markup stay text in a drawing", "[page]") {
   FabricBuilder builder(1, 1);
   const VertexId tor = builder.add_switch(Tier::leaf, "tor \"<b>\\");
   builder.add_cable(VertexId(0), tor, {}, {});

@@ -23,7 +23,7 @@ nlohmann::json data_of(const std::string& html) {
   return nlohmann::json::parse(html.substr(at, html.find("</script>", at) - at));
 }
 
-TEST_CASE("names with code in them stay names", "[page]") {
+TEST_CASE("names that contain code stay text", "[page]") {
   const std::string html = page_html(made_up_plan(30));
   CHECK(html.find("<script>alert") == std::string::npos);
   CHECK(html.find("<b>a made-up") == std::string::npos);
@@ -37,14 +37,14 @@ TEST_CASE("names with code in them stay names", "[page]") {
   CHECK(data_of(html)["charts"][1]["name"] == "scaling");
 }
 
-TEST_CASE("a page asks for nothing beyond itself", "[page]") {
+TEST_CASE("a page loads nothing", "[page]") {
   const std::string html = page_html(made_up_plan(30));
   CHECK(html.find("Content-Security-Policy") != std::string::npos);
   for (const char* loads : {" src=", "<link", "@import", "url(", "<iframe", "<img", "fetch(", "XMLHttpRequest"})
     CHECK(html.find(loads) == std::string::npos);
 }
 
-TEST_CASE("a page is whole without scripts", "[page]") {
+TEST_CASE("a page is complete without scripts", "[page]") {
   const std::string html = page_html(made_up_plan(30));
   CHECK(count(html, "<tr") == 31);
   CHECK(count(html, "<svg") == 2);
@@ -56,7 +56,7 @@ TEST_CASE("the same page gives the same bytes", "[page]") {
   CHECK(page_html(made_up_plan(200)) == page_html(made_up_plan(200)));
 }
 
-TEST_CASE("a plan of a thousand rows is below 2 MB; of more rows the best and the front stay", "[page]") {
+TEST_CASE("a plan of a thousand rows is below 2 MB; with more rows the best row and the front stay", "[page]") {
   const std::string thousand = page_html(made_up_plan(1000));
   CHECK(thousand.size() < 2'000'000);
   CHECK(count(thousand, "<tr") == 1001);
@@ -83,7 +83,7 @@ TEST_CASE("a plan of many columns is below 2 MB, too", "[page]") {
   CHECK(page_html(page).size() < 2'000'000);
 }
 
-TEST_CASE("unknown values are null to the script, and said to be unknown", "[page]") {
+TEST_CASE("unknown values are null for the script and written as unknown", "[page]") {
   const std::string html = page_html(made_up_plan(30));
   CHECK(data_of(html)["tables"][0]["values"][11][7].is_null());
   CHECK(html.find("<td class=\"n\">unknown</td>") != std::string::npos);

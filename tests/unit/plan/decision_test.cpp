@@ -35,7 +35,7 @@ std::string fault_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("conditions compare products of numbers, metrics and the best") {
+TEST_CASE("conditions compare products of numbers, metrics and best values") {
   const std::vector<SweepRow> rows = {row_of(0, 10, 100), row_of(1, 8, 60), row_of(2, 9)};
   const auto best = best_values(rows);
   const auto holding = [&](const std::string& text) {
@@ -48,7 +48,7 @@ TEST_CASE("conditions compare products of numbers, metrics and the best") {
   CHECK(holding("step_s<9") == "010");
   CHECK(holding("step_s >= 9") == "101");
   CHECK(holding("9 == step_s") == "001");
-  CHECK(holding("tokens_per_s >= 0.6 * best") == "110");   // the third has no tokens
+  CHECK(holding("tokens_per_s >= 0.6 * best") == "110");  // the third has no tokens
   CHECK(holding("tokens_per_s / step_s > 8") == "100");
   CHECK(holding("best * 2 > step_s / 1") == "111");
   CHECK(holding("step_s / 0 > 1") == "000");  // never by a division by nothing
@@ -56,18 +56,18 @@ TEST_CASE("conditions compare products of numbers, metrics and the best") {
   CHECK_FALSE(holds(parse_condition("step_s > 0", ""), refused, best));
 }
 
-TEST_CASE("a condition that can not be read says where") {
-  CHECK(fault_of("step_s <= ") == "'step_s <= ': a number, a metric or `best` is expected at character 11");
+TEST_CASE("an invalid condition is reported with its position") {
+  CHECK(fault_of("step_s <= ") == "'step_s <= ': expected a number, a metric or `best` at character 11");
   CHECK(fault_of("step_s 3").find("<, <=, >, >= or ==") != std::string::npos);
-  CHECK(fault_of("step_s < 3 3").find("nothing more is expected at character 12") != std::string::npos);
+  CHECK(fault_of("step_s < 3 3").find("expected the end at character 12") != std::string::npos);
   CHECK(fault_of("1 < 2").find("names no metric") != std::string::npos);
-  CHECK(fault_of("steps < 2") == "there is no metric 'steps'");
-  CHECK(fault_of("step_s < mfu * best").find("whose best") != std::string::npos);
+  CHECK(fault_of("steps < 2") == "unknown metric 'steps'");
+  CHECK(fault_of("step_s < mfu * best").find("`best` is ambiguous") != std::string::npos);
   CHECK(fault_of("gpus < best").find("no best value") != std::string::npos);
-  CHECK(fault_of("").find("expected at character 1") != std::string::npos);
+  CHECK(fault_of("").find("`best` at character 1") != std::string::npos);
 }
 
-TEST_CASE("the front: beaten in nothing, or not in all") {
+TEST_CASE("the front has rows that no other row beats without being worse in a metric") {
   ObjectiveSpec objective;
   objective.pareto = {"step_s", "tokens_per_s"};
   // 0 and 1 are on it; 2 is beaten by 0 in both; 3 equals 1; 4 ties 0 in time with fewer tokens; 5 has no tokens.
@@ -76,7 +76,7 @@ TEST_CASE("the front: beaten in nothing, or not in all") {
   CHECK(d.on_front == std::vector<bool>{true, true, false, true, false, false});
 }
 
-TEST_CASE("the best is among what is kept, and rows come in its order") {
+TEST_CASE("the best row is a kept one, and rows are ordered by the objective") {
   ObjectiveSpec objective;
   objective.maximize = "tokens_per_s", objective.keep = {"step_s <= 1.05 * best"};
   const Decision d = decided(objective, {row_of(0, 10, 1000), row_of(1, 8, 60), row_of(2, 8.4, 70), row_of(3, 8)});

@@ -23,7 +23,9 @@ struct Post {
 /// \param words  texts that it sends before it falls silent
 class ThreadRanks final : public Ranks {
  public:
-  ThreadRanks(Post& post, int own, int all, int words) : post_(post), words_(words) { rank = own, size = all, patience = 0.2; }
+  ThreadRanks(Post& post, int own, int all, int words) : post_(post), words_(words) {
+    rank = own, size = all, patience = 0.2;
+  }
   void send(int to, const std::string& text) override {
     if (words_-- <= 0) return;
     const std::scoped_lock lock(post_.mutex);
@@ -86,7 +88,7 @@ Study study_in(const Scratch& scratch) {
 
 }  // namespace
 
-TEST_CASE("rows are the same on threads and on ranks, of which some fall silent") {
+TEST_CASE("rows are the same on threads and on ranks, even if some ranks stop responding") {
   const Scratch scratch;
   const Study study = study_in(scratch);
   SweepOptions alone;
@@ -104,7 +106,7 @@ TEST_CASE("rows are the same on threads and on ranks, of which some fall silent"
   CHECK_FALSE(broken.all_left);
 }
 
-TEST_CASE("what is there is not run again") {
+TEST_CASE("known rows are not forecast again") {
   const Scratch scratch;
   const Study study = study_in(scratch);
   SweepOptions options;

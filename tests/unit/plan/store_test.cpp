@@ -55,11 +55,12 @@ std::string fault_of(const std::string& file, const Study& study, const std::str
 }  // namespace
 
 TEST_CASE("a row reads back from its JSON") {
-  for (const std::size_t i : {0U, 4U}) CHECK(row_to_json(row_from_json(row_to_json(row_of(i)))) == row_to_json(row_of(i)));
+  for (const std::size_t i : {0U, 4U})
+    CHECK(row_to_json(row_from_json(row_to_json(row_of(i)))) == row_to_json(row_of(i)));
   CHECK_THROWS_AS(row_from_json("{}"), InternalError);
 }
 
-TEST_CASE("work goes on where it was broken off") {
+TEST_CASE("interrupted work continues where it stopped") {
   const Scratch scratch;
   const std::string file = scratch / "rows.db";
   const Study study = made_up();
@@ -73,24 +74,24 @@ TEST_CASE("work goes on where it was broken off") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(row_to_json(rows[i]) == row_to_json(row_of(expected[i])));
 }
 
-TEST_CASE("the same bytes in whatever order rows were done") {
+TEST_CASE("a finished file has the same bytes whatever the order of rows") {
   const Scratch scratch;
   const std::string in_order = fill(scratch / "a.db", {0, 1, 2, 3, 4, 5});
   CHECK(fill(scratch / "b.db", {5, 3, 1, 0, 4, 2}) == in_order);
   CHECK(scratch.files() == 2);
 }
 
-TEST_CASE("a file of something else is left alone") {
+TEST_CASE("a file of another study or program is refused") {
   const Scratch scratch;
   const std::string file = scratch / "rows.db";
   Study study = made_up();
   open_store(file, study, "", false)->put(row_of(1));
-  CHECK(fault_of(file, study, "", false) == file + " is there already");
-  CHECK(fault_of(file, study, "other", true) == file + " has rows of another study: its settings differs");
+  CHECK(fault_of(file, study, "", false) == file + " already exists");
+  CHECK(fault_of(file, study, "other", true) == file + " has rows of another study: different settings");
   study.text += "name: other\n";
-  CHECK(fault_of(file, study, "", true) == file + " has rows of another study: its scenario differs");
+  CHECK(fault_of(file, study, "", true) == file + " has rows of another study: different scenario");
   study = made_up(), study.axes[1].values[2].set = {"b=3"};
-  CHECK(fault_of(file, study, "", true) == file + " has rows of another study: its axes differs");
+  CHECK(fault_of(file, study, "", true) == file + " has rows of another study: different axes");
   write_file(file, "no database\n, but long enough to be taken for one by its first bytes, were they others\n");
   CHECK(fault_of(file, made_up(), "", true) == file + ": file is not a database");
   CHECK(fault_of(scratch / "missing/rows.db", study, "", false) != "none");
@@ -99,10 +100,10 @@ TEST_CASE("a file of something else is left alone") {
   REQUIRE(sqlite3_open(other.c_str(), &database) == SQLITE_OK);
   REQUIRE(sqlite3_exec(database, "CREATE TABLE t (x)", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(database);
-  CHECK(fault_of(other, made_up(), "", true) == other + " is a database, but not one of `fabricast plan`");
+  CHECK(fault_of(other, made_up(), "", true) == other + " is not a database of `fabricast plan`");
 }
 
-TEST_CASE("two studies do not write to one file, and a reader may look on") {
+TEST_CASE("two processes cannot write to one file, but others can read it") {
   const Scratch scratch;
   const std::string file = scratch / "rows.db";
   const Study study = made_up();
@@ -119,7 +120,7 @@ TEST_CASE("two studies do not write to one file, and a reader may look on") {
   CHECK(open_store(file, study, "", true)->rows().size() == 2);
 }
 
-TEST_CASE("a file without a byte, as a full disk leaves it, is begun anew") {
+TEST_CASE("an empty file, as a full disk leaves it, counts as new") {
   const Scratch scratch;
   const std::string file = scratch / "rows.db";
   for (const bool resume : {false, true}) {

@@ -75,7 +75,7 @@ TEST_CASE("a bundle sets several keys, and a value may be a map") {
   CHECK(fast.fabric.basics.switch_box.rate.value == Approx(100e9));
 }
 
-TEST_CASE("an option is an axis, and takes the place of the file's") {
+TEST_CASE("an axis of --sweep replaces the axis of the file") {
   const Study study = study_of("sweep: {cluster.nodes: [4, 8]}\n", {"objective.minimize=time_us"},
                                {"cluster.nodes=[16]", "fabric.kind=[fat_tree, rail_only]"});
   REQUIRE(study.axes.size() == 2);
@@ -84,7 +84,7 @@ TEST_CASE("an option is an axis, and takes the place of the file's") {
   CHECK(study.overrides.empty());
 }
 
-TEST_CASE("long lists and many ranges are read in a moment, or refused") {
+TEST_CASE("long lists and many ranges are read quickly, or refused") {
   std::string list = "sweep: {node.gpus: [";
   for (int i = 0; i < 100'000; ++i) list += fmt::format("{}, ", i);
   CHECK(study_of(list + "0x]}\n").axes[0].values.size() == 100'001);
@@ -94,25 +94,25 @@ TEST_CASE("long lists and many ranges are read in a moment, or refused") {
   CHECK(fault_of(ranges).find("more than 1000000 values") != std::string::npos);
 }
 
-TEST_CASE("what is wrong with a sweep is told with its place") {
+TEST_CASE("errors of a sweep are reported with their position") {
   CHECK(fault_of("sweep: [a]\n") == "5:8 must be a map");
   CHECK(fault_of("sweep: {a: 3}\n") == "5:9 must be a list, a range or a bundle");
   CHECK(fault_of("sweep: {a: []}\n") == "5:9 has no values");
-  CHECK(fault_of("sweep: {a: [1, 1]}\n") == "5:16 '1' is there twice");
-  CHECK(fault_of("sweep: {a: {from: 1, to: 8}}\n").ends_with("a range is from, to, and either factor or step"));
-  CHECK(fault_of("sweep: {a: {from: 1, to: 8, factor: 2, by: 3}}\n").ends_with("unknown key 'by' of a range"));
+  CHECK(fault_of("sweep: {a: [1, 1]}\n") == "5:16 '1' is listed twice");
+  CHECK(fault_of("sweep: {a: {from: 1, to: 8}}\n").ends_with("a range needs from, to, and either factor or step"));
+  CHECK(fault_of("sweep: {a: {from: 1, to: 8, factor: 2, by: 3}}\n").ends_with("unknown key 'by' in a range"));
   CHECK(fault_of("sweep: {a: {from: 1, to: 8, factor: 1}}\n").find("above 1") != std::string::npos);
   CHECK(fault_of("sweep: {a: {from: 9, to: 8, factor: 2}}\n").ends_with("`from` is more than `to`"));
-  CHECK(fault_of("sweep: {a: {from: 1m, to: 8km, step: 1m}}\n").ends_with("the range has several units"));
+  CHECK(fault_of("sweep: {a: {from: 1m, to: 8km, step: 1m}}\n").ends_with("the range mixes units"));
   CHECK(fault_of("sweep: {a: {from: x, to: 8, step: 1}}\n").ends_with("`from` is not a number"));
-  CHECK(fault_of("sweep: {a: {b: 3}}\n").find("neither of a range") != std::string::npos);
+  CHECK(fault_of("sweep: {a: {b: 3}}\n").find("neither a key of a range") != std::string::npos);
   CHECK(fault_of("sweep: {a: {from: 1, to: 9e9, step: 1}}\n").find("more than 1000000") != std::string::npos);
   CHECK(fault_of("objective: {minimise: cost}\n") == "5:13 unknown key");
-  CHECK(fault_of("objective: {minimize: cost, maximize: mfu}\n").ends_with("given beside minimize"));
+  CHECK(fault_of("objective: {minimize: cost, maximize: mfu}\n").ends_with("cannot be combined with minimize"));
   CHECK(fault_of("", {"a"}).ends_with("'--sweep a' has no values"));
 }
 
-TEST_CASE("GPUs that usually run unlike versions of NCCL are compared under the newest of those", "[plan]") {
+TEST_CASE("GPUs with different default versions of NCCL are compared with the newest of these versions", "[plan]") {
   const Study gpus = study_of("sweep: {node.profile: [dgx-v100, dgx-h100], cluster.nodes: [2, 4]}\n");
   CHECK(gpus.common_version == to_text(usual_version(90)));
   for (std::size_t row = 0; row < row_count(gpus); ++row) {

@@ -129,7 +129,7 @@ TEST_CASE("broadcast and reduce run on rings only", "[planner]") {
     }
 }
 
-TEST_CASE("where NCCL's choice has no schedule, the next best stands in", "[planner]") {
+TEST_CASE("if NCCL's choice has no schedule, the next best replaces it", "[planner]") {
   // NVLS over several nodes is simulated for all_reduce only.
   const Planner planner = test::reducing_planner(test::preset_spec("hgx-h100"), 4, {{"NCCL_ALGO", "NVLS"}});
   const Plan gather = plan_collective(planner, CollectiveOp::all_gather, 256 * MiB);
@@ -141,7 +141,7 @@ TEST_CASE("where NCCL's choice has no schedule, the next best stands in", "[plan
   CHECK_FALSE(reduce.stands_in);
 }
 
-TEST_CASE("what NCCL chooses by itself has a schedule", "[planner]") {
+TEST_CASE("NCCL's default choices have schedules", "[planner]") {
   for (const std::uint32_t nodes : {1U, 2U, 8U})
     for (const char* preset : {"hgx-h100", "dgx-a100"}) {
       const Planner planner = test::planner_of(test::preset_spec(preset), nodes);

@@ -57,7 +57,7 @@ TEST_CASE("latencies that NCCL logs on H100 nodes", "[planner]") {
   }
 }
 
-TEST_CASE("TCPX keeps LL128 off where GPUs share NICs", "[planner]") {
+TEST_CASE("TCPX disables LL128 if GPUs share NICs", "[planner]") {
   const auto ll128_rate = [](int nics, LinkKind link, const test::Variables& variables = {}) {
     NodeSpec spec = test::with_nics(test::preset_spec("hgx-h100"), nics, 200);
     spec.nics.link = link, spec.pcie_switches = usual_switches(spec, shipped_hardware());

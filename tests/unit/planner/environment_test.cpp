@@ -49,7 +49,7 @@ TEST_CASE("the grammar of NCCL_ALGO and NCCL_PROTO", "[planner]") {
   CHECK(protocols({{"NCCL_PROTO", "^LL128"}}) == std::array{Switch::on, Switch::off, Switch::on});
 }
 
-TEST_CASE("numbers of NCCL's variables", "[planner]") {
+TEST_CASE("numeric values of NCCL's variables", "[planner]") {
   const NcclSettings s = test::nccl_settings({{"NCCL_IB_QPS_PER_CONNECTION", "4"},
                                               {"NCCL_IB_SPLIT_DATA_ON_QPS", "1"},
                                               {"NCCL_CROSS_NIC", "1"},
@@ -83,7 +83,7 @@ TEST_CASE("numbers of NCCL's variables", "[planner]") {
   CHECK(comm.split_data_on_qps);
 }
 
-TEST_CASE("NCCL_CROSS_NIC 0 keeps rings on the NIC they entered by", "[planner]") {
+TEST_CASE("NCCL_CROSS_NIC 0 keeps rings on the NIC through which they enter", "[planner]") {
   const Planner p = test::planner_of(test::preset_spec("hgx-h100"), 2, {{"NCCL_CROSS_NIC", "0"}});
   CHECK(p.comm.cross_nic == 0);
   for (const ChannelShape& shape : p.comm.rings) CHECK(shape.nic_in == shape.nic_out);
@@ -91,24 +91,24 @@ TEST_CASE("NCCL_CROSS_NIC 0 keeps rings on the NIC they entered by", "[planner]"
 
 TEST_CASE("values that NCCL would refuse", "[planner]") {
   const std::vector<std::pair<test::Variables, std::string>> cases = {
-      {{{"NCCL_ALGO", "rong"}}, "nccl.env.NCCL_ALGO: 'rong' is no algorithm | did you mean 'ring'?"},
+      {{{"NCCL_ALGO", "rong"}}, "nccl.env.NCCL_ALGO: 'rong' is not an algorithm | did you mean 'ring'?"},
       {{{"NCCL_ALGO", "alreduce:ring"}},
-       "nccl.env.NCCL_ALGO: 'alreduce' is no NCCL function | did you mean 'allreduce'?"},
+       "nccl.env.NCCL_ALGO: 'alreduce' is not an NCCL function | did you mean 'allreduce'?"},
       {{{"NCCL_ALGO", "ring;tree"}},
-       "nccl.env.NCCL_ALGO: only the first list may leave out its function | write e.g. ring;allreduce:tree"},
-      {{{"NCCL_PROTO", "LL12"}}, "nccl.env.NCCL_PROTO: 'll12' is no protocol | did you mean 'll128'?"},
+       "nccl.env.NCCL_ALGO: only the first list may omit its function | write e.g. ring;allreduce:tree"},
+      {{{"NCCL_PROTO", "LL12"}}, "nccl.env.NCCL_PROTO: 'll12' is not a protocol | did you mean 'll128'?"},
       {{{"NCCL_NTHREADS", "100"}}, "nccl.env.NCCL_NTHREADS: must be a multiple of 32 | "},
       {{{"NCCL_NTHREADS", "1024"}}, "nccl.env.NCCL_NTHREADS: must be between 64 and 512 | "},
       {{{"NCCL_NTHREADS", "many"}}, "nccl.env.NCCL_NTHREADS: 'many' is not a whole number | "},
       {{{"NCCL_MAX_NCHANNELS", "65"}}, "nccl.env.NCCL_MAX_NCHANNELS: must be between 1 and 64 | "},
       {{{"NCCL_MIN_NCHANNELS", "9"}, {"NCCL_MAX_NCHANNELS", "8"}},
-       "nccl.env.NCCL_MIN_NCHANNELS: 9 channels at least and 8 at most | "},
+       "nccl.env.NCCL_MIN_NCHANNELS: the minimum of 9 channels exceeds the maximum of 8 | "},
       {{{"NCCL_IB_QPS_PER_CONNECTION", "0"}}, "nccl.env.NCCL_IB_QPS_PER_CONNECTION: must be between 1 and 128 | "},
       {{{"NCCL_CROSS_NIC", "3"}}, "nccl.env.NCCL_CROSS_NIC: must be between 0 and 2 | "},
       {{{"NCCL_NET_GDR_LEVEL", "FAR"}},
-       "nccl.env.NCCL_NET_GDR_LEVEL: 'FAR' is no distance | LOC, NVL, PIX, PXB, P2C, PXN, PHB or SYS"},
+       "nccl.env.NCCL_NET_GDR_LEVEL: 'FAR' is not a distance | use LOC, NVL, PIX, PXB, P2C, PXN, PHB or SYS"},
       {{{"NCCL_BUFFSIZE", "4MiB"}}, "nccl.env.NCCL_BUFFSIZE: '4MiB' is not a whole number | "},
-      {{{"OMP_NUM_THREADS", "1"}}, "nccl.env.OMP_NUM_THREADS: is not a NCCL variable | names start with NCCL_"},
+      {{{"OMP_NUM_THREADS", "1"}}, "nccl.env.OMP_NUM_THREADS: is not an NCCL variable | names start with NCCL_"},
   };
   for (const auto& [variables, message] : cases) CHECK(refusals(variables) == std::vector{message});
   // All at once.
@@ -125,7 +125,7 @@ TEST_CASE("variables without effect are named", "[planner]") {
   CHECK(warnings[1].hint == "did you mean 'NCCL_IB_QPS_PER_CONNECTION'?");
 }
 
-TEST_CASE("names that leave nothing leave rings where NVLSTree is among them, else rings and trees", "[planner]") {
+TEST_CASE("names that leave nothing fall back to rings with NVLSTree, else to rings and trees", "[planner]") {
   NodeSpec mesh = test::preset_spec("hgx-h100");  // four GPUs without an NVSwitch: no NVLS
   mesh.gpus = 4, mesh.nics.count = 4, mesh.intranode = Intranode::nvlink_mesh;
   const auto algorithms = [&](const char* names) {

@@ -54,7 +54,7 @@ TEST_CASE("NCCL_IB_HCA picks NICs by name", "[planner]") {
   CHECK(used(efa, {{"NCCL_IB_HCA", "mlx5_0"}}).warnings.size() == 1);
 }
 
-TEST_CASE("half of the NICs: NCCL takes each twice, and the fabric keeps its ports", "[planner]") {
+TEST_CASE("with half of the NICs NCCL uses each twice, and the fabric keeps its ports", "[planner]") {
   const test::Variables half = {{"NCCL_IB_HCA", "mlx5_0,mlx5_2,mlx5_4,mlx5_6"}};
   const Planner p = planner(h100, half);
   CHECK(p.comm.node.nics == 4);
@@ -85,7 +85,7 @@ TEST_CASE("half of the NICs: NCCL takes each twice, and the fabric keeps its por
   CHECK_FALSE(without.comm.pxn);
 }
 
-TEST_CASE("variables act on the host of a topology file, too", "[planner]") {
+TEST_CASE("variables also apply to the host of a topology file", "[planner]") {
   NodeSpec spec = h100;
   lay_topology_over(spec, build_node(h100, shipped_hardware()).layout);
   const Planner half = planner(spec, {{"NCCL_IB_HCA", "mlx5_4,mlx5_6"}});
@@ -102,7 +102,7 @@ TEST_CASE("variables act on the host of a topology file, too", "[planner]") {
   CHECK_FALSE(planner(spec, {}).comm.gdr);
 }
 
-TEST_CASE("EFA reaches the memory of GPUs from P4d on", "[planner]") {
+TEST_CASE("EFA supports GPUDirect RDMA from P4d on", "[planner]") {
   const auto gdr = [](const std::string& gpu, int gpus, Intranode intranode) {
     NodeSpec spec = h100;
     spec.gpu = gpu, spec.gpus = gpus, spec.intranode = intranode, spec.nics.link = LinkKind::efa;
@@ -115,7 +115,7 @@ TEST_CASE("EFA reaches the memory of GPUs from P4d on", "[planner]") {
   CHECK_FALSE(gdr("l40s", 8, Intranode::pcie));
 }
 
-TEST_CASE("each host of an NVLink domain has the NICs that variables leave", "[planner]") {
+TEST_CASE("variables restrict the NICs of each host of an NVLink domain", "[planner]") {
   const NodeSpec gb200 = test::preset_spec("gb200-tray");
   const NodeUse use = used(gb200, {{"NCCL_IB_HCA", "mlx5_1,mlx5_3"}}).use;
   const Node domain = build_node(gb200, shipped_hardware(), 2, use);
@@ -128,7 +128,7 @@ TEST_CASE("each host of an NVLink domain has the NICs that variables leave", "[p
   CHECK(domain.graph.nics_by_distance(7) == std::vector<int>{3, 2, 1, 0});
 }
 
-TEST_CASE("ports of a card are one NIC, or not", "[planner]") {
+TEST_CASE("ports of a card are merged into one NIC, or not", "[planner]") {
   const NodeSpec dual = test::with_nics(h100, 16, 200);
   const Planner merged = planner(dual, {});
   CHECK(merged.comm.node.nics == 8);
@@ -162,13 +162,13 @@ TEST_CASE("without InfiniBand the same NICs carry TCP", "[planner]") {
   NodeSpec efa = h100;
   efa.nics.link = LinkKind::efa;  // by a plugin of its own
   CHECK(used(efa, {{"NCCL_IB_DISABLE", "1"}}).spec.nics.link == LinkKind::efa);
-  CHECK_THROWS_WITH(used(h100, {{"NCCL_IB_DISABLE", "1"}, {"NCCL_NET", "IB"}}), Catch::Contains("forbids"));
+  CHECK_THROWS_WITH(used(h100, {{"NCCL_IB_DISABLE", "1"}, {"NCCL_NET", "IB"}}), Catch::Contains("disables"));
   NodeSpec socket = h100;
   socket.nics.link = LinkKind::socket;
-  CHECK_THROWS_WITH(used(socket, {{"NCCL_NET", "IB"}}), Catch::Contains("asks for InfiniBand"));
+  CHECK_THROWS_WITH(used(socket, {{"NCCL_NET", "IB"}}), Catch::Contains("selects InfiniBand"));
 }
 
-TEST_CASE("sockets multiply the threads that copy, and fill up to 0.9 of the line", "[planner]") {
+TEST_CASE("sockets multiply the copying threads, up to 0.9 of the line rate", "[planner]") {
   NodeSpec spec = h100;
   spec.nics.link = LinkKind::socket;
   const auto network = [&](const char* threads, const char* sockets) {
@@ -183,7 +183,7 @@ TEST_CASE("sockets multiply the threads that copy, and fill up to 0.9 of the lin
   CHECK(used(h100, {{"NCCL_SOCKET_NTHREADS", "4"}}).warnings.size() == 1);
 }
 
-TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
+TEST_CASE("without peer-to-peer access GPUs use host memory", "[planner]") {
   for (const test::Variables& variables :
        {test::Variables{{"NCCL_P2P_DISABLE", "1"}}, test::Variables{{"NCCL_P2P_LEVEL", "LOC"}}}) {
     const Planner p = planner(h100, variables);
@@ -202,7 +202,7 @@ TEST_CASE("without peer to peer GPUs meet in host memory", "[planner]") {
   CHECK_FALSE(used(pcie, {{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_P2P_DISABLE", "1"}}).node().peer_to_peer);
 }
 
-TEST_CASE("how far peer to peer reaches follows NCCL's version and the CPU", "[planner]") {
+TEST_CASE("the maximum peer distance depends on NCCL's version and the CPU", "[planner]") {
   const auto levels = [](const char* version, CpuVendor cpu) {
     NcclSettings s = test::nccl_settings();
     s.version = *parse_nccl_version(version);
@@ -220,14 +220,14 @@ TEST_CASE("how far peer to peer reaches follows NCCL's version and the CPU", "[p
   CHECK(levels("2.18.5", arm) == both(PathType::PXB));
 }
 
-TEST_CASE("without host memory either there is no way", "[planner]") {
+TEST_CASE("without host memory there is no path left", "[planner]") {
   CHECK_NOTHROW(planner(h100, {{"NCCL_SHM_DISABLE", "1"}}));
   CHECK_THROWS_WITH(planner(h100, {{"NCCL_SHM_DISABLE", "1"}, {"NCCL_P2P_DISABLE", "1"}}),
-                    Catch::Contains("no way to each other"));
+                    Catch::Contains("connected only by the network"));
   CHECK_NOTHROW(planner(test::with_gpus(h100, 1), {{"NCCL_SHM_DISABLE", "1"}, {"NCCL_P2P_DISABLE", "1"}}));
 }
 
-TEST_CASE("GPUs that reach each other over the network alone are nodes", "[planner]") {
+TEST_CASE("GPUs that only the network connects are separate nodes", "[planner]") {
   const auto split = [](NodeSpec spec, test::Variables variables) {
     variables.emplace("NCCL_SHM_DISABLE", "1");
     const Used u = used(spec, variables);
@@ -246,7 +246,7 @@ TEST_CASE("GPUs that reach each other over the network alone are nodes", "[plann
   CHECK(split(test::node_spec("rtx6000d"), {{"NCCL_P2P_LEVEL", "SYS"}}).parts == 1);
 }
 
-TEST_CASE("a memory that GPU and CPU share is no detour", "[planner]") {
+TEST_CASE("unified memory is no detour", "[planner]") {
   NodeSpec spec = test::node_spec("gb10");
   spec.gdr = Gdr::off;
   const Communicator comm = test::planner_of(spec, 2).comm;
@@ -270,7 +270,7 @@ TEST_CASE("bridges serve pairs, not rings", "[planner]") {
   CHECK(pair.comm.node.all_nvlink);
 }
 
-TEST_CASE("GPUDirect RDMA for what is sent", "[planner]") {
+TEST_CASE("GPUDirect RDMA for sent data", "[planner]") {
   CHECK(planner(h100, {}).comm.gdr_read);
   const Communicator staged = planner(h100, {{"NCCL_NET_GDR_READ", "0"}}).comm;
   CHECK(staged.gdr);
@@ -284,7 +284,7 @@ TEST_CASE("GPUDirect RDMA for what is sent", "[planner]") {
   CHECK(planner(test::with_gpus(volta, 1), {}).comm.gdr_read);
 }
 
-TEST_CASE("NVLS and CollNet over nodes need a head for each part", "[planner]") {
+TEST_CASE("NVLS and CollNet over several nodes need a head for each part", "[planner]") {
   constexpr auto gather = static_cast<std::size_t>(CollectiveOp::all_gather);
   const auto runs = [](const NodeSpec& spec, Algorithm a) {
     const Planner p = test::planner_of(spec, 4, {{"NCCL_COLLNET_ENABLE", "1"}});
@@ -303,7 +303,7 @@ TEST_CASE("NVLS and CollNet over nodes need a head for each part", "[planner]") 
   CHECK_FALSE(inside(36));
 }
 
-TEST_CASE("CollNet runs from its threshold of nodes on", "[planner]") {
+TEST_CASE("CollNet runs from its node threshold on", "[planner]") {
   constexpr auto all_reduce = static_cast<std::size_t>(CollectiveOp::all_reduce);
   constexpr auto chain = static_cast<std::size_t>(Algorithm::collnetchain);
   const auto runs = [](std::uint32_t nodes, test::Variables variables) {

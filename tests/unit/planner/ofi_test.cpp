@@ -105,7 +105,7 @@ TEST_CASE("regions of p6-b300", "[planner]") {
   CHECK(choice(p6_b300, reduce_scatter, 1, 32, 92274689) == "ring/ll128");
 }
 
-TEST_CASE("what no region covers is NCCL's", "[planner]") {
+TEST_CASE("NCCL chooses where no region applies", "[planner]") {
   CHECK(choice(p5, all_reduce, 8, 2, 64 * MiB) == "nccl");  // regions are of three nodes or more
   CHECK(choice(p5, all_reduce, 8, 3, 16 * MiB) == "tree/ll128");
   CHECK(choice(p5, all_reduce, 4, 16, 64 * MiB) == "nccl");
@@ -121,7 +121,7 @@ TEST_CASE("what no region covers is NCCL's", "[planner]") {
   CHECK(text_of(ofi_choice(p5, settings, all_reduce, GiB, 16, 128, some)) == "nccl");
 }
 
-TEST_CASE("when the OFI plugin's tuner is asked", "[planner]") {
+TEST_CASE("conditions for the OFI plugin's tuner", "[planner]") {
   const auto with = [](const test::Variables& variables, NcclVersion version) {
     return choice(p5, all_reduce, 8, 16, 64 * MiB, test::nccl_settings(variables, version));
   };
@@ -136,7 +136,7 @@ TEST_CASE("when the OFI plugin's tuner is asked", "[planner]") {
   CHECK(with({{"NCCL_ALGO", "Tree"}}, {2, 22, 0}) == "tree/ll128");
 }
 
-TEST_CASE("plans say who chose them", "[planner]") {
+TEST_CASE("plans state who chose them", "[planner]") {
   const auto plan = [](const test::Variables& variables) {
     return plan_collective(test::planner_of(test::preset_spec("p5"), 16, variables), all_reduce, GiB);
   };

@@ -45,7 +45,7 @@ TEST_CASE("chunks of an LL128 tree shrink with the buffer", "[planner]") {
   CHECK(chunk(256 * KiB) == 18000);
 }
 
-TEST_CASE("threads and channels that have too little to do are left out", "[planner]") {
+TEST_CASE("threads and channels without enough work are not used", "[planner]") {
   const Planner p = test::planner_of(test::preset_spec("hgx-h100"), 2);
   const auto plan = [&](std::int64_t bytes, Algorithm a, Protocol protocol) {
     return plan_collective(p, all_reduce, bytes, a, protocol);
@@ -127,7 +127,7 @@ TEST_CASE("NCCL's variables change the plan", "[planner]") {
   CHECK(plan(threads, 256 * KiB).channels == 16);
 }
 
-TEST_CASE("the way to the NIC, by a peer where NVLink allows it", "[planner]") {
+TEST_CASE("the path to the NIC goes through a peer if NVLink allows it", "[planner]") {
   const auto to_nic = [](const NodeSpec& spec, const test::Variables& variables = {}) {
     return test::planner_of(spec, 2, variables).comm.to_nic;
   };
@@ -166,9 +166,9 @@ TEST_CASE("GPUDirect RDMA by NCCL's distance rule", "[planner]") {
   CHECK_FALSE(gdr(socket));
 }
 
-TEST_CASE("jobs that NCCL can not run are refused", "[planner]") {
+TEST_CASE("jobs that NCCL cannot run are refused", "[planner]") {
   NodeSpec one = test::with_gpus(test::preset_spec("hgx-h100"), 1);
-  CHECK_THROWS_WITH(test::planner_of(one, 1), Catch::Contains("one GPU has nobody to talk to"));
+  CHECK_THROWS_WITH(test::planner_of(one, 1), Catch::Contains("a single GPU cannot communicate"));
   CHECK_THROWS_WITH(test::planner_of(test::with_nics(test::preset_spec("hgx-h100"), 0, 400), 2),
                     Catch::Contains("no NIC"));
   CHECK_NOTHROW(test::planner_of(test::with_nics(test::preset_spec("hgx-h100"), 0, 400), 1));

@@ -17,7 +17,7 @@ Planner two_nodes(const Node& whole, const std::vector<int>& gpus) {
   return make_planner(part, placement, hosts, test::nccl_settings());
 }
 
-TEST_CASE("a GPU alone on its node sends and receives by its own NIC", "[planner]") {
+TEST_CASE("a single GPU of a node uses its own NIC", "[planner]") {
   const Node whole = node_of(GENERATE("h100-sxm", "a100-sxm", "b200"));
   for (int g = 0; g < whole.spec.gpus; ++g) {
     const Planner planner = two_nodes(whole, {g});
@@ -35,7 +35,7 @@ TEST_CASE("a GPU alone on its node sends and receives by its own NIC", "[planner
   }
 }
 
-TEST_CASE("all GPUs are the node itself", "[planner]") {
+TEST_CASE("a restriction to all GPUs leaves the node unchanged", "[planner]") {
   const Node whole = node_of("h100-sxm");
   const Planner part = two_nodes(whole, {0, 1, 2, 3, 4, 5, 6, 7});
   const Planner own = make_planner(whole, {0, 1}, 1, test::nccl_settings());
@@ -44,7 +44,7 @@ TEST_CASE("all GPUs are the node itself", "[planner]") {
   for (std::size_t c = 0; c < own.comm.rings.size(); ++c) CHECK(part.comm.rings[c].gpus == own.comm.rings[c].gpus);
 }
 
-TEST_CASE("GPUs keep their names and numbers, links theirs", "[hardware]") {
+TEST_CASE("GPUs and links keep their names and numbers", "[hardware]") {
   const Node whole = node_of("h100-sxm");
   const Node part = restricted_to(whole, {5, 2});
   CHECK(part.spec.gpus == 2);
@@ -58,7 +58,7 @@ TEST_CASE("GPUs keep their names and numbers, links theirs", "[hardware]") {
   CHECK(part.layout.gpus[1].device == 2);
 }
 
-TEST_CASE("of a mesh only the links between the GPUs stay", "[hardware]") {
+TEST_CASE("only links between the remaining GPUs of a mesh stay", "[hardware]") {
   NodeSpec spec = test::node_spec("v100-sxm");
   spec.gpus = 4, spec.intranode = Intranode::nvlink_mesh;
   const Node part = restricted_to(build_node(spec, shipped_hardware()), {1, 3});
@@ -67,7 +67,7 @@ TEST_CASE("of a mesh only the links between the GPUs stay", "[hardware]") {
   CHECK(part.layout.gpus[0].nvlinks[0].count == Approx(2));
 }
 
-TEST_CASE("hosts of a NVLink domain without a GPU of the group are left out", "[hardware]") {
+TEST_CASE("hosts of an NVLink domain without a GPU of the group are removed", "[hardware]") {
   const Node whole = node_of("gb200", 4);
   const Node part = restricted_to(whole, {4, 5, 12, 13});
   CHECK(part.hosts == 2);
@@ -78,7 +78,7 @@ TEST_CASE("hosts of a NVLink domain without a GPU of the group are left out", "[
   CHECK(part.graph.number(2) == 4);
 }
 
-TEST_CASE("GPUs below one PCIe switch copy directly where those of the node do not", "[hardware]") {
+TEST_CASE("GPUs below one PCIe switch copy directly even if others of the node do not", "[hardware]") {
   NodeSpec spec = test::node_spec("a100-pcie");
   spec.gpus = 4, spec.intranode = Intranode::pcie, spec.pcie_switches = 2;
   const Node whole = build_node(spec, shipped_hardware());

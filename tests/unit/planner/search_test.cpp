@@ -49,7 +49,7 @@ void check_graph(const SearchGraph& graph, const Expected& expected) {
   CHECK(graph.bw_inter == Approx(expected.bw_inter));
 }
 
-TEST_CASE("the table of NCCL's results on typical machines comes out", "[planner]") {
+TEST_CASE("the search reproduces NCCL's results on typical machines", "[planner]") {
   using test::node_spec, test::preset_spec, test::with_nics;
   constexpr auto balanced = TreePattern::balanced, plain = TreePattern::tree;
   constexpr auto PIX = PathType::PIX, PXN = PathType::PXN, P2C = PathType::P2C, SYS = PathType::SYS;
@@ -105,7 +105,7 @@ TEST_CASE("the table of NCCL's results on typical machines comes out", "[planner
   }
 }
 
-TEST_CASE("ports of one card that are not fused carry a ring each", "[planner]") {
+TEST_CASE("unmerged ports of a card carry one ring each", "[planner]") {
   // H100 with 8 dual-port cards of 2 x 200G: 16 x 24, crossNic 2; trees plain; NVLS one head per GPU.
   NodeSpec spec = test::preset_spec("hgx-h100");
   Node node = build_node(spec, shipped_hardware());
@@ -146,7 +146,7 @@ TEST_CASE("NCCL_CROSS_NIC decides whether rings may change NICs", "[planner]") {
   }
 }
 
-TEST_CASE("CollNet has graphs where it is switched on", "[planner]") {
+TEST_CASE("CollNet has graphs if it is enabled", "[planner]") {
   const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
   CHECK(search_graphs(node, 2, test::nccl_settings()).collnet_direct.channels == 0);
   const SearchGraphs graphs = search_graphs(node, 2, test::nccl_settings({{"NCCL_COLLNET_ENABLE", "1"}}));
@@ -163,7 +163,7 @@ TEST_CASE("CollNet has graphs where it is switched on", "[planner]") {
 
 std::vector<int> chain(std::initializer_list<int> gpus) { return gpus; }
 
-TEST_CASE("rings of H100 nodes leave by the neighbour's NIC, in pairs", "[planner]") {
+TEST_CASE("rings of H100 nodes leave through the neighbour's NIC, in pairs", "[planner]") {
   const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
   const SearchGraphs graphs = search_graphs(node, 2, test::nccl_settings());
   const auto& rings = graphs.ring.shapes;
@@ -181,7 +181,7 @@ TEST_CASE("rings of H100 nodes leave by the neighbour's NIC, in pairs", "[planne
   }
 }
 
-TEST_CASE("rings of A100 nodes come back by the NIC they entered", "[planner]") {
+TEST_CASE("rings of A100 nodes leave through the NIC by which they entered", "[planner]") {
   const Node node = build_node(test::preset_spec("dgx-a100"), shipped_hardware());
   const SearchGraphs graphs = search_graphs(node, 2, test::nccl_settings());
   const auto& rings = graphs.ring.shapes;
@@ -222,7 +222,7 @@ TEST_CASE("every GPU is on every channel once", "[planner]") {
     }
 }
 
-TEST_CASE("limits of channels are NCCL's last word", "[planner]") {
+TEST_CASE("limits of channels apply last", "[planner]") {
   const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
   const auto channels = [&](const test::Variables& variables) {
     return search_graphs(node, 2, test::nccl_settings(variables)).channels;
@@ -235,7 +235,7 @@ TEST_CASE("limits of channels are NCCL's last word", "[planner]") {
   CHECK(channels({{"NCCL_MIN_CTAS", "20"}, {"NCCL_MIN_NCHANNELS", "24"}}) == 24);
 }
 
-TEST_CASE("searches that share what they find, find what each does by itself", "[planner]") {
+TEST_CASE("searches with a shared store find the same as without", "[planner]") {
   NodeSpec far = test::preset_spec("hgx-h100");
   far.acs = true;
   NodeSpec staged = test::preset_spec("hgx-h100");

@@ -28,7 +28,7 @@ SharpService service_of(const SharpSpec& sharp, const NodeSpec& spec, std::strin
 
 SharpSpec others(int trees, SharpGeneration generation = SharpGeneration::automatic) { return {generation, trees}; }
 
-TEST_CASE("a job gets a tree for every NIC of a node", "[planner]") {
+TEST_CASE("a job gets one tree per NIC of a node", "[planner]") {
   const SharpService service = service_of({}, eight_nics(400));
   CHECK(service.available());
   CHECK(service.trees.size() == 8);
@@ -51,7 +51,7 @@ TEST_CASE("HDR switches stream one tree at a time", "[planner]") {
   CHECK(service_of(others(1, SharpGeneration::v3), eight_nics(200)).share == 1);
 }
 
-TEST_CASE("short messages go in windows of eight pieces of 1 KiB, and stream from 16 KiB on", "[planner]") {
+TEST_CASE("short messages use windows of eight pieces of 1 KiB, and stream from 16 KiB on", "[planner]") {
   const SharpService service = service_of({}, eight_nics(400));
   CHECK(service.windows(1) == 1. / 8);
   CHECK(service.windows(1024) == 1. / 8);
@@ -68,29 +68,31 @@ TEST_CASE("short messages go in windows of eight pieces of 1 KiB, and stream fro
   CHECK(service_of(later, eight_nics(400)).waits(65'536) == 7);
 }
 
-TEST_CASE("trees run out: 63 of HDR, 511 from NDR on", "[planner]") {
+TEST_CASE("trees are limited: 63 with HDR, 511 from NDR on", "[planner]") {
   CHECK(service_of(others(55), eight_nics(200)).available());
   const SharpService hdr = service_of(others(56), eight_nics(200));
   CHECK_FALSE(hdr.available());
-  CHECK(hdr.without == "SHARP v2 has 63 trees: 56 are taken, the job needs 8");
+  CHECK(hdr.without == "SHARP v2 has 63 trees: 56 are in use, and the job needs 8");
   CHECK(service_of(others(503), eight_nics(400)).available());
-  CHECK(service_of(others(504), eight_nics(400)).without == "SHARP v3 has 511 trees: 504 are taken, the job needs 8");
-  CHECK(service_of(others(504), eight_nics(800)).without == "SHARP v4 has 511 trees: 504 are taken, the job needs 8");
+  CHECK(service_of(others(504), eight_nics(400)).without ==
+        "SHARP v3 has 511 trees: 504 are in use, and the job needs 8");
+  CHECK(service_of(others(504), eight_nics(800)).without ==
+        "SHARP v4 has 511 trees: 504 are in use, and the job needs 8");
 }
 
-TEST_CASE("who gets no trees is told why", "[planner]") {
-  CHECK(service_of({}, eight_nics(400, LinkKind::roce)).without == "roce has no SHARP");
-  CHECK(service_of({}, eight_nics(56)).without == "its switches do not stream reductions");
+TEST_CASE("a job without trees gets a reason", "[planner]") {
+  CHECK(service_of({}, eight_nics(400, LinkKind::roce)).without == "roce does not support SHARP");
+  CHECK(service_of({}, eight_nics(56)).without == "the switches do not stream reductions");
   CHECK(service_of(others(0, SharpGeneration::none), eight_nics(400)).without ==
-        "its switches do not stream reductions");
-  CHECK(service_of({}, eight_nics(400), "rail_optimized", {}, 1).without == "there is one node only");
+        "the switches do not stream reductions");
+  CHECK(service_of({}, eight_nics(400), "rail_optimized", {}, 1).without == "there is only one node");
   try {
     service_of(others(0, SharpGeneration::v3), eight_nics(400, LinkKind::roce));
     FAIL("a generation on Ethernet was taken");
   } catch (const UserError& e) {
     REQUIRE(e.diagnostics().size() == 1);
     CHECK(e.diagnostics().front().path == "sharp.generation");
-    CHECK(e.diagnostics().front().message == "roce has no SHARP");
+    CHECK(e.diagnostics().front().message == "roce does not support SHARP");
   }
 }
 

@@ -99,7 +99,7 @@ TEST_CASE("flags for small buffers, the NVSwitch for large ones", "[planner]") {
   CHECK(plan.candidates.front().algorithm == Algorithm::nvls);
 }
 
-TEST_CASE("without multicast, kernels reach each peer", "[planner]") {
+TEST_CASE("without multicast, kernels write to each peer", "[planner]") {
   for (const Planner& p :
        {symmetric(test::preset_spec("hgx-h100"), 1, {{"NCCL_NVLS_ENABLE", "0"}}),
         symmetric(test::preset_spec("dgx-a100")), symmetric(test::with_gpus(test::preset_spec("hgx-h100"), 2))}) {
@@ -124,25 +124,25 @@ TEST_CASE("variables choose the kernel and its blocks", "[planner]") {
   CHECK(plan_collective(ll, all_reduce, 2 * GiB).algorithm == Algorithm::nvls);
 }
 
-TEST_CASE("what has no kernel runs as ever", "[planner]") {
+TEST_CASE("calls without a kernel run the ordinary algorithms", "[planner]") {
   const NodeSpec h100 = test::preset_spec("hgx-h100");
   const auto why = [&](const Planner& p, CollectiveOp op, std::int64_t bytes = MiB) {
     const std::string text = without_symmetric(p, op, bytes);
     CHECK((plan_collective(p, op, bytes).algorithm == Algorithm::symmetric) == text.empty());
     return text;
   };
-  CHECK(why(symmetric(h100, 1, {}, {2, 26, 5}), all_reduce) == "NCCL 2.26.5 has none; 2.27 brought them");
+  CHECK(why(symmetric(h100, 1, {}, {2, 26, 5}), all_reduce) == "NCCL 2.26.5 has none; they need 2.27 or later");
   CHECK(why(symmetric(h100, 1, {}, {2, 27, 0}), all_reduce).empty());
   CHECK(why(symmetric(h100), CollectiveOp::broadcast) == "there is none for broadcast");
   CHECK(why(symmetric(h100), CollectiveOp::alltoall) == "there is none for alltoall");
   CHECK(why(symmetric(h100, 1, {{"NCCL_WIN_ENABLE", "0"}}), all_reduce) == "NCCL_WIN_ENABLE is 0");
   CHECK(why(symmetric(h100, 2), all_reduce).starts_with("the ranks are in several NVLink domains"));
-  CHECK(why(symmetric(test::node_spec("a100-pcie")), all_reduce) == "the GPUs are not joined by NVLink");
-  CHECK(why(symmetric(h100), all_reduce, 64 * GiB) == "buffers of 64 GiB and more are too large for them");
+  CHECK(why(symmetric(test::node_spec("a100-pcie")), all_reduce) == "NVLink does not connect all GPUs");
+  CHECK(why(symmetric(h100), all_reduce, 64 * GiB) == "they do not support buffers of 64 GiB or more");
   CHECK(why(symmetric(h100), all_reduce, 64 * GiB - 1).empty());
 }
 
-TEST_CASE("registered buffers: who works on them, and with which chunks", "[planner]") {
+TEST_CASE("registered buffers: algorithms that use them, and their chunks", "[planner]") {
   const NodeSpec h100 = test::preset_spec("hgx-h100");
   const auto simple = Protocol::simple;
   const auto nvls = [&](Buffers buffers, CollectiveOp op, const test::Variables& variables = {},

@@ -77,7 +77,7 @@ TEST_CASE("search on topology files gives NCCL's graphs, channel by channel", "[
   }
 }
 
-TEST_CASE("a topology file says what the node is", "[planner]") {
+TEST_CASE("a topology file defines the node", "[planner]") {
   const NodeSpec h100 = spec_of("dgxh100", "h100-sxm");
   CHECK((h100.gpus == 8 && h100.nics.count == 8 && h100.sockets == 2 && h100.pcie_switches == 8));
   CHECK(h100.nics.rate.value == 50e9);
@@ -91,7 +91,7 @@ TEST_CASE("a topology file says what the node is", "[planner]") {
   CHECK(contradictions(other, shipped_hardware()).size() == 3);
 }
 
-TEST_CASE("GPUs that a topology file can be of", "[planner]") {
+TEST_CASE("GPUs that match a topology file", "[planner]") {
   const auto kinds = [](const char* machine, const char* gpu) {
     return fitting_gpus(shipped_hardware(), *spec_of(machine, gpu).layout);
   };
@@ -100,7 +100,7 @@ TEST_CASE("GPUs that a topology file can be of", "[planner]") {
   CHECK(kinds("dgxh100", "h100-sxm") == std::vector<std::string_view>{"h100-sxm", "h20", "h200-sxm"});
 }
 
-TEST_CASE("graphs are the same after a way through a file", "[planner]") {
+TEST_CASE("graphs survive a round trip through a file", "[planner]") {
   for (const Machine& machine : machines) {
     const Node node = build_node(spec_of(machine.name, machine.gpu), shipped_hardware());
     for (const int nodes : {1, 2}) {
@@ -116,7 +116,7 @@ TEST_CASE("graphs are the same after a way through a file", "[planner]") {
   }
 }
 
-TEST_CASE("a graph file decides over the search", "[planner]") {
+TEST_CASE("a graph file overrides the search", "[planner]") {
   const Node node = build_node(test::preset_spec("hgx-h100"), shipped_hardware());
   NcclSettings settings = test::nccl_settings();
   SearchGraphs one = search_graphs(node, 2, settings);
@@ -170,7 +170,7 @@ TEST_CASE("damaged topology files do not crash", "[planner]") {
   }
 }
 
-TEST_CASE("plans of damaged topology files are whole", "[planner]") {
+TEST_CASE("plans of damaged topology files are complete", "[planner]") {
   // One machine, and every line missing in turn: what is still a node has graphs with every GPU.
   const std::string text = read_file(folder + "gb200_1host.xml");
   int nodes = 0;

@@ -18,7 +18,7 @@ Plan plan_of(const test::Variables& variables, std::int64_t bytes, Algorithm alg
   return plan_collective(p, all_reduce, bytes, algorithm, protocol);
 }
 
-TEST_CASE("each variable is in the table once, and says what it is for", "[planner]") {
+TEST_CASE("each variable is in the table once, with its purpose", "[planner]") {
   const auto table = nccl_variables();
   CHECK(table.size() > 100);
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -33,7 +33,7 @@ TEST_CASE("each variable is in the table once, and says what it is for", "[plann
   }
 }
 
-TEST_CASE("a variable with effect reads its value, and refuses nonsense", "[planner]") {
+TEST_CASE("a variable with effect parses its value and refuses nonsense", "[planner]") {
   for (const NcclVariable& v : nccl_variables()) {
     if (!v.read) continue;
     INFO(v.name);
@@ -156,13 +156,13 @@ TEST_CASE("channels and chunks of NVLS", "[planner]") {
   CHECK(plan({{"NCCL_NVLS_CHUNKSIZE", "16384"}}, nvlstree, 4).chunk == 16 * KiB);
 }
 
-TEST_CASE("lists by function came with NCCL 2.24", "[planner]") {
+TEST_CASE("lists by function need NCCL 2.24", "[planner]") {
   CHECK_NOTHROW(test::nccl_settings({{"NCCL_ALGO", "allreduce:tree"}}, {2, 24, 0}));
   CHECK_THROWS_WITH(test::nccl_settings({{"NCCL_ALGO", "allreduce:tree"}}, {2, 23, 4}),
-                    Catch::Contains("NCCL 2.23.4 knows no lists by function"));
+                    Catch::Contains("NCCL 2.23.4 does not support lists by function"));
 }
 
-TEST_CASE("before 2.24 rings stay for all but all_reduce", "[planner]") {
+TEST_CASE("before 2.24 rings stay available except for all_reduce", "[planner]") {
   constexpr auto gather = static_cast<std::size_t>(CollectiveOp::all_gather);
   constexpr auto ring = static_cast<std::size_t>(Algorithm::ring), ll = static_cast<std::size_t>(Protocol::ll);
   const auto planner = [](NcclVersion version) {
@@ -173,16 +173,16 @@ TEST_CASE("before 2.24 rings stay for all but all_reduce", "[planner]") {
   CHECK(planner({2, 24, 0}).costs.fell_back[gather]);
 }
 
-TEST_CASE("more sockets than NCCL takes are cut", "[planner]") {
+TEST_CASE("the number of sockets is limited as in NCCL", "[planner]") {
   std::vector<Diagnostic> warnings;
   const NcclSettings s =
       parse_nccl_environment({2, 28, 0}, {{"NCCL_SOCKET_NTHREADS", "16"}, {"NCCL_NSOCKS_PERTHREAD", "8"}}, warnings);
   CHECK(s.sockets_per_thread == 4);
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0].message, Catch::Contains("NCCL takes 4 per thread"));
+  CHECK_THAT(warnings[0].message, Catch::Contains("NCCL uses 4 per thread"));
 }
 
-TEST_CASE("versions, ranges of them, and none", "[planner]") {
+TEST_CASE("versions, ranges of versions, and unknown versions", "[planner]") {
   const auto range = [](const char* text, int capability = 90) { return parse_nccl_versions(text, capability); };
   REQUIRE(range("2.18"));
   CHECK(range("2.18")->known());

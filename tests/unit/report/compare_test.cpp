@@ -36,7 +36,7 @@ TEST_CASE("a forecast compared with itself is the same") {
   CHECK(comparison_text(c, 0).ends_with("# the same forecast\n"));
 }
 
-TEST_CASE("times get worse upwards, and the tolerance itself is tolerated") {
+TEST_CASE("longer times are worse, and a loss equal to the tolerance passes") {
   const ForecastComparison c = compare(rows(10, 100), rows(9, 125, "tree", "{\"a\": 2, \"b\": {\"c\": 3}}"));
   CHECK_FALSE(c.same);
   CHECK(c.figures[0].what == "1KiB");
@@ -54,7 +54,7 @@ TEST_CASE("times get worse upwards, and the tolerance itself is tolerated") {
   CHECK(nlohmann::json::parse(comparison_json(c, 0.05))["passes"] == false);
 }
 
-TEST_CASE("tokens per second get worse downwards") {
+TEST_CASE("fewer tokens per second are worse") {
   const auto step = [](double seconds, double tokens) {
     return fmt::format(R"({{"fabricast": "1", "scenario": {{}}, "step_s": {}, "tokens_per_s": {}}})", seconds, tokens);
   };
@@ -65,7 +65,7 @@ TEST_CASE("tokens per second get worse downwards") {
   CHECK(c.worse(0.05) == 1);
 }
 
-TEST_CASE("a size that is gone fails, a new one does not") {
+TEST_CASE("a missing size fails, a new one does not") {
   const std::string one = R"({"fabricast": "1", "rows": [{"bytes": 1024, "time_us": 10}]})";
   const ForecastComparison gone = compare(rows(10, 100), one), added = compare(one, rows(10, 100));
   CHECK(gone.gone == std::vector<std::string>{"1MiB"});
@@ -74,15 +74,15 @@ TEST_CASE("a size that is gone fails, a new one does not") {
   CHECK(added.passes(0));
 }
 
-TEST_CASE("what is no forecast is refused by name") {
-  CHECK(message_of("{}", rows(1, 2)) == "old.json: is no forecast");
-  CHECK(message_of(rows(1, 2), "[1]") == "new.json: is no forecast");
-  CHECK(message_of(rows(1, 2), R"({"fabricast": "1"})") == "new.json: holds no rows and no step");
+TEST_CASE("a file that is not a forecast is refused by name") {
+  CHECK(message_of("{}", rows(1, 2)) == "old.json: not a forecast");
+  CHECK(message_of(rows(1, 2), "[1]") == "new.json: not a forecast");
+  CHECK(message_of(rows(1, 2), R"({"fabricast": "1"})") == "new.json: the forecast has neither rows nor a step");
   CHECK(message_of(rows(1, 2), R"({"fabricast": "1", "step_s": 2})") ==
-        "new.json: has no figure in common with old.json: 1KiB there, step here");
-  CHECK(message_of(rows(1, 2), rows(0, 2)) == "new.json: time_us of 1KiB is no positive number");
+        "new.json: no figure in common with old.json: that file has 1KiB, this one step");
+  CHECK(message_of(rows(1, 2), rows(0, 2)) == "new.json: time_us of 1KiB is not a positive number");
   CHECK(message_of(rows(1, 2), R"({"fabricast": "1", "rows": [{"bytes": "x", "time_us": 1}]})") ==
-        "new.json: a row has no bytes or no time_us");
+        "new.json: a row has no `bytes` or no `time_us`");
   CHECK(message_of(rows(1, 2), "{\"fabricast\": ") != "");
 }
 

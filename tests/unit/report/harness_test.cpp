@@ -1,4 +1,4 @@
-// What sizes become on their way through nccl-tests.
+// How nccl-tests rounds sizes.
 #include "fabricast/report/harness.hpp"
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ std::int64_t sent(CollectiveOp op, std::int64_t ranks, std::int64_t asked, Tool 
   return harness_bytes(harness, op, ranks, asked);
 }
 
-TEST_CASE("nccl-tests rounds the part of a rank down to 16 B", "[report]") {
+TEST_CASE("nccl-tests rounds the share of a rank down to 16 B", "[report]") {
   for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter, CollectiveOp::alltoall,
                                 CollectiveOp::scatter, CollectiveOp::gather}) {
     CHECK(sent(op, 72, 8 * mib) == 72 * 116496);
@@ -25,7 +25,7 @@ TEST_CASE("nccl-tests rounds the part of a rank down to 16 B", "[report]") {
     CHECK(sent(op, 72, 2048) == 72 * 16);
     CHECK(sent(op, 64, 8 * mib) == 8 * mib);
     CHECK(sent(op, 72, 1024) == 1024);            // less than 16 B each
-    CHECK(sent(op, 7, 7 * 9586980) == 67108860);  // what an older version made of 64 MiB
+    CHECK(sent(op, 7, 7 * 9586980) == 67108860);  // printed by an older version for 64 MiB
   }
   for (const CollectiveOp op :
        {CollectiveOp::all_reduce, CollectiveOp::broadcast, CollectiveOp::reduce, CollectiveOp::sendrecv})
@@ -42,19 +42,19 @@ Forecast forecast(const std::string& sizes, const std::vector<std::string>& set)
                       set));
 }
 
-TEST_CASE("a row has the size that was asked for, and the bandwidth of what was sent", "[report]") {
+TEST_CASE("a row has the requested size, and the bandwidth of the bytes that were sent", "[report]") {
   const Forecast f = forecast("8MiB", {}), exact = forecast("8387712B", {});
   REQUIRE(f.ranks == 72);
   CHECK(f.rows[0].bytes == 8 * mib);
   CHECK(f.rows[0].plan.bytes == 8387712);
   CHECK(f.rows[0].time == exact.rows[0].time);
   CHECK(f.rows[0].algorithm_bandwidth() == Approx(8387712 / f.rows[0].time));
-  // Parts that are not rounded begin anywhere, and are copied slowly.
+  // Shares that are not rounded are not aligned, and are copied slowly.
   const std::vector<std::string> alone = {"workload.harness.tool=isolated"};
   CHECK(forecast("8MiB", alone).rows[0].time > 2 * forecast("8387712B", alone).rows[0].time);
 }
 
-TEST_CASE("the fastest choice keeps the size that was asked for", "[report]") {
+TEST_CASE("the fastest choice keeps the requested size", "[report]") {
   const Forecast f = forecast("2KiB, 3MiB, 1GiB", {"workload.collective=all_gather", "nccl.selection=best"});
   CHECK(f.rows[0].bytes == 2048);
   CHECK(f.rows[1].bytes == 3 * mib);

@@ -1,4 +1,4 @@
-// What `explain` says of inference steps: what binds, and what would help.
+// The answers of `explain` for inference steps: what limits them, and what would help.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -31,12 +31,12 @@ Explained explain(const std::string& machine, const std::string& workload) {
 
 const std::string one_node = "node: {profile: hgx-h100}\ncluster: {nodes: 1}\n";
 const std::string without_gdr = "node: {profile: dgx-a100, gdr: false}\ncluster: {nodes: 2}\n";
-// A small model computes its prompts faster than hosts hand over their keys and values, which are of all heads.
+// A small model computes its prompts faster than hosts transfer their KV cache, which has keys and values of all heads.
 const std::string apart =
     "model: {preset: llama2-7b, ffn: 1024}, phase: both, batch: 16, input: 2048, output: 8, disaggregated: {prefill: "
     "{gpus: 8}}";
 
-TEST_CASE("what would help a decode step is what the changed scenario gives", "[inference]") {
+TEST_CASE("a what-if of a decode step equals a run of the changed scenario", "[inference]") {
   const Explained e = explain(one_node, "model: {preset: llama3-8b}, batch: 8, parallel: {tensor: 4}, launch: eager");
   const InferenceForecast& f = e.found.forecast;
   REQUIRE(e.found.what_ifs.size() >= 3);
@@ -56,14 +56,14 @@ TEST_CASE("what would help a decode step is what the changed scenario gives", "[
   const InferenceWhatIf* graph = e.with("workload.launch=graph");
   REQUIRE(graph);
   CHECK(graph->gain > 0.1);
-  // Of twice the batch the step is longer, and gives more.
+  // With twice the batch, the step is longer and the throughput higher.
   const InferenceWhatIf* batch = e.with("workload.batch=16");
   REQUIRE(batch);
   CHECK(batch->gain < 0);
   CHECK(batch->more_tokens > 0.5);
   const std::string text = explain_inference_text(*e.world, e.found);
-  CHECK(text.find("what would make the step shorter") < text.find("more tokens in a longer step"));
-  CHECK(text.find("more tokens in a longer step") < text.find("--set 'workload.batch=16'"));
+  CHECK(text.find("what would shorten the step") < text.find("higher throughput, but a longer step"));
+  CHECK(text.find("higher throughput, but a longer step") < text.find("--set 'workload.batch=16'"));
   RunOptions one;
   one.threads = 1;
   CHECK(explain_inference_json(*e.world, {f, what_would_help_inference(*e.world, f, one)}) ==
@@ -77,7 +77,7 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
   const auto again = build_world(changed(world->scenario, to_yaml(world->scenario), {"name=other"}));
   CHECK(run_inference(*again).step.seconds == f.step.seconds);
   CHECK(run_inference(*again, {}, false).step.seconds == f.step.seconds);
-  // GPUs that exchange nothing: neither the network nor what is so already is told.
+  // These GPUs do not communicate: no change of the network is reported, nor one that the scenario already has.
   for (const InferenceWhatIf& w : what_would_help_inference(*world, f))
     for (const std::string& word : w.set) {
       CHECK(word.find("nccl.") == std::string::npos);
@@ -85,7 +85,7 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
     }
 }
 
-TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[inference]") {
+TEST_CASE("a KV-cache transfer through host memory limits requests, and GPUDirect RDMA is found", "[inference]") {
   const Explained e = explain(without_gdr, apart);
   const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
   CHECK(limit_of(*e.world, d) == ServingLimit::kv_transfer);
@@ -102,12 +102,12 @@ TEST_CASE("a hand-over through the host limits, and GPUDirect RDMA is found", "[
   const json j = json::parse(explain_inference_json(*e.world, e.found));
   CHECK(j.at("goal") == "tokens");
   CHECK(j.at("binding").at("limit") == "kv_transfer");
-  // With it, there is no such change to make.
+  // With that change, it is not proposed again.
   for (const Alternatives& list : inference_trials(*other, again))
-    for (const Trial& trial : list) CHECK(trial.what != "hand-over by rdma");
+    for (const Trial& trial : list) CHECK(trial.what != "KV-cache transfer by rdma");
 }
 
-TEST_CASE("what does not fit beside the weights is told apart", "[inference]") {
+TEST_CASE("changes that do not fit in memory next to the weights are reported separately", "[inference]") {
   const Explained e = explain(one_node, "model: {preset: llama3-70b}, batch: 150, input: 2048, parallel: {tensor: 4}");
   const InferenceWhatIf* batch = e.with("workload.batch=300");
   REQUIRE(batch);
@@ -118,7 +118,7 @@ TEST_CASE("what does not fit beside the weights is told apart", "[inference]") {
   CHECK(text.find("what would help, but does not fit in 72.0 GiB") < text.find("--set 'workload.batch=300'"));
 }
 
-TEST_CASE("what binds is the largest part, and the exchange that is waited for longest", "[inference]") {
+TEST_CASE("the limits are the largest component, and the collective with the longest exposed time", "[inference]") {
   const auto world = test::world_of(
       one_node + "workload: {kind: inference, model: {preset: llama3-8b}, all_reduce: nccl, parallel: {tensor: 8}}\n");
   const InferenceForecast f = run_inference(*world);
@@ -127,7 +127,7 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
   const CollectiveUse& use = f.step.collectives[static_cast<std::size_t>(b.collective)];
   CHECK(use.kind.part == Part::tensor);
   for (const CollectiveUse& other : f.step.collectives) CHECK(other.seconds <= use.seconds);
-  // One sequence over eight GPUs: the latency of NCCL is most of it.
+  // One sequence over eight GPUs: the latency of NCCL dominates.
   CHECK(b.part == "tensor");
   CHECK(b.seconds == b.exposed);
   CHECK(b.seconds < f.step.seconds);
@@ -139,7 +139,7 @@ TEST_CASE("what binds is the largest part, and the exchange that is waited for l
   CHECK(gemms.part == "gemm");
 }
 
-TEST_CASE("of requests, what they wait for most binds: prompts or decoding", "[inference]") {
+TEST_CASE("requests are limited by what they wait for most: prompts or decoding", "[inference]") {
   const auto of = [](const std::string& tokens) {
     const auto world = test::world_of(one_node +
                                       "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, "

@@ -1,4 +1,4 @@
-// Intervals of forecasts: what widens them, what does not, and that they are the same for any number of threads.
+// Intervals of forecasts: what widens them, what does not, and that they do not depend on the number of threads.
 #include "fabricast/report/interval.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::unique_ptr<World> world_with(const Hardware& hardware, const std::string& l
                               "i.yaml")
                    .scenario;
   s.hardware = hardware;
-  s.unstated.clear();  // unstated_test.cpp has what that adds
+  s.unstated.clear();  // unstated_test.cpp tests what they add
   return build_world(std::move(s));
 }
 
@@ -34,7 +34,7 @@ std::vector<double> factors(const World& world, int threads = 2) {
   return list;
 }
 
-/// Every number known, but for the spread.
+/// A model in which everything except the spread is known.
 Hardware known_hardware() {
   Hardware h = shipped_hardware();
   for (const auto& [path, ref] : h.all_parameters())
@@ -50,7 +50,7 @@ double bare(const World& world, const ForecastRow& row) {
   return SiteResiduals(shipped_residuals(), {}, {}).of(bare).half_width();
 }
 
-TEST_CASE("an interval is wider than what rows scatter by, and no narrower for what is not known", "[report]") {
+TEST_CASE("an interval is wider than the scatter of rows, and unknown parameters never make it narrower", "[report]") {
   const auto world = world_with(known_hardware());
   Forecast forecast = run_forecast(*world);
   add_intervals(*world, forecast);
@@ -58,7 +58,7 @@ TEST_CASE("an interval is wider than what rows scatter by, and no narrower for w
   CHECK(factors(*world_with(shipped_hardware()))[0] >= factors(*world_with(known_hardware()))[0]);
 }
 
-TEST_CASE("derivatives are those of the time", "[report]") {
+TEST_CASE("derivatives are those of the forecast time", "[report]") {
   const auto world = world_with(known_hardware());
   const Forecast forecast = run_forecast(*world);
   const std::vector<ResidualRow> rows = residual_rows(*world, forecast);
@@ -70,11 +70,11 @@ TEST_CASE("derivatives are those of the time", "[report]") {
   const auto at = static_cast<std::size_t>(group - parameter_groups.begin());
   for (std::size_t i = 0; i < rows.size(); ++i)
     CHECK(rows[i].effects[at] == Approx(-std::log(slower.rows[i].time / forecast.rows[i].time) / 0.1).margin(1e-9));
-  CHECK(rows.back().effects[at] < -0.8);   // a gigabyte waits for the NICs alone
-  CHECK(rows.front().effects[at] > -0.1);  // a kilobyte hardly does
+  CHECK(rows.back().effects[at] < -0.8);   // the NICs alone determine a gigabyte
+  CHECK(rows.front().effects[at] > -0.1);  // they hardly affect a kilobyte
 }
 
-TEST_CASE("parameters widen the interval of what depends on them", "[report]") {
+TEST_CASE("parameters widen the intervals of rows that depend on them", "[report]") {
   Hardware h = known_hardware();
   const std::vector<double> known = factors(*world_with(h));
   Parameter& rate = *h.find("networks.infiniband.nic_efficiency");
@@ -84,7 +84,7 @@ TEST_CASE("parameters widen the interval of what depends on them", "[report]") {
   CHECK(wide[2] > known[2] * 1.05);
 }
 
-TEST_CASE("what no row takes changes none of them", "[report]") {
+TEST_CASE("parameters of protocols that no row uses change nothing", "[report]") {
   Scenario s = world_with(known_hardware())->scenario;
   s.workload.sizes = {Bytes{std::int64_t{1} << 30}};
   const auto world = build_world(s);
@@ -109,7 +109,7 @@ MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int6
   return measured_site(shipped_residuals(), {series});
 }
 
-TEST_CASE("forecasts go on from measured rows, the nearer the more", "[report]") {
+TEST_CASE("measured rows shift forecasts, nearer ones more", "[report]") {
   const auto world = world_with(shipped_hardware());
   Forecast before = run_forecast(*world);
   add_intervals(*world, before);
@@ -126,11 +126,11 @@ TEST_CASE("forecasts go on from measured rows, the nearer the more", "[report]")
   CHECK(after.rows[2].near->bytes == std::int64_t{1} << 30);
   CHECK(after.rows[2].near->same_plan);
   CHECK(after.rows[2].near->octaves == 0);
-  // The physics stays as it was.
+  // The physical parameters do not change.
   CHECK(after.rows[2].result.makespan.value == before.rows[2].result.makespan.value);
 }
 
-TEST_CASE("intervals do not hang on threads, and little on the draws of the network", "[report]") {
+TEST_CASE("intervals do not depend on threads, and hardly on samples of the network", "[report]") {
   const auto one = world_with(shipped_hardware());
   CHECK(factors(*one, 1) == factors(*one, 4));
   const auto many = world_with(shipped_hardware(), "infiniband", 8);
@@ -138,7 +138,7 @@ TEST_CASE("intervals do not hang on threads, and little on the draws of the netw
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(0.05));
 }
 
-TEST_CASE("profiles are drawn from the fit or the intervals, the same each time", "[report]") {
+TEST_CASE("profiles are sampled from the fit or the intervals, the same each time", "[report]") {
   Hardware h = shipped_hardware();
   Parameter& fitted = *h.find("architectures.hopper.launch");
   REQUIRE(fitted.samples.size() == 16);

@@ -1,5 +1,5 @@
-// The search over splits, of steps that were published: what their authors chose is among those searched, and what is
-// said to be faster is by the very forecast that `run` gives.
+// The search for splits, with steps that were published: the split of the authors is among those searched, and a split
+// that is reported as faster is faster by the forecast of `run`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::unique_ptr<World> published(const std::string& id) {
   return build_world(parse_scenario(found->at("scenario").dump(), id).scenario);
 }
 
-TEST_CASE("a search finds the split that was published, or a faster one and by how much", "[plan]") {
+TEST_CASE("a search finds the published split, or a faster one and its gain", "[plan]") {
   for (const std::string id : {"nemo-llama2-70b-64", "nemo-nemotron-22b-64", "korthikanti-175b-selective"}) {
     CAPTURE(id);
     const auto world = published(id);
@@ -32,11 +32,11 @@ TEST_CASE("a search finds the split that was published, or a faster one and by h
     const PlanRow& best = result.rows.front();
     CHECK(best.seconds <= published_split);
     CHECK(best.candidate.memory <= static_cast<double>(step_of(*world).kernels.memory.value));
-    // Authors choose well: what is left is less than a third.
+    // Authors choose well: the search gains less than a third.
     CHECK(best.seconds > published_split * 2 / 3);
     const std::string text = plan_text(*world, result, 5);
     const std::string less =
-        fmt::format("takes {:.1f} % less than the scenario's own", 100 * (1 - best.seconds / published_split));
+        fmt::format("takes {:.1f} % less time than the scenario's own", 100 * (1 - best.seconds / published_split));
     CHECK(text.find(best.given ? "the scenario's own split is the fastest" : less) != std::string::npos);
   }
 }

@@ -1,5 +1,5 @@
-// What changes from release to release of NCCL, against numbers worked out by hand from its source; and what is known to be
-// slow in which of them.
+// Differences between releases of NCCL, compared with numbers worked out by hand from its source; and known regressions
+// by release.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -24,7 +24,7 @@ std::unique_ptr<World> world_of(const std::string& version, const std::string& g
 
 Plan plan_at(const World& world, std::int64_t bytes) { return plan_workload(world, bytes); }
 
-TEST_CASE("a channel gets at least so much traffic as its release asks for", "[planner]") {
+TEST_CASE("a channel gets at least as much traffic as its release requires", "[planner]") {
   // All_reduce counts a byte twice: 192 KiB are 384 KiB of traffic, over 16 KiB each (24 channels are allowed) or 32.
   const std::string env =
       "NCCL_ALGO: Ring, NCCL_PROTO: Simple, NCCL_MIN_NCHANNELS: \"32\", NCCL_NTHREADS: \"64\", "
@@ -57,8 +57,8 @@ TEST_CASE("a byte in LL is four of traffic since 2.26.2", "[planner]") {
 
 TEST_CASE("trees in Simple had shorter chunks for shorter buffers before 2.20", "[planner]") {
   const std::string env = "NCCL_ALGO: Tree, NCCL_PROTO: Simple";
-  // Eight GPUs in each of four nodes: a depth of 7 + 2 = 9. On 16 channels 8 MiB are 512 KiB each: one chunk of 512 KiB, less
-  // than 72 and than 36 and than 9.
+  // Eight GPUs in each of four nodes: a depth of 7 + 2 = 9. On 16 channels 8 MiB are 512 KiB each: one chunk of 512
+  // KiB, less than 72 and than 36 and than 9.
   const auto chunk = [&](const char* version, std::int64_t bytes) {
     const auto world = world_of(version, "a100-sxm", 4, env);
     const Plan plan = plan_at(*world, bytes);
@@ -67,7 +67,7 @@ TEST_CASE("trees in Simple had shorter chunks for shorter buffers before 2.20", 
   };
   CHECK(chunk("2.19.4", 8 << 20) == 32 << 10);
   CHECK(chunk("2.20.3", 8 << 20) == 512 << 10);
-  // 128 MiB are 8 MiB each: at 128 KiB 64 chunks, which is less than 72, but no shorter one is made for that.
+  // 128 MiB are 8 MiB each: at 128 KiB 64 chunks, which is less than 72, but chunks do not become shorter for that.
   CHECK(chunk("2.19.4", 128 << 20) == 128 << 10);
   CHECK(chunk("2.20.3", 128 << 20) == 512 << 10);
 }
@@ -87,7 +87,7 @@ TEST_CASE("chunks of an NVLSTree by release", "[planner]") {
 }
 
 TEST_CASE("caps of Blackwell by patch", "[planner]") {
-  // A ring in LL128 on two nodes: the least of the cap and 92 % of the graph's 48 GB/s, for each channel.
+  // A ring in LL128 on two nodes: the minimum of the cap and 92 % of the graph's 48 GB/s, for each channel.
   const auto bandwidth = [](const char* version) {
     const auto world = world_of(version, "b200", 2, "NCCL_ALGO: Ring, NCCL_PROTO: LL128");
     return world->planner.costs.of[static_cast<std::size_t>(CollectiveOp::all_reduce)][1][1].bandwidth;
@@ -97,12 +97,12 @@ TEST_CASE("caps of Blackwell by patch", "[planner]") {
   CHECK(bandwidth("2.27.7") == bandwidth("2.28.3"));
 }
 
-TEST_CASE("a release without a patch is its last one", "[planner]") {
+TEST_CASE("a release without a patch number is its last patch", "[planner]") {
   CHECK(plan_at(*world_of("2.29", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk ==
         plan_at(*world_of("2.29.7", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk);
 }
 
-TEST_CASE("the table of regressions is whole, and in order", "[planner]") {
+TEST_CASE("the table of regressions is complete and in order", "[planner]") {
   std::set<std::string> ids;
   for (const Regression& r : known_regressions()) {
     CAPTURE(r.id);
@@ -124,7 +124,7 @@ TEST_CASE("the table of regressions is whole, and in order", "[planner]") {
   CHECK(ids.size() >= 40);
 }
 
-TEST_CASE("regressions are cited where they fit, and in their versions only", "[planner]") {
+TEST_CASE("regressions are cited where they apply, and in their versions only", "[planner]") {
   const auto cites = [](const char* version, const char* gpu, int nodes, const char* env, const char* id,
                         const char* more = "") {
     const auto world = world_of(version, gpu, nodes, env, more);
@@ -140,7 +140,7 @@ TEST_CASE("regressions are cited where they fit, and in their versions only", "[
   CHECK(cites("2.27.3", "a100-sxm", 4, ring, "sm80-balanced-tree"));
   CHECK_FALSE(cites("2.29.2", "a100-sxm", 4, ring, "sm80-balanced-tree"));
   CHECK_FALSE(cites("2.27.3", "h100-sxm", 4, ring, "sm80-balanced-tree"));
-  CHECK(cites("2.22.3", "h100-sxm", 2, ring, "gdr-nvidia-peermem"));  // since when, nobody says
+  CHECK(cites("2.22.3", "h100-sxm", 2, ring, "gdr-nvidia-peermem"));  // its first version is unknown
   CHECK_FALSE(cites("2.19.3", "h100-sxm", 2, ring, "gdr-nvidia-peermem"));
   CHECK(regressions_text({}).empty());
 }

@@ -1,4 +1,4 @@
-// What NCCL picks against the fastest, and advice.
+// NCCL's choice compared with the fastest, and advice.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<double> times(const Forecast& f) {
   return list;
 }
 
-/// Times of the scenario with NCCL held to one algorithm and protocol, by size.
+/// Times of the scenario with one forced algorithm and protocol, by size.
 std::vector<double> forced(Algorithm a, Protocol p) {
   return times(run_forecast(*world_of(
       cluster, {"nccl.env.NCCL_ALGO=" + std::string(name_of(a)), "nccl.env.NCCL_PROTO=" + std::string(name_of(p))})));
@@ -35,7 +35,7 @@ std::vector<double> forced(Algorithm a, Protocol p) {
 
 }  // namespace
 
-TEST_CASE("selection best takes the least of what each algorithm and protocol takes when forced", "[selection]") {
+TEST_CASE("selection best is the fastest of all algorithms and protocols when forced", "[selection]") {
   const auto world = world_of(cluster);
   const Forecast nccl = run_forecast(*world), best = run_forecast(*world_of(cluster, {"nccl.selection=best"}));
   REQUIRE(best.rows.size() == 5);
@@ -63,10 +63,10 @@ TEST_CASE("selection best takes the least of what each algorithm and protocol ta
     CHECK(row.nccl->time == own.time);
   }
   CHECK(changed > 0);
-  CHECK(best.rows[1].time == best.rows[2].time);  // the size that is there twice
+  CHECK(best.rows[1].time == best.rows[2].time);  // the size that is listed twice
 }
 
-TEST_CASE("what NCCL's choice costs is the same whichever selection runs", "[selection]") {
+TEST_CASE("the cost of NCCL's choice does not depend on the selection that runs", "[selection]") {
   for (const char* selection : {"nccl.selection=nccl", "nccl.selection=best"}) {
     const auto world = world_of(cluster, {selection, "workload.sizes=[256KiB]"});
     const Forecast forecast = run_forecast(*world), weighed = run_candidates(*world, forecast);
@@ -79,7 +79,7 @@ TEST_CASE("what NCCL's choice costs is the same whichever selection runs", "[sel
   }
 }
 
-TEST_CASE("advice gains what it says, in the order it says", "[advice]") {
+TEST_CASE("advice gains what it states, in the stated order", "[advice]") {
   for (const std::string& text : {collisions, cluster}) {
     const auto world = world_of(text);
     const Advice advice = advise(*world);
@@ -113,7 +113,7 @@ TEST_CASE("advice gains what it says, in the order it says", "[advice]") {
   }
 }
 
-TEST_CASE("advice undoes bad variables, by variables alone", "[advice]") {
+TEST_CASE("advice undoes bad variables, and sets nothing but variables", "[advice]") {
   const auto advised = [](const std::string& rest) {
     const Advice advice =
         advise(*world_of("node: {profile: hgx-h100}\ncluster: {nodes: 16}\nfaults: [{link: leaf0, rate: "
@@ -134,8 +134,8 @@ TEST_CASE("advice undoes bad variables, by variables alone", "[advice]") {
   CHECK(slots.contains("NCCL_BUFFSIZE"));
 }
 
-TEST_CASE("a size that is there twice counts twice", "[advice]") {
-  // Large sizes gain by queue pairs, small ones do not: the more of the small, the less the mean.
+TEST_CASE("a size that is listed twice counts twice", "[advice]") {
+  // Large sizes gain from queue pairs and small ones do not: the more small sizes, the lower the mean.
   const auto first_gain = [](const std::string& sizes) {
     const Advice advice = advise(*world_of(collisions, {"workload.sizes=" + sizes}));
     return advice.taken.empty() ? 0.0 : advice.gain;

@@ -1,4 +1,4 @@
-// What is said of a step beyond its time: memory, what would help, the best split, the trace.
+// Answers about a step besides its time: memory, what would help, the best split, the trace.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -22,7 +22,7 @@ std::unique_ptr<World> step_world(const std::string& workload) {
 }
 const std::string small = "model: {preset: llama2-13b}, batch: {global: 64}, parallel: {tensor: 2, pipeline: 4}";
 
-TEST_CASE("a step that does not fit says which number to change", "[step]") {
+TEST_CASE("an error about memory says which number to change", "[step]") {
   const std::string large = "model: {preset: llama3-70b}, batch: {global: 64}, parallel: {tensor: 4, pipeline: 2}";
   const auto world = step_world(large);
   try {
@@ -31,7 +31,7 @@ TEST_CASE("a step that does not fit says which number to change", "[step]") {
   } catch (const UserError& e) {
     REQUIRE(e.diagnostics().size() == 1);
     CHECK(e.diagnostics()[0].path == "workload.model");
-    CHECK(e.diagnostics()[0].message.find("does not fit: a GPU has 80.0 GiB") == 0);
+    CHECK(e.diagnostics()[0].message.find("does not fit in memory: a GPU has 80.0 GiB") == 0);
     CHECK(e.diagnostics()[0].hint.find("parallel.") != std::string::npos);
     CHECK(e.diagnostics()[0].hint.find("memory: ignore") != std::string::npos);
   }
@@ -42,7 +42,7 @@ TEST_CASE("a step that does not fit says which number to change", "[step]") {
   CHECK_NOTHROW(require_memory(*fits));
 }
 
-TEST_CASE("the forecast has each stage's memory by part", "[step]") {
+TEST_CASE("the forecast has the memory of each stage by component", "[step]") {
   const auto world = step_world(small);
   const StepForecast f = run_step(*world);
   REQUIRE(f.memory.stages.size() == 4);
@@ -58,10 +58,10 @@ TEST_CASE("the forecast has each stage's memory by part", "[step]") {
   const json j = json::parse(step_json(*world, f)).at("memory");
   CHECK(j.at("peak_gib").get<double>() == Approx(most / gib));
   CHECK(j.at("stages").size() == 4);
-  CHECK(step_text(*world, f).find("# memory of a GPU, of 80.0 GiB") != std::string::npos);
+  CHECK(step_text(*world, f).find("# memory per GPU, of 80.0 GiB") != std::string::npos);
 }
 
-TEST_CASE("what would help is what the changed scenario gives", "[step]") {
+TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
   const auto world = step_world(small + ", overlap: {data: false}");
   const StepForecast f = run_step(*world);
   const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
@@ -79,7 +79,7 @@ TEST_CASE("what would help is what the changed scenario gives", "[step]") {
   }
   const std::vector<Alternatives> tried = step_trials(*world, f);
   const auto overlap = std::find_if(tried.begin(), tried.end(), [](const Alternatives& list) {
-    return list.front().what == "data parallelism beside computation";
+    return list.front().what == "overlap data parallelism";
   });
   REQUIRE(overlap != tried.end());
   CHECK(overlap->front().set == std::vector<std::string>{"workload.overlap.data=true"});
@@ -89,7 +89,7 @@ TEST_CASE("what would help is what the changed scenario gives", "[step]") {
   CHECK(explain_step_json(*world, {f, alone}) == explain_step_json(*world, {f, found}));
 }
 
-TEST_CASE("what does not fit is told apart, and less recomputation is tried", "[step]") {
+TEST_CASE("changes that do not fit are reported separately, and less recomputation is tried", "[step]") {
   const auto world = step_world(
       "model: {preset: llama2-13b}, batch: {global: 64}, parallel: {tensor: 1, pipeline: 2}, recompute: full, memory: "
       "ignore");
@@ -106,7 +106,7 @@ TEST_CASE("what does not fit is told apart, and less recomputation is tried", "[
         std::string::npos);
 }
 
-TEST_CASE("single modules that are computed again give way to another kind", "[step]") {
+TEST_CASE("another kind of recomputation replaces a list of modules", "[step]") {
   const auto world = step_world(small + ", recompute_modules: [layernorm]");
   bool none = false;
   for (const StepWhatIf& w : what_would_help_step(*world, run_step(*world))) {
@@ -118,7 +118,7 @@ TEST_CASE("single modules that are computed again give way to another kind", "[s
   CHECK(none);
 }
 
-TEST_CASE("of a step that does not fit, what makes it fit is told at any price", "[step]") {
+TEST_CASE("for a step that does not fit, changes that make it fit are reported at any cost", "[step]") {
   const auto world = step_world(
       "model: {preset: llama2-13b}, batch: {global: 64, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
   const StepForecast f = run_step(*world);
@@ -129,10 +129,10 @@ TEST_CASE("of a step that does not fit, what makes it fit is told at any price",
   for (const StepWhatIf& w : found) CHECK((w.gain >= least_step_gain || w.fits));
   const std::string text = explain_step_text(*world, {f, found});
   CHECK(text.find("what would make it fit in 80.0 GiB") != std::string::npos);
-  CHECK(text.find("what would make it fit") > text.find("# what binds"));
+  CHECK(text.find("what would make it fit") > text.find("# what limits the step"));
 }
 
-TEST_CASE("only what the framework has is proposed, and only words that change something", "[step]") {
+TEST_CASE("only settings that the framework has are proposed, and only words that change something", "[step]") {
   for (const std::string framework : {"megatron", "fsdp"}) {
     const auto world = step_world("model: {preset: llama2-7b}, framework: " + framework + ", batch: {global: 64}");
     std::vector<std::string> zero;
@@ -148,7 +148,7 @@ TEST_CASE("only what the framework has is proposed, and only words that change s
 }
 
 TEST_CASE("a change that does nothing gains nothing", "[step]") {
-  // Several draws of the hash: before and after are compared over the same ones.
+  // Several samples of the hash: before and after are compared over the same ones.
   const auto world = test::world_of(
       "node: {profile: hgx-h100-roce}\ncluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n"
       "routing: {kind: ecmp, seed: 3, seeds: 4}\nworkload: {kind: training_step, model: {preset: llama2-7b}, "
@@ -164,7 +164,7 @@ TEST_CASE("a change that does nothing gains nothing", "[step]") {
   }
 }
 
-TEST_CASE("the stage with the vocabulary binds", "[step]") {
+TEST_CASE("the stage with the vocabulary limits the step", "[step]") {
   // A vocabulary as wide as many layers, on the last of two stages.
   const auto world =
       step_world("model: {preset: llama3-8b, layers: 4, vocab: 512000}, batch: {global: 512}, parallel: {pipeline: 2}");
@@ -220,7 +220,7 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
     const auto other = build_world(changed(world->scenario, effective, row.set));
     CHECK(run_step(*other).seconds == row.seconds);
   }
-  // The estimate that chooses is near enough to choose by.
+  // The estimate that selects splits is accurate enough for that.
   const PlanResult all = plan_parallel(*world, 120);
   CHECK(result.rows.front().seconds < 1.1 * all.rows.front().seconds);
   for (const PlanRow& row : all.rows)
@@ -228,7 +228,7 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
       CHECK(row.candidate.estimate == Approx(row.seconds).epsilon(0.35));
 }
 
-/// Slices of each thread, in order of time.
+/// Slices of each thread, in ascending order of time.
 std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> slices_of(const json& trace) {
   std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> slices;
   for (const json& e : trace.at("traceEvents"))
@@ -274,11 +274,11 @@ TEST_CASE("a trace holds each activity once on each of its streams, and none ove
   for (const char* name : {"tensor GB/s", "pipeline GB/s", "data GB/s"}) CHECK(counters.contains(name));
 }
 
-TEST_CASE("counters carry what exchanges carry", "[trace]") {
+TEST_CASE("counters hold the bytes of collectives", "[trace]") {
   const auto world = step_world("model: {preset: llama2-7b}, framework: fsdp, batch: {global: 64, micro: 2}");
   const StepForecast f = run_step(*world);
   const json j = json::parse(step_trace(f).json);
-  // Bytes: the area below the counter, against calls x bytes x ranks.
+  // Bytes: the area below the counter, compared with calls x bytes x ranks.
   double area = 0, rate = 0, since = 0, wanted = 0;
   for (const json& e : j.at("traceEvents"))
     if (e.at("ph") == "C" && e.at("name") == "data GB/s") {
@@ -291,7 +291,7 @@ TEST_CASE("counters carry what exchanges carry", "[trace]") {
   CHECK(area == Approx(wanted).epsilon(1e-6));
 }
 
-TEST_CASE("of a long step the micro-batches in the middle are left out", "[trace]") {
+TEST_CASE("the micro-batches in the middle of a long step are left out", "[trace]") {
   const auto world = step_world(small);
   const StepForecast f = run_step(*world);
   const StepTrace all = step_trace(f), some = step_trace(f, 2000);

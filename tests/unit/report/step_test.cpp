@@ -34,7 +34,7 @@ const CollectiveUse* find_use(const StepForecast& f, Part part, CollectiveOp op)
   return nullptr;
 }
 
-/// What is said to be wrong.
+/// The messages of a refused scenario.
 std::string fault(const std::vector<std::string>& set) {
   try {
     forecast(set);
@@ -47,7 +47,7 @@ std::string fault(const std::vector<std::string>& set) {
 
 }  // namespace
 
-TEST_CASE("exchanges of a step carry what the split asks for") {
+TEST_CASE("collectives of a step carry the bytes that the split implies") {
   const StepForecast f = forecast({"workload.parallel.tensor=4", "workload.parallel.pipeline=2"});
   // Activations of 4096 tokens of 4096 in 16 bits, twice per layer and pass, 16 layers a stage, 16 micro-batches.
   const CollectiveUse* tensor = find_use(f, Part::tensor, CollectiveOp::all_reduce);
@@ -100,7 +100,7 @@ TEST_CASE("ZeRO 3 gathers every layer forward and backward, in every micro-batch
   const CollectiveUse* gather = find_use(hybrid, Part::data, CollectiveOp::all_gather);
   REQUIRE(gather);
   CHECK(hybrid.program.groups[gather->kind.groups].front().size() == 8);
-  CHECK(find_use(hybrid, Part::data, CollectiveOp::all_reduce));  // of the parts, over four nodes
+  CHECK(find_use(hybrid, Part::data, CollectiveOp::all_reduce));  // of the shards, over four nodes
 }
 
 TEST_CASE("overlap hides, and never costs more than it hides") {
@@ -110,7 +110,7 @@ TEST_CASE("overlap hides, and never costs more than it hides") {
   CHECK(on.seconds > off.seconds - exposed(off, Part::data));
 }
 
-TEST_CASE("what is computed again is told by itself") {
+TEST_CASE("recomputation is reported separately") {
   double before = 0;
   for (const char* recompute : {"none", "selective", "ops", "full"}) {
     const double again = busy(forecast({"workload.recompute=" + std::string(recompute)}), Part::recompute);
@@ -120,7 +120,7 @@ TEST_CASE("what is computed again is told by itself") {
   CHECK(before == Approx(busy(forecast(), Part::forward)).epsilon(0.05));
 }
 
-TEST_CASE("stages hold the layers that they are said to") {
+TEST_CASE("stages hold the stated layers") {
   const std::vector<std::string> four{"workload.model.vocab=256000", "workload.parallel.pipeline=4"};
   const auto with = [&](const std::string& layers) {
     std::vector<std::string> set = four;
@@ -133,7 +133,7 @@ TEST_CASE("stages hold the layers that they are said to") {
         Approx(0.75 * even.stages[3].busy[static_cast<std::size_t>(Part::forward)]));
   CHECK(fewer.seconds < 0.97 * even.seconds);
   CHECK(fewer.memory.stages[3].parameters < even.memory.stages[3].parameters);
-  // What the busiest stage waits is the schedule's.
+  // The waiting time of the busiest stage is due to the schedule.
   CHECK(schedule_bubble(even) == even.stages[3].bubble);
   CHECK(schedule_bubble(even) < 0.6 * even.mean.bubble);
   // A chunk may hold the embedding alone, another the output.
@@ -142,14 +142,14 @@ TEST_CASE("stages hold the layers that they are said to") {
   const StepForecast bare = forecast(chunks);
   CHECK(busy(bare, Part::forward) == Approx(busy(even, Part::forward)).epsilon(0.01));
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[32]"}) ==
-        "workload.parallel.layers: lists 1 chunks, and pipeline 2 x interleave 1 is 2 | ");
+        "workload.parallel.layers: lists 1 chunks, but pipeline 2 x interleave 1 is 2 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[15, 16]"}) ==
-        "workload.parallel.layers: add up to 31 layers, and the model has 32 | ");
+        "workload.parallel.layers: add up to 31 layers, but the model has 32 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[0, 32]"}) ==
-        "workload.parallel.layers: leave stage 0 without a layer | ");
+        "workload.parallel.layers: leave stage 0 without layers | ");
 }
 
-TEST_CASE("intervals widen with what is not known") {
+TEST_CASE("intervals widen with unknown parameters") {
   const auto with = [](const std::string& spread, const std::string& text) {
     Scenario s = parse_scenario(text, "step.yaml", {}).scenario;
     if (!spread.empty()) {
@@ -165,18 +165,18 @@ TEST_CASE("intervals widen with what is not known") {
   const double shipped = with("", small), sure = with("0", small);
   CHECK(sure > 1.01);
   CHECK(shipped > sure);
-  // What sources that no fit has seen ask for is the least that a stack's steps may be off by.
+  // The spread of held-out sources is the minimum spread of any stack.
   const double least = quantile_95 * shipped_hardware().step_spread.of(false).value;
   const double parameters = std::pow(std::log(sure), 2) - std::pow(least, 2);
   CHECK(parameters > 0);
   CHECK(with("0.2", small) == Approx(std::exp(std::sqrt(parameters + std::pow(quantile_95 * 0.2, 2)))));
-  // No step has told what Blackwell reaches.
+  // No step has determined the rates of Blackwell.
   CHECK(with("0", std::regex_replace(small, std::regex("hgx-h100"), "hgx-b200")) > sure);
   CHECK(interval_factor(2, {2, 2}, 0) == 1);
   CHECK(interval_factor(2, {1, 4}, 0) == Approx(std::pow(2, quantile_95)));
 }
 
-TEST_CASE("experts exchange the tokens that they are sent") {
+TEST_CASE("tokens are dispatched to experts and combined") {
   const std::string moe =
       "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload:\n  kind: training_step\n"
       "  model: {preset: mixtral-8x7b, sequence: 4096}\n  batch: {global: 64, micro: 1}\n  parallel: {expert: 8}\n";
@@ -184,7 +184,7 @@ TEST_CASE("experts exchange the tokens that they are sent") {
   const CollectiveUse* tokens = find_use(f, Part::expert, CollectiveOp::alltoall);
   REQUIRE(tokens);
   CHECK(tokens->kind.bytes == 2 * 4096 * 4096 * 2);  // two experts of each token, 16 bits
-  // Two micro-batches, 32 layers, there and back, forward and backward.
+  // Two micro-batches, 32 layers, dispatch and combine, forward and backward.
   CHECK(tokens->calls == 2 * 32 * 4);
   CHECK(forecast({"workload.experts.imbalance=2"}, moe).seconds > f.seconds);
 }
@@ -198,7 +198,7 @@ TEST_CASE("a faster network never makes a step slower, a slower one never faster
   }
 }
 
-TEST_CASE("the same step is the same, whatever the number of threads") {
+TEST_CASE("a step does not depend on the number of threads") {
   const std::vector<std::string> set{"node.profile=hgx-h100-roce", "fabric.kind=fat_tree", "routing.kind=ecmp",
                                      "routing.seeds=4"};
   const auto world = build_world(parse_scenario(small, "step.yaml", set).scenario);
@@ -207,14 +207,14 @@ TEST_CASE("the same step is the same, whatever the number of threads") {
   CHECK(step_json(*world, run_step(*world, one)) == step_json(*world, run_step(*world, two)));
 }
 
-TEST_CASE("a step of one GPU has no exchanges") {
+TEST_CASE("a step of one GPU has no collectives") {
   const StepForecast f = forecast({"node.gpus=1", "cluster.nodes=1", "workload.batch.global=1"});
   CHECK(f.collectives.empty());
   CHECK(f.mean.bubble == Approx(0).margin(1e-9));
   CHECK(f.seconds > 0);
 }
 
-TEST_CASE("JSON holds what is promised") {
+TEST_CASE("JSON has the documented fields") {
   const auto world = build_world(parse_scenario(small, "step.yaml").scenario);
   const StepForecast f = run_step(*world);
   const auto j = nlohmann::json::parse(step_json(*world, f));
@@ -225,25 +225,26 @@ TEST_CASE("JSON holds what is promised") {
   CHECK(j["tokens_per_s"].get<double>() == Approx(64 * 4096 / f.seconds));
 }
 
-TEST_CASE("splits that do not fit name the number to change") {
+TEST_CASE("errors about splits name the number to change") {
   CHECK(fault({"workload.parallel.tensor=3"}).find("does not divide") != std::string::npos);
   CHECK(fault({"workload.parallel.pipeline=5"}).find("is 5, which does not divide 32 GPUs") != std::string::npos);
-  CHECK(fault({"workload.parallel.data=7"}).find("7 ranks, and the job has 32 GPUs | data: 32 fills it") !=
+  CHECK(fault({"workload.parallel.data=7"}).find("7 ranks, but the job has 32 GPUs | data: 32 fills it") !=
         std::string::npos);
-  CHECK(fault({"workload.batch.global=33"}).find("33 sequences do not divide by micro 1 x data 32 | e.g. 32") !=
+  CHECK(fault({"workload.batch.global=33"}).find("33 sequences are not a multiple of micro 1 x data 32 | e.g. 32") !=
         std::string::npos);
-  CHECK(fault({"workload.batch.global=0"}).find("the batch is missing") != std::string::npos);
+  CHECK(fault({"workload.batch.global=0"}).find("batch.global: is missing") != std::string::npos);
   CHECK(fault({"workload.parallel.expert=2"}).find("the model has no experts") != std::string::npos);
   CHECK(fault({"workload.parallel.sequence=true"}).find("tensor is 1") != std::string::npos);
-  CHECK(fault({"workload.parallel.interleave=2"}).find("there is one stage") != std::string::npos);
+  CHECK(fault({"workload.parallel.interleave=2"}).find("there is only one stage") != std::string::npos);
   CHECK(fault({"workload.parallel.pipeline=4", "workload.parallel.interleave=16"}).find("more than 32 layers") !=
         std::string::npos);
   CHECK(fault({"workload.parallel.pipeline=4", "workload.parallel.interleave=2", "workload.batch.global=48"})
-            .find("6 micro-batches do not divide by 4 stages") != std::string::npos);
-  CHECK(fault({"workload.parallel.order=tensor-data"}).find("does not name each dimension once") != std::string::npos);
-  CHECK(fault({"workload.stack=megatron-2042"}).find("unknown software generation") != std::string::npos);
+            .find("6 micro-batches are not a multiple of 4 stages") != std::string::npos);
+  CHECK(fault({"workload.parallel.order=tensor-data"}).find("does not name each dimension exactly once") !=
+        std::string::npos);
+  CHECK(fault({"workload.stack=megatron-2042"}).find("unknown stack") != std::string::npos);
   CHECK(fault({"workload.stack=nemo-24.07"}).find("framework: nemo") != std::string::npos);
-  CHECK(fault({"workload.framework=vllm"}).find("does not train") != std::string::npos);
+  CHECK(fault({"workload.framework=vllm"}).find("is not a training framework") != std::string::npos);
   CHECK(fault({"workload.model.preset=llama9"}).find("unknown") != std::string::npos);
   CHECK(fault({"node.gpu=v100-sxm", "node.profile="}).find("workload.precision") != std::string::npos);
 }

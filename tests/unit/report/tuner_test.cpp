@@ -1,4 +1,4 @@
-// The exported table, read back by the plugin's rules.
+// The exported table, read back with the rules of the plugin.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -77,8 +77,8 @@ TEST_CASE("the plugin finds the intended choice at every size", "[tuner]") {
   }
 }
 
-TEST_CASE("no call is left to one channel by accident", "[tuner]") {
-  // Other shapes of communicators, and calls for which NCCL allows few algorithms, or one alone.
+TEST_CASE("no call falls back to one channel by accident", "[tuner]") {
+  // Other shapes of communicators, and calls for which NCCL allows few algorithms or a single one.
   const auto world = world_of(clusters[0]);
   const TunerPlugin plugin(tuner_csv(*world, tuner_tables(*world)));
   // 8 channels of the search for 8 NICs, doubled [NCCL-search-3.4].
@@ -110,7 +110,7 @@ TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's ch
           CHECK(p.choice.algorithm == own.candidates.front().algorithm);
           continue;
         }
-        // By the public way: NCCL's own plan, and each other with NCCL's channels.
+        // By public functions: NCCL's own plan, and every other one with NCCL's channels.
         const double nccl = run_plans(*world, {own}).rows.front().time;
         REQUIRE(p.nccl.time == Approx(nccl).epsilon(1e-12));
         REQUIRE(p.nccl.channels == own.channels);
@@ -128,7 +128,7 @@ TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's ch
   }
 }
 
-TEST_CASE("the words and order of fields are the plugin's", "[tuner]") {
+TEST_CASE("names and order of fields are those of the plugin", "[tuner]") {
   const auto world = world_of("name: \"a\\nb,c\"\n" + clusters[3]);
   TunerTable table;
   table.op = CollectiveOp::reduce_scatter, table.nodes = 4, table.ranks = 32;
@@ -153,7 +153,7 @@ TEST_CASE("the words and order of fields are the plugin's", "[tuner]") {
         "reducescatter,0,9223372036854775807,collnet_chain,simple,4,-1,-1\n");
 }
 
-TEST_CASE("a table takes the flow engine", "[tuner]") {
+TEST_CASE("a table requires the flow engine", "[tuner]") {
   const auto world = world_of(clusters[1] + "network: {engine: bound}\n");
   CHECK_THROWS_AS(tuner_tables(*world), UserError);
   CHECK_THROWS_AS(advise(*world), UserError);

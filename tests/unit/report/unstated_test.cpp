@@ -1,4 +1,5 @@
-// What is not stated: which keys, what they do to times against every combination of them run for itself, and to intervals.
+// Unstated inputs: which keys they are, their effects on times compared with runs of every combination, and their
+// effects on intervals.
 #include "fabricast/report/unstated.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ std::vector<std::string> keys_of(const Scenario& s) {
   return keys;
 }
 
-TEST_CASE("what the file or a named machine states is not open", "[report]") {
+TEST_CASE("keys that the file or a named machine states are not open", "[report]") {
   using Keys = std::vector<std::string>;
   CHECK(keys_of(scenario_with("gpu: h100-sxm")) == Keys{"nccl.version", "node.cpu", "node.gdr", "node.pcie_switches"});
   CHECK(keys_of(scenario_with("gpu: h100-sxm, cpu: amd, gdr: true, pcie_switches: 4", "nccl: {version: \"2.27\"}\n"))
@@ -49,7 +50,7 @@ TEST_CASE("a file may say that a key is only assumed, and --set states it", "[re
         std::vector<std::string>{"nccl.version"});
   CHECK(keys_of(parse_scenario(text, "a.yaml", {"nccl={version: \"2.26\"}"}).scenario) ==
         std::vector<std::string>{"node.cpu"});
-  // What the file left out stands there when all of it is written.
+  // The effective scenario states what the file leaves out.
   const Scenario again = parse_scenario(to_yaml(scenario_with("gpu: h100-sxm")), "e.yaml").scenario;
   CHECK(keys_of(again) == keys_of(scenario_with("gpu: h100-sxm")));
 }
@@ -73,7 +74,7 @@ TEST_CASE("weights leave the rest to the assumed value, which is the middle one"
   }
 }
 
-/// Each combination of values, with its probability, run for itself.
+/// Every combination of values with its probability, each run separately.
 struct Joint {
   std::vector<double> times;  ///< of one row
   std::vector<double> weights;
@@ -111,7 +112,7 @@ double median_of(const Joint& joint) {
   return 0;
 }
 
-TEST_CASE("a forecast is about the median over what is not stated, and its spread about theirs", "[report]") {
+TEST_CASE("a forecast is near the median over unstated inputs, and its spread near theirs", "[report]") {
   for (const char* node : {"gpu: h100-sxm", "gpu: h100-sxm, nics: {count: 8, rate: 400Gbps, link: roce}",
                            "gpu: a100-sxm", "gpu: v100-sxm, nics: {count: 4, rate: 100Gbps}"}) {
     CAPTURE(node);
@@ -135,7 +136,7 @@ TEST_CASE("a forecast is about the median over what is not stated, and its sprea
   }
 }
 
-TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
+TEST_CASE("unstated inputs widen intervals by their spread", "[report]") {
   const Scenario open = scenario_with("gpu: h100-sxm");
   const auto world = build_world(open);
   Forecast forecast = run_forecast(*world);
@@ -148,7 +149,7 @@ TEST_CASE("what is not stated widens intervals by its spread", "[report]") {
   add_intervals(*stated, narrow);
   CHECK(narrow.unstated.empty());
   for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
-    // Variances add up, each times how far forecasts of such systems are off.
+    // Variances add up, each scaled by the errors of forecasts of such systems.
     const double whole = forecast.rows[r].residual->scale, own = narrow.rows[r].residual->scale;
     ResidualRow row;
     row.kind = residual_kind(*world), row.bytes = forecast.rows[r].bytes;

@@ -1,4 +1,4 @@
-// What a forecast says of what nobody measured.
+// What a forecast says about aspects that nobody has measured.
 #include "fabricast/report/validated.hpp"
 
 #include <algorithm>
@@ -17,27 +17,27 @@ bool any_says(const std::vector<std::string>& sentences, const std::string& word
                      [&](const std::string& s) { return s.find(words) != std::string::npos; });
 }
 
-TEST_CASE("what was measured is not complained of") { CHECK(said({}).empty()); }
+TEST_CASE("measured aspects are not mentioned") { CHECK(said({}).empty()); }
 
-TEST_CASE("a kind of GPU whose rates are a guess is named") {
+TEST_CASE("a kind of GPU with guessed rates is named") {
   CHECK(any_says(said({"node.gpu=v100-sxm2", "workload.precision=fp16"}), "v100-sxm"));
   CHECK(any_says(said({"node.gpu=h20"}), "h20"));
 }
 
-TEST_CASE("software that no measured step ran is named") {
+TEST_CASE("software without measured steps is named") {
   CHECK(
       any_says(said({"workload.framework=ddp", "workload.parallel.zero=0", "node.memory=512GiB"}), "pytorch-ddp-2.4"));
 }
 
-TEST_CASE("experts with software whose experts were not measured are named") {
+TEST_CASE("MoE models with software without measured MoE steps are named") {
   const Sets experts{"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}",
                      "workload.batch={global: 8, micro: 1}", "workload.parallel={expert: 8}"};
   const auto with = [&](const char* framework) {
     return not_validated(*test::step_world(
         "experts", test::both(experts, {std::string("workload.framework=") + framework, "workload.stack="})));
   };
-  CHECK(any_says(with("fsdp"), "experts with fsdp"));
-  CHECK_FALSE(any_says(with("nemo"), "experts with"));
+  CHECK(any_says(with("fsdp"), "no MoE step was measured with fsdp"));
+  CHECK_FALSE(any_says(with("nemo"), "MoE step"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A NCCL version that is not known, against forecasts with each version by itself.
+// An unknown version of NCCL, compared with forecasts for each single version.
 #include "fabricast/report/versions.hpp"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,8 @@
 namespace fabricast {
 namespace {
 
-/// Eight nodes as those of Polaris, where NCCL 2.18 and 2.21.5 chose and took so different times [accuracy-study-7].
+/// Eight nodes like those of Polaris, where choices and times of NCCL 2.18 and 2.21.5 differed widely
+/// [accuracy-study-7].
 Forecast forecast(const std::string& version) {
   const auto world = build_world(
       parse_scenario("fabricast: 1\nnode: {gpu: a100-sxm, gpus: 4, intranode: nvlink_mesh, cpu: amd, "
@@ -35,7 +36,7 @@ TEST_CASE("a range of versions is forecast version by version", "[report]") {
     CHECK(fastest_version(row).time == std::min(old.rows[r].time, recent.rows[r].time));
     CHECK(slowest_version(row).time == std::max(old.rows[r].time, recent.rows[r].time));
   }
-  // The older constants keep the tree and its 28 us a hop from being chosen.
+  // With the older constants, the tree with its 28 us per hop is not chosen.
   CHECK(range.rows[0].by_version[0].algorithm == Algorithm::ring);
   CHECK(range.rows[0].by_version[0].protocol == Protocol::ll);
   CHECK(range.rows[0].by_version[1].algorithm == Algorithm::tree);
@@ -73,7 +74,7 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
   const auto [plain, own] = forecast_of("version: 2.19, env: {NCCL_TUNER_PLUGIN: none}");
   CHECK(count(forecast_json(*plain, own), "chosen_by") == 0);
   CHECK(count(forecast_text(*plain, own), "OFI tuner") == 0);
-  // What would be without the tuner is tried only where it chose.
+  // A run without the tuner is tried only where the tuner chose.
   const auto tries_without = [](const World& w, const Forecast& f) {
     for (const Alternatives& kind : trials_for({w, f, f}))
       for (const Trial& trial : kind)
@@ -82,7 +83,7 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
   };
   CHECK(tries_without(*world, range));
   CHECK_FALSE(tries_without(*plain, own));
-  // The fastest beside the tuner's choice.
+  // The fastest, compared with the tuner's choice.
   const auto [best, fastest] = forecast_of("version: 2.21, selection: best");
   REQUIRE(fastest.rows[0].nccl);
   CHECK(fastest.rows[0].nccl->protocol == Protocol::ll128);

@@ -1,4 +1,5 @@
-// The distribution of errors, against closed forms, against its own chain rule, and against samples that the test makes.
+// The distribution of errors, against closed forms, against its own chain rule, and against samples that the test
+// makes.
 #include "fabricast/residual/residual.hpp"
 
 #include <catch2/catch.hpp>
@@ -29,7 +30,7 @@ ResidualRow row_of(std::int64_t bytes, std::int64_t nodes = 2) {
 /// What is known of rows of which none is measured.
 Residual unmeasured(const ResidualModel& model, const ResidualRow& row) { return SiteResiduals(model, {}, {}).of(row); }
 
-TEST_CASE("of nothing measured a row is Student's t with the scale of its parts", "[residual]") {
+TEST_CASE("without measurements a row is a Student t with the scale of its terms", "[residual]") {
   ResidualModel m = plain_model();
   // Of 3 degrees of freedom 90 % lie within 2.3534 [tables].
   CHECK(unmeasured(m, row_of(1024)).half_width() == Approx(0.3 * 2.3534).epsilon(1e-4));
@@ -47,7 +48,7 @@ TEST_CASE("of nothing measured a row is Student's t with the scale of its parts"
   CHECK(unmeasured(m, row).scale == Approx(1));
 }
 
-TEST_CASE("one measured row tells of another by their likeness", "[residual]") {
+TEST_CASE("one measured row informs another by their similarity", "[residual]") {
   const ResidualModel m = plain_model();
   const ResidualRow a = row_of(1 << 10), b = row_of(1 << 20);
   const double rho = std::exp(-1.0), y = 0.6;  // ten octaves apart
@@ -64,7 +65,7 @@ TEST_CASE("one measured row tells of another by their likeness", "[residual]") {
   CHECK(same.scale == Approx(0).margin(1e-6));
 }
 
-TEST_CASE("what rows have in common makes them alike", "[residual]") {
+TEST_CASE("rows are correlated by what they have in common", "[residual]") {
   ResidualModel m = plain_model();
   m.plan = m.nodes = m.series = 1;
   const ResidualRow a = row_of(1024);
@@ -100,7 +101,7 @@ TEST_CASE("densities obey the chain rule", "[residual]") {
   CHECK(log_density(m, rows, far, 10) == Approx(sum - 3 * std::log(10.0)));
 }
 
-TEST_CASE("intervals hold as often as they say, of samples made by hand", "[residual]") {
+TEST_CASE("intervals cover the stated fraction of synthetic samples", "[residual]") {
   ResidualModel m = plain_model();
   m.row = 0.05, m.freedom = 4;
   const std::vector<ResidualRow> measured = {row_of(8), row_of(1 << 16)};
@@ -124,7 +125,7 @@ TEST_CASE("intervals hold as often as they say, of samples made by hand", "[resi
   CHECK(static_cast<double>(inside) / samples == Approx(0.9).margin(0.008));
 }
 
-TEST_CASE("groups take every parameter of collectives once", "[residual]") {
+TEST_CASE("groups cover every parameter of collectives once", "[residual]") {
   Hardware h = shipped_hardware();
   for (const auto& [path, ref] : h.all_parameters()) {
     CAPTURE(path);

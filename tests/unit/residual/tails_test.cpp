@@ -1,4 +1,4 @@
-// Tails of Student's t against tables, and of draws of the network against sums by hand.
+// Tail probabilities of Student's t, compared with tables, and of several samples, compared with sums by hand.
 #include "fabricast/residual/tails.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ struct TableRow {
 constexpr TableRow student[] = {
     {1, 31.821, 318.309}, {3, 4.541, 10.215}, {10, 2.764, 4.144}, {30, 2.457, 3.385}, {120, 2.358, 3.160}};
 
-TEST_CASE("a row is slower than the tables' points with the tables' probabilities", "[residual]") {
+TEST_CASE("tail probabilities match tables of Student's t", "[residual]") {
   for (const TableRow& row : student) {
     const Residual t = residual_of(row.freedom);
     CHECK(share_above(t, row.hundredth) == Approx(0.01).epsilon(1e-3));
@@ -30,9 +30,9 @@ TEST_CASE("a row is slower than the tables' points with the tables' probabilitie
   CHECK(share_above(residual_of(3, 0.2, 0.5), 0.5 + 0.2 * 4.541) == Approx(0.01).epsilon(1e-3));
 }
 
-TEST_CASE("of one draw the ceiling is the quantile, and the median counts once", "[residual]") {
+TEST_CASE("with one sample the ceiling is the quantile, and the median counts once", "[residual]") {
   for (const TableRow& row : student) {
-    const Residual t = residual_of(row.freedom, 0.05, 0.3);  // the median is in the draws already
+    const Residual t = residual_of(row.freedom, 0.05, 0.3);  // the median is already in the samples
     CHECK(time_exceeded_by(t, {2e-3}, 0.001) == Approx(2e-3 * std::exp(0.05 * row.thousandth)).epsilon(1e-4));
     CHECK(time_exceeded_by(t, {2e-3, 2e-3}, 0.01) == Approx(2e-3 * std::exp(0.05 * row.hundredth)).epsilon(1e-4));
     CHECK(time_exceeded_by(t, {2e-3}, 0.5) == Approx(2e-3));
@@ -51,14 +51,14 @@ TEST_CASE("a rarer ceiling is higher", "[residual]") {
   }
 }
 
-TEST_CASE("draws share the chance", "[residual]") {
-  // All but certain but for the draw: one of four is twice as slow, so a quarter of runs are above what lies between.
+TEST_CASE("the probability is the mean over samples", "[residual]") {
+  // The error is tiny, and one sample of four is twice as slow: a quarter of runs exceed any time in between.
   const Residual t = residual_of(30, 1e-6);
   const std::vector<double> samples = {1e-3, 1e-3, 1e-3, 2e-3};
   CHECK(share_slower(t, samples, 1.5e-3) == Approx(0.25));
   CHECK(time_exceeded_by(t, samples, 0.2) == Approx(2e-3).epsilon(1e-4));
   CHECK(time_exceeded_by(t, samples, 0.3) == Approx(1e-3).epsilon(1e-4));
-  // A ceiling for one in a thousand rows is 1 in 250 of the slow draw's.
+  // A ceiling for one in a thousand rows is exceeded by one in 250 rows of the slow sample.
   CHECK(share_above(t, std::log(time_exceeded_by(t, samples, 0.001) / 2e-3)) == Approx(0.004).epsilon(1e-3));
 }
 

@@ -41,7 +41,7 @@ FailureSource stops_every(double seconds) {
   return s;
 }
 
-TEST_CASE("stops alone are Daly's expectation", "[risk]") {
+TEST_CASE("with stops alone, goodput is Daly's expectation", "[risk]") {
   const double between = GENERATE(2 * hour, 8 * hour, 2 * day);
   const double every = GENERATE(900.0, 2 * hour);
   const double pause = GENERATE(0.0, 60.0);
@@ -55,7 +55,7 @@ TEST_CASE("stops alone are Daly's expectation", "[risk]") {
   CHECK(std::abs(mean.value - daly_goodput(every, pause, restart, between)) < 4 * mean.error + 1e-6);
 }
 
-TEST_CASE("detection is a part of the restart", "[risk]") {
+TEST_CASE("detection is part of the restart", "[risk]") {
   MonthModel m = plain();
   m.saves = true, m.every = 1800, m.pause = 10, m.start = 300;
   m.sources = {stops_every(6 * hour)};
@@ -64,7 +64,7 @@ TEST_CASE("detection is a part of the restart", "[risk]") {
   CHECK(std::abs(mean.value - daly_goodput(1800, 10, 900, 6 * hour)) < 4 * mean.error + 1e-6);
 }
 
-TEST_CASE("several kinds of stops are one, with the sum of their rates", "[risk]") {
+TEST_CASE("several kinds of stops act as one with the sum of their rates", "[risk]") {
   MonthModel m = plain();
   m.saves = true, m.every = hour, m.pause = 30, m.start = 600;
   m.sources = {stops_every(10 * hour), stops_every(20 * hour), stops_every(20 * hour)};
@@ -72,7 +72,7 @@ TEST_CASE("several kinds of stops are one, with the sum of their rates", "[risk]
   CHECK(std::abs(mean.value - daly_goodput(hour, 30, 600, 5 * hour)) < 4 * mean.error + 1e-6);
 }
 
-TEST_CASE("degradations alone are a queue without a line", "[risk]") {
+TEST_CASE("degradations alone are a queue with a server for each", "[risk]") {
   // So many are under way as in a queue with a server for each: none with e^-(rate x repair).
   MonthModel m = plain();
   FailureSource slow;
@@ -83,7 +83,7 @@ TEST_CASE("degradations alone are a queue without a line", "[risk]") {
   CHECK(std::abs(mean.value - (none + (1 - none) / 1.5)) < 4 * mean.error);
 }
 
-TEST_CASE("of several degradations the worst counts", "[risk]") {
+TEST_CASE("the worst of several degradations counts", "[risk]") {
   MonthModel m = plain();
   FailureSource a, b;
   a.rate = 1 / (4 * day), a.lasts = day, a.slowdowns = {2};
@@ -102,12 +102,12 @@ TEST_CASE("without spares the job waits for the repair", "[risk]") {
   CHECK(std::abs(none.value - 0.75) < 4 * none.error + 1e-4);
   m.spares = 50;
   CHECK(goodput(m, 10).value > 0.9999);
-  // A leaf takes more hosts than stand by.
+  // A leaf takes away more hosts than there are spares.
   m.sources[0].hosts = 64;
   CHECK(std::abs(goodput(m, 60).value - 0.75) < 4 * none.error + 1e-4);
 }
 
-TEST_CASE("stalls take the time in which one is under way", "[risk]") {
+TEST_CASE("stalls take the time in which one is in progress", "[risk]") {
   MonthModel m = plain();
   m.stalls = 0.1;
   CHECK(goodput(m, 3).value == Approx(std::exp(-0.1)));
@@ -117,7 +117,7 @@ TEST_CASE("stalls take the time in which one is under way", "[risk]") {
   CHECK(std::abs(mean.value - std::exp(-0.1)) < 4 * mean.error + 1e-4);
 }
 
-TEST_CASE("an asynchronous checkpoint loses what is not yet written", "[risk]") {
+TEST_CASE("a stop loses an asynchronous checkpoint that is not yet written", "[risk]") {
   MonthModel m = plain();
   m.saves = true, m.every = 1000, m.sources = {stops_every(2 * day)};
   const double at_once = goodput(m, 100).value;
@@ -126,7 +126,7 @@ TEST_CASE("an asynchronous checkpoint loses what is not yet written", "[risk]") 
   CHECK(at_once - goodput(m, 100).value == Approx(900 / (2 * day)).epsilon(0.1));
 }
 
-TEST_CASE("the parts of a month add up to it", "[risk]") {
+TEST_CASE("useful and lost time add up to the month", "[risk]") {
   MonthModel m = plain();
   m.length = 30 * day, m.network_samples = {2, 2.1, 1.9}, m.saves = true, m.every = 700, m.pause = 3, m.durable = 40,
   m.start = 500;
@@ -147,7 +147,7 @@ TEST_CASE("the parts of a month add up to it", "[risk]") {
   }
 }
 
-TEST_CASE("the best interval is where Daly's expectation is largest", "[risk]") {
+TEST_CASE("the optimal interval maximizes Daly's expectation", "[risk]") {
   for (const double pause : {5.0, 60.0, 600.0})
     for (const double between : {6 * hour, 3 * day}) {
       const double best = best_interval(pause, between), most = daly_goodput(best, pause, 300, between);

@@ -33,7 +33,7 @@ const RiskClass& find(const Risk& risk, Component component, Mishap mishap, Role
   return risk.classes.front();
 }
 
-TEST_CASE("every component is in one class", "[risk]") {
+TEST_CASE("every component is in exactly one class", "[risk]") {
   const std::string fabric =
       GENERATE("{kind: rail_optimized, switch: {ports: 8}, oversubscription: 1}",
                "{kind: fat_tree, switch: {ports: 16}}", "{kind: leaf_spine, leaves: 4, spines: 3}");
@@ -58,7 +58,7 @@ TEST_CASE("every component is in one class", "[risk]") {
       CHECK(c.members.size() == f.endpoints() - 5 * f.ports_per_node());
 }
 
-TEST_CASE("links of a component are those that its name finds", "[risk]") {
+TEST_CASE("the links of a component are those of its name", "[risk]") {
   const auto world =
       test::world_of(nodes + "cluster: {nodes: 16}\nfabric: {kind: rail_optimized, switch: {ports: 8}}\n" + all_reduce);
   const Elements elements(*world);
@@ -72,7 +72,7 @@ TEST_CASE("links of a component are those that its name finds", "[risk]") {
   }
 }
 
-TEST_CASE("alike components hurt alike where nothing is hashed", "[risk]") {
+TEST_CASE("without hashing, components of a class have the same effect", "[risk]") {
   // Brute force: every component of every class. A ring crosses each NIC in the same way.
   const auto world = test::world_of(nodes + "cluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n" +
                                     "routing: {kind: spray}\n" + ring + all_reduce);
@@ -95,7 +95,7 @@ TEST_CASE("alike components hurt alike where nothing is hashed", "[risk]") {
   CHECK(nic.slowdown > 1.2);
 }
 
-TEST_CASE("a sample of a hashed fabric is near all of it", "[risk]") {
+TEST_CASE("with hashing, a sample is close to all components", "[risk]") {
   const auto world = test::world_of(nodes + "cluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n" +
                                     "routing: {kind: ecmp, seeds: 8}\n" + ring + all_reduce);
   RiskOptions more = few();
@@ -137,7 +137,7 @@ TEST_CASE("a NIC's cable stops the job unless there are two planes", "[risk]") {
   for (const RiskClass& c : dual.classes) CHECK(c.mishap != Mishap::long_flap);
 }
 
-TEST_CASE("what the job does not use does not hurt it", "[risk]") {
+TEST_CASE("components that the job does not use have no effect", "[risk]") {
   const auto world = test::world_of(
       nodes + "cluster: {nodes: 2, size: 16}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n" + all_reduce);
   const Risk risk = assess(*world, few());
@@ -162,7 +162,7 @@ TEST_CASE("the same bytes on any number of threads", "[risk]") {
   CHECK(text != risk_json(*world, assess(*world, one)));
 }
 
-TEST_CASE("few failures cost the sum of what each costs", "[risk]") {
+TEST_CASE("rare failures cost the sum of their single costs", "[risk]") {
   const auto world = test::world_of(
       "node: {profile: hgx-h100}\ncluster: {nodes: 16}\nfabric: {kind: rail_optimized, switch: {ports: 32}}\n"
       "workload: {kind: training_step, model: {preset: llama2-13b}, batch: {global: 256}, parallel: {tensor: 2, "
@@ -188,7 +188,7 @@ TEST_CASE("few failures cost the sum of what each costs", "[risk]") {
   CHECK(risk.month.goodput_p95 > risk.month.goodput);
 }
 
-TEST_CASE("a slow host costs what its computation does", "[risk]") {
+TEST_CASE("a slow host costs the extra time of its computation", "[risk]") {
   const std::string text =
       "node: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {kind: training_step, model: {preset: llama2-13b}, "
       "batch: "
@@ -201,7 +201,7 @@ TEST_CASE("a slow host costs what its computation does", "[risk]") {
   CHECK(find(assess(*world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
 }
 
-TEST_CASE("the transport's patience is NCCL's", "[risk]") {
+TEST_CASE("the transport gives up when NCCL does", "[risk]") {
   const auto window = [](const std::string& more) {
     const auto world = test::world_of(nodes + "cluster: {nodes: 2}\n" + all_reduce + more);
     return transport_of(*world, world->scenario.reliability).window;
@@ -222,9 +222,9 @@ TEST_CASE("stalls by flaps", "[risk]") {
   const double reroute = GENERATE(std::numeric_limits<double>::infinity(), 1.2, 3.6);
   const FlapMoments m = flap_moments(spec, transport, reroute);
   Rng rng(1);
-  constexpr int network_samples = 200'000;
+  constexpr int flaps = 200'000;
   double stops = 0, stall = 0, square = 0;
-  for (int i = 0; i < network_samples; ++i) {
+  for (int i = 0; i < flaps; ++i) {
     const double length = std::min(reroute, std::exp(rng.normal()));
     if (length > transport.window) {
       ++stops;
@@ -233,9 +233,9 @@ TEST_CASE("stalls by flaps", "[risk]") {
     const double s = reroute <= transport.window ? length : transport.timeout * std::ceil(length / transport.timeout);
     stall += s, square += s * s;
   }
-  CHECK(m.stops == Approx(stops / network_samples).margin(0.003));
-  CHECK(m.stall == Approx(stall / (network_samples - stops)).epsilon(0.01));
-  CHECK(m.square == Approx(square / (network_samples - stops)).epsilon(0.02));
+  CHECK(m.stops == Approx(stops / flaps).margin(0.003));
+  CHECK(m.stall == Approx(stall / (flaps - stops)).epsilon(0.01));
+  CHECK(m.square == Approx(square / (flaps - stops)).epsilon(0.02));
   CHECK(flap_moments(spec, {0.5, 0}, std::numeric_limits<double>::infinity()).stops == 1);
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("one node has no network that fails", "[risk]") {
   CHECK_FALSE(risk_text(*world, risk).empty());
 }
 
-TEST_CASE("nothing that fails, nothing that is lost", "[risk]") {
+TEST_CASE("without failures nothing is lost", "[risk]") {
   const auto world = test::world_of(nodes + "cluster: {nodes: 4}\n" + all_reduce +
                                     "routing: {kind: ecmp, seeds: 1}\nreliability:\n"
                                     "  failures: {gpu: 0, host: 0, nic: 0, nic_cable: 0, leaf: 0, spine: 0, core: 0, "

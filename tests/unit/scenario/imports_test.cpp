@@ -46,7 +46,7 @@ struct Site {
 constexpr const char* as_found =
     "fabric: {kind: file, path: ibnetdiscover.txt}\nrouting: {kind: lft, path: lfts.dump}\n";
 
-TEST_CASE("a fabric read back from its tools forecasts as the one it was made of", "[imports]") {
+TEST_CASE("a fabric read back from tool output gives the same forecast as the original", "[imports]") {
   const Site site;
   const std::vector<double> expected =
       site.times("cluster: {nodes: 64}\nfabric: {kind: fat_tree, switch: {ports: 32}}\nrouting: {kind: static}\n");
@@ -64,7 +64,7 @@ TEST_CASE("a fabric read back from its tools forecasts as the one it was made of
   CHECK(fabric_yaml(read_fabric_file({{"y", fabric_yaml(read.fabric)}}, {}).fabric) == fabric_yaml(read.fabric));
 }
 
-TEST_CASE("a job takes the hosts that it names, and parts have their own names", "[imports]") {
+TEST_CASE("a job gets the hosts that it names, and links have the names of the file", "[imports]") {
   const Site site;
   const auto world = site.world(std::string("cluster: {hosts: \"node[60-63,3]\"}\n") + as_found);
   CHECK(world->scenario.cluster.nodes == 5);
@@ -98,32 +98,32 @@ std::vector<std::string> faults_of(const Site& site, const std::string& rest, co
   return list;
 }
 
-TEST_CASE("what does not fit a fabric of files is said", "[imports]") {
+TEST_CASE("settings that contradict a fabric file are errors", "[imports]") {
   const Site site;
   using test::begin_as;
   const std::string all = std::string("cluster: {nodes: 64}\n") + as_found;
   CHECK_THAT(faults_of(site, all, "cluster.nodes=65"),
-             begin_as("scenario.yaml:4: cluster.size: 64 hosts on the fabric are fewer"));
+             begin_as("scenario.yaml:4: cluster.size: 64 hosts are fewer than the job needs (65)"));
   CHECK_THAT(faults_of(site, all, "node.nics.count=4"), begin_as("scenario.yaml:5: fabric.path: "));
   CHECK_THAT(faults_of(site, all, "fabric.nics=[mlx5_1]"), begin_as("scenario.yaml:5: fabric.path: "));
   CHECK_THAT(faults_of(site, all, "fabric.oversubscription=2"),
-             begin_as("--set fabric.oversubscription=2: fabric.oversubscription: is for"));
+             begin_as("--set fabric.oversubscription=2: fabric.oversubscription: is only for"));
   CHECK_THAT(faults_of(site, all, "cluster.hosts=node[62-64]"),
-             begin_as("--set cluster.hosts=node[62-64]: cluster.hosts: no host of the fabric is called 'node64'"));
+             begin_as("--set cluster.hosts=node[62-64]: cluster.hosts: the fabric has no host 'node64'"));
   CHECK_THAT(faults_of(site, all, "cluster.hosts=node[62-"),
-             begin_as("--set cluster.hosts=node[62-: cluster.hosts: a number"));
+             begin_as("--set cluster.hosts=node[62-: cluster.hosts: expected a number"));
   CHECK_THAT(faults_of(site, all, "routing.path=nothing"),
-             begin_as("--set routing.path=nothing: routing.path: can not read"));
+             begin_as("--set routing.path=nothing: routing.path: cannot read"));
   CHECK_THAT(faults_of(site, "cluster: {nodes: 64}\nfabric: {kind: fat_tree}\nrouting: {kind: lft, path: lfts.dump}\n"),
-             begin_as(": routing.kind: lft: the fabric tells no LIDs"));
+             begin_as(": routing.kind: lft needs the LIDs of the fabric"));
   CHECK_THAT(faults_of(site, "cluster: {nodes: 64}\nfabric: {kind: fat_tree}\n", "cluster.hosts=a"),
-             begin_as("--set cluster.hosts=a: cluster.hosts: the fabric names no hosts"));
+             begin_as("--set cluster.hosts=a: cluster.hosts: the fabric has no host names"));
   const std::string whole = site.text.ibnetdiscover();
   write(site.folder / "cut.txt", whole.substr(0, whole.size() - 40));
   CHECK_THAT(faults_of(site, all, "fabric.path=cut.txt").back(), Catch::StartsWith("cut.txt:"));
 }
 
-TEST_CASE("Slurm's topology.conf makes a sketch of a fabric", "[imports]") {
+TEST_CASE("Slurm's topology.conf becomes a fabric without its cables", "[imports]") {
   const Site site;
   write(site.folder / "topology.conf",
         "SwitchName=a Nodes=n[01-32]\nSwitchName=b Nodes=n[33-64]\nSwitchName=top Switches=a,b\n");
@@ -162,7 +162,7 @@ TEST_CASE("an InfraGraph is a fabric file", "[imports]") {
                             "infra.yaml:3: : `count` must be", "infra.yaml:4: : `edges` must be a list"));
 }
 
-TEST_CASE("Slurm's topology.yaml says the same as topology.conf", "[imports]") {
+TEST_CASE("Slurm's topology.yaml means the same as topology.conf", "[imports]") {
   const std::string yaml =
       "---\n# two topologies\n- topology: flat\n  flat: true\n- topology: other\n  block: {blocks: [{block: b, nodes: "
       "x}]}\n"
@@ -184,11 +184,11 @@ TEST_CASE("Slurm's topology.yaml says the same as topology.conf", "[imports]") {
     return list;
   };
   using test::begin_as;
-  CHECK_THAT(faults("- topology: a\n  flat: true\n"), begin_as("1:1: there is no tree and no block"));
-  CHECK_THAT(faults("- topology: a\n  tree: {switches: 3}\n"), begin_as("1:1: a list of switches belongs here"));
+  CHECK_THAT(faults("- topology: a\n  flat: true\n"), begin_as("1:1: the file has neither a tree nor blocks"));
+  CHECK_THAT(faults("- topology: a\n  tree: {switches: 3}\n"), begin_as("1:1: a list of switches is expected here"));
   CHECK_THAT(
       faults("- topology: a\n  tree:\n    switches:\n      - switch: s\n        nodes: n[1-\n      - nodes: x\n"),
-      begin_as("4:1: 's' has neither", "5:20: a number belongs here", "6:1: `switch` is missing"));
+      begin_as("4:1: 's' has neither", "5:20: expected a number", "6:1: `switch` is missing"));
   CHECK_THAT(faults("- topology: a\n  tree: {switches: [{switch: s, children: s}]}\n"),
              begin_as("2:1: 's' is below itself"));
   CHECK_THAT(faults("- topology: [a\n"), begin_as("2:1: not YAML"));

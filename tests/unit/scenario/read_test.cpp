@@ -39,7 +39,7 @@ using List = std::vector<std::string>;
 std::string_view fabric_kind(const Scenario& s) { return topologies()[s.fabric.kind].name; }
 std::string_view routing_kind(const Scenario& s) { return routing_policies()[s.routing.kind].name; }
 
-TEST_CASE("defaults fit the hardware named", "[scenario]") {
+TEST_CASE("defaults depend on the named hardware", "[scenario]") {
   const Scenario s = parsed(minimal);
   CHECK(s.node.spec.gpus == 8);
   CHECK(s.node.spec.nics.rate == BytesPerSecond{50e9});
@@ -66,14 +66,14 @@ TEST_CASE("defaults fit the hardware named", "[scenario]") {
   CHECK(with("nics: {rate: 100Gbps}").fabric.basics.switch_box.rate == BytesPerSecond{12.5e9});
 }
 
-TEST_CASE("names that people type, and the doubt of one that several have", "[scenario]") {
+TEST_CASE("other names are accepted, and ambiguous ones warn", "[scenario]") {
   const auto read = [](const std::string& node) {
     return parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n", "s.yaml");
   };
   const ReadResult h100 = read("gpu: H100");
   CHECK(h100.scenario.node.spec.gpu == "h100-sxm");
   REQUIRE(h100.warnings.size() == 1);
-  CHECK(h100.warnings[0].message == "'H100' is taken for h100-sxm; it may also be h100-nvl, h100-pcie");
+  CHECK(h100.warnings[0].message == "'H100' is read as h100-sxm; it may also be h100-nvl, h100-pcie");
   CHECK(h100.warnings[0].where.line == 2);
   // The effective scenario has it in our words, and nothing is left to doubt.
   const ReadResult again = parse_scenario(to_yaml(h100.scenario), "s.yaml");
@@ -88,7 +88,7 @@ TEST_CASE("names that people type, and the doubt of one that several have", "[sc
   CHECK(read("profile: gb200-tray").scenario.nvlink_domain.nodes == 1);
 }
 
-TEST_CASE("parts win over the profile", "[scenario]") {
+TEST_CASE("explicit keys override the profile", "[scenario]") {
   const auto with = [](const std::string& node) {
     return parsed("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n").node.spec;
   };
@@ -100,7 +100,7 @@ TEST_CASE("parts win over the profile", "[scenario]") {
   CHECK(with("profile: dgx-a100, gpu: h100-sxm").profile == "dgx-a100");
 }
 
-TEST_CASE("memory and power of a GPU are the data sheet's or the scenario's", "[scenario]") {
+TEST_CASE("memory and power of a GPU come from the data sheet or the scenario", "[scenario]") {
   const auto with = [](const std::string& node) {
     return "fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 4}\nworkload: {}\n";
   };
@@ -138,7 +138,7 @@ TEST_CASE("sizes of a sweep", "[scenario]") {
   CHECK(sizes("sizes: [1MiB, 8B, 100000B]") == Sizes{1 << 20, 8, 100000});
 }
 
-TEST_CASE("--set wins over the file", "[scenario]") {
+TEST_CASE("--set overrides the file", "[scenario]") {
   CHECK(parsed(minimal, {"cluster.nodes=7"}).cluster.nodes == 7);
   CHECK(parsed(minimal, {"cluster.nodes=7", "cluster.nodes=9"}).cluster.nodes == 9);
   CHECK(fabric_kind(parsed(minimal, {"fabric.kind=fat_tree"})) == "fat_tree");
@@ -162,7 +162,7 @@ TEST_CASE("--set wins over the file", "[scenario]") {
   CHECK_THAT(faults(minimal, {"=3"})[0], Catch::Contains("has no value"));
 }
 
-TEST_CASE("mistakes are shown where they stand", "[scenario]") {
+TEST_CASE("errors have their position", "[scenario]") {
   const std::string head =
       "fabricast: 1\nnode: {gpu: h100-sxm}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -170,7 +170,7 @@ TEST_CASE("mistakes are shown where they stand", "[scenario]") {
       {"fabric:\n  switch:\n    rat: 400Gbps\n", "s.yaml:7:5: fabric.switch.rat: unknown key | did you mean 'rate'?"},
       {"fabric:\n  switch: {rate: 400}\n",
        "s.yaml:6:18: fabric.switch.rate: '400' has no unit | write 400Gbps (bits) or 400GBps (bytes)"},
-      {"fabric: {kind: fattree}\n", "s.yaml:5:16: fabric.kind: unknown word 'fattree' | did you mean 'fat_tree'?"},
+      {"fabric: {kind: fattree}\n", "s.yaml:5:16: fabric.kind: unknown value 'fattree' | did you mean 'fat_tree'?"},
       {"fabric: {kind: fat_tree, oversubscription: 0.5}\n",
        "s.yaml:5:44: fabric.oversubscription: '0.5' is out of range"},
       {"fabric: {kind: leaf_spine, leaves: 0}\n", "s.yaml:5:36: fabric.leaves: '0' is out of range"},
@@ -179,16 +179,18 @@ TEST_CASE("mistakes are shown where they stand", "[scenario]") {
       {"routing: {kind: ecmp, seed: -1}\n", "s.yaml:5:29: routing.seed: '-1' is "},
       {"routing: {kind: ecmp, fields: src_ip}\n", "s.yaml:5:31: routing.fields: must be a list | write [a, b, ...]"},
       {"routing: {kind: ecmp, fields: [src_ip, src_pork]}\n",
-       "s.yaml:5:40: routing.fields[1]: unknown word 'src_pork' | did you mean 'src_port'?"},
+       "s.yaml:5:40: routing.fields[1]: unknown value 'src_pork' | did you mean 'src_port'?"},
       {"name: [a]\n", "s.yaml:5:7: name: must be a single value"},
-      {"name: a\nname: b\n", "s.yaml:6:1: name: the key is there twice"},
+      {"name: a\nname: b\n", "s.yaml:6:1: name: duplicate key"},
       {"nccl: {env: {NCCL_ALGO: [ring]}}\n", "s.yaml:5:25: nccl.env.NCCL_ALGO: must be a single value"},
       {"nccl: {env: {NCCL_ALGO: rong}}\n",
-       "s.yaml:5:25: nccl.env.NCCL_ALGO: 'rong' is no algorithm | did you mean 'ring'?"},
-      {"faults: [{link: leaf0}]\n", "s.yaml:5:10: faults[0]: `rate` is missing | e.g. rate: 10%, or rate: 0 for down"},
+       "s.yaml:5:25: nccl.env.NCCL_ALGO: 'rong' is not an algorithm | did you mean 'ring'?"},
+      {"faults: [{link: leaf0}]\n",
+       "s.yaml:5:10: faults[0]: `rate` is missing | write e.g. rate: 10%, or rate: 0 for a link that is down"},
       {"faults: [{link: leaf0, rate: 150%}]\n", "s.yaml:5:30: faults[0].rate: '150%' is out of range"},
       {"faults: [{link: leaf0, rate: 0, at: 2s, until: 1s}]\n", "s.yaml:5:48: faults[0].until: is not after `at`"},
-      {"fabric: {kind: file}\n", "s.yaml:5:9: fabric.path: names no file | fabric: {kind: file, path: fabric.yaml}"},
+      {"fabric: {kind: file}\n",
+       "s.yaml:5:9: fabric.path: no file is given | write fabric: {kind: file, path: fabric.yaml}"},
   };
   for (const auto& [text, message] : cases) {
     INFO(text);
@@ -196,30 +198,32 @@ TEST_CASE("mistakes are shown where they stand", "[scenario]") {
   }
 }
 
-TEST_CASE("mistakes of one section", "[scenario]") {
+TEST_CASE("errors of one section", "[scenario]") {
   const auto section = [](const std::string& cluster, const std::string& workload) {
     return faults("fabricast: 1\nnode: {}\ncluster: {" + cluster + "}\nworkload: {" + workload + "}\n");
   };
   CHECK_THAT(section("nodes: 0", ""), begin_as("s.yaml:3:18: cluster.nodes: '0' is out of range"));
-  CHECK_THAT(section("nodes: 2, placement: [0, 0]", ""), begin_as("s.yaml:3:32: cluster.order: host 0 is there twice"));
+  CHECK_THAT(section("nodes: 2, placement: [0, 0]", ""),
+             begin_as("s.yaml:3:32: cluster.order: host 0 is listed twice"));
   CHECK_THAT(section("nodes: 3, placement: [0, 1]", ""),
-             begin_as("s.yaml:3:32: cluster.order: lists 2 hosts for 3 nodes"));
+             begin_as("s.yaml:3:32: cluster.order: lists 2 hosts, but the job has 3 nodes"));
   // Domains that fill alike can be left with room; a list of hosts can not be made longer.
   CHECK_THAT(faults("fabricast: 1\nnode: {gpu: gb200}\ncluster: {nodes: 5, placement: [0, 1, 2, 3, 4]}\n"
                     "workload: {}\nnvlink_domain: {nodes: 3}\n"),
-             begin_as("s.yaml:3:18: cluster.nodes: 5 hosts do not fill NVLink domains of 3 | a multiple of 3"));
+             begin_as("s.yaml:3:18: cluster.nodes: 5 hosts do not fill NVLink domains of 3 | use a multiple of 3"));
   CHECK_THAT(section("nodes: 3, size: 2", ""),
-             begin_as("s.yaml:3:27: cluster.size: 2 hosts on the fabric are fewer than the job takes (3)"));
+             begin_as("s.yaml:3:27: cluster.size: 2 hosts are fewer than the job needs (3)"));
   CHECK_THAT(section("nodes: 2", "from: 1MiB, to: 1KiB"),
-             begin_as("s.yaml:4:18: workload.from: 1MiB is more than `to`, 1KiB"));
+             begin_as("s.yaml:4:18: workload.from: 1MiB is more than `to`, which is 1KiB"));
   CHECK_THAT(section("nodes: 2", "sizes: []"), begin_as("s.yaml:4:19: workload.sizes: the list is empty"));
   CHECK_THAT(section("nodes: 2", "sizes: [8B], factor: 2"),
-             begin_as("s.yaml:4:19: workload.sizes: given beside from, to or factor | give the one or the others"));
+             begin_as("s.yaml:4:19: workload.sizes: cannot be combined with from, to or factor | give sizes, or from, "
+                      "to and factor"));
   CHECK_THAT(section("nodes: 2", "factor: 1.0002"),
-             begin_as("s.yaml:4:20: workload.factor: makes more than 10000 sizes | use a larger factor"));
+             begin_as("s.yaml:4:20: workload.factor: gives more than 10000 sizes | use a larger factor"));
 }
 
-TEST_CASE("an unknown GPU is said once, and spoils nothing after it", "[scenario]") {
+TEST_CASE("an unknown GPU is reported once and hides no other error", "[scenario]") {
   const std::string text =
       "fabricast: 1\nnode: {gpu: h100-sxn}\ncluster: {nodes: x}\nworkload: {}\nfabric: {nodes_per_su: 8}\n";
   CHECK_THAT(faults(text), begin_as("s.yaml:2:13: node.gpu: unknown GPU 'h100-sxn' | did you mean 'h100-sxm'?",
@@ -228,7 +232,7 @@ TEST_CASE("an unknown GPU is said once, and spoils nothing after it", "[scenario
              begin_as("s.yaml:2:17: node.profile: unknown profile 'hgx'"));
 }
 
-TEST_CASE("all mistakes of a file come at once", "[scenario]") {
+TEST_CASE("all errors of a file are reported at once", "[scenario]") {
   CHECK_THAT(
       faults("node: {gpus: 0}\ncluster: {nodes: x}\nbogus: 1\n"),
       begin_as("s.yaml:1:14: node.gpus: '0' is out of range", "s.yaml:2:18: cluster.nodes: 'x' is not a whole number",
@@ -236,11 +240,11 @@ TEST_CASE("all mistakes of a file come at once", "[scenario]") {
                "measured, name, "
                "nccl, network, node, "
                "nvlink_domain, prices, profile, reliability, routing, sharp, site, workload",
-               "s.yaml:0:0: fabricast: the version of the format is missing | start with `fabricast: 1`",
+               "s.yaml:0:0: fabricast: the format version is missing | start with `fabricast: 1`",
                "s.yaml:0:0: workload: the section is missing | e.g. workload: {collective: all_reduce}"));
 }
 
-TEST_CASE("what is no scenario at all", "[scenario]") {
+TEST_CASE("files that are not scenarios", "[scenario]") {
   CHECK_THAT(faults(""), begin_as("s.yaml:1:1: : "));
   CHECK_THAT(faults("- a\n"), begin_as("s.yaml:1:1: : not a map of sections | start with `fabricast: 1`"));
   CHECK_THAT(faults(std::string("a\0b", 3)), begin_as("s.yaml:1:"));
@@ -253,8 +257,9 @@ TEST_CASE("what is no scenario at all", "[scenario]") {
 
 TEST_CASE("one part of a fault is named", "[scenario]") {
   const auto fault = [](const std::string& fault) {
-    return faults("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\nfaults: [" +
-                  fault + "]\n");
+    return faults(
+        "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\nfaults: [" +
+        fault + "]\n");
   };
   CHECK(fault("{host: 3, clock: 80%}").empty());
   CHECK(fault("{gpu: node3.gpu2, rate: 10%}").empty());
@@ -265,7 +270,7 @@ TEST_CASE("one part of a fault is named", "[scenario]") {
   CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("holds for the whole step"));
 }
 
-TEST_CASE("warnings have a place", "[scenario]") {
+TEST_CASE("warnings have a position", "[scenario]") {
   const ReadResult read = parse_scenario(
       minimal + "nccl:\n  version: latest\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_ALGOO: Ring\n", "s.yaml");
   List list;
@@ -273,10 +278,11 @@ TEST_CASE("warnings have a place", "[scenario]") {
     CHECK(d.severity == Diagnostic::Severity::warning);
     list.push_back(shown(d));
   }
-  CHECK(list == List{"s.yaml:6:12: nccl.version: 'latest' is no NCCL version; taken for 2.28 | write e.g. \"2.28\", "
-                     "\"2.21.5\", \"2.18-2.21\" or unknown",
-                     "s.yaml:9:17: nccl.env.NCCL_ALGOO: unknown variable | did you mean 'NCCL_ALGO'?",
-                     "s.yaml:8:17: nccl.env.NCCL_DEBUG: accepted, but this model gives it no effect on time"});
+  CHECK(list ==
+        List{"s.yaml:6:12: nccl.version: 'latest' is not an NCCL version; 2.28 is assumed | write e.g. \"2.28\", "
+             "\"2.21.5\", \"2.18-2.21\" or unknown",
+             "s.yaml:9:17: nccl.env.NCCL_ALGOO: unknown variable | did you mean 'NCCL_ALGO'?",
+             "s.yaml:8:17: nccl.env.NCCL_DEBUG: accepted, but has no effect on forecast times"});
   CHECK(parse_scenario(minimal, "s.yaml").warnings.empty());
 }
 
@@ -294,7 +300,7 @@ class Files {
   Scratch dir_;
 };
 
-TEST_CASE("files that a scenario names lie beside it", "[scenario]") {
+TEST_CASE("files that a scenario names are relative to it", "[scenario]") {
   const Files files;
   files.write("sub/fit.json", R"({"architectures": {"hopper": {"launch": {"value": 3.25}}}})");
   files.write("sub/fabric.yaml",
@@ -323,8 +329,8 @@ TEST_CASE("files that a scenario names lie beside it", "[scenario]") {
   CHECK_THROWS_WITH(read_scenario(scenario),
                     Catch::Contains(files.at("sub/fabric.yaml") + ":3:18") && Catch::Contains("did you mean 'to'?"));
   CHECK_THROWS_WITH(read_scenario(scenario, {"node.profile=none.json"}),
-                    Catch::Contains("can not read '" + files.at("sub/none.json")));
-  CHECK_THROWS_WITH(read_scenario(files.at("nothing.yaml")), Catch::Contains("can not read"));
+                    Catch::Contains("cannot read '" + files.at("sub/none.json")));
+  CHECK_THROWS_WITH(read_scenario(files.at("nothing.yaml")), Catch::Contains("cannot read"));
   CHECK_THROWS_WITH(read_scenario(files.at("sub")), Catch::Contains("is a directory"));
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("a trace of requests is read in any order of columns", "[trace]") {
   CHECK(requests[1].input == 20);
 }
 
-TEST_CASE("a damaged trace of requests is told by line and column", "[trace]") {
+TEST_CASE("errors in a request trace have line and column", "[trace]") {
   struct Fault {
     const char *text, *message;
     int line, column;
@@ -50,13 +50,13 @@ TEST_CASE("a damaged trace of requests is told by line and column", "[trace]") {
            Fault{"arrival_s,input,output\n", "the file has no requests", 1, 1},
            Fault{"arrival_s,input\n0,1\n", "the column 'output' is missing", 1, 1},
            Fault{"arrival_s,inputs,output\n", "unknown column 'inputs'", 1, 11},
-           Fault{"arrival_s,input,output\n0,10,1\n0,ten,1\n", "'ten' is no input", 3, 3},
-           Fault{"arrival_s,input,output\n0,1.5,1\n", "tokens are whole", 2, 3},
-           Fault{"arrival_s,input,output\n0,0,1\n", "'0' is no input", 2, 3},
-           Fault{"arrival_s,input,output\nnan,1,1\n", "'nan' is no arrival_s", 2, 1},
-           Fault{"arrival_s,input,output\n2,1,1\n1,1,1\n", "arrives before the request of the line above", 3, 1},
-           Fault{"arrival_s,input,output\n0,1\n", "2 fields, and the header has 3", 2, 1},
-           Fault{"arrival_s,input,output,cached\n0,10,1,10\n", "'10' is no cached", 2, 8},
+           Fault{"arrival_s,input,output\n0,10,1\n0,ten,1\n", "'ten' is not a valid input", 3, 3},
+           Fault{"arrival_s,input,output\n0,1.5,1\n", "the number of tokens must be whole", 2, 3},
+           Fault{"arrival_s,input,output\n0,0,1\n", "'0' is not a valid input", 2, 3},
+           Fault{"arrival_s,input,output\nnan,1,1\n", "'nan' is not a valid arrival_s", 2, 1},
+           Fault{"arrival_s,input,output\n2,1,1\n1,1,1\n", "the request arrives before the previous one", 3, 1},
+           Fault{"arrival_s,input,output\n0,1\n", "the line has 2 fields, but the header has 3", 2, 1},
+           Fault{"arrival_s,input,output,cached\n0,10,1,10\n", "'10' is not a valid cached", 2, 8},
        }) {
     CAPTURE(f.text);
     const Diagnostic d = fault_of(f.text);

@@ -47,7 +47,7 @@ TEST_CASE("a section has a branch for each word that decides its keys, and one f
   CHECK_FALSE(s["properties"]["cluster"].contains("allOf"));
 }
 
-TEST_CASE("a default is named where all kinds of nodes agree on it") {
+TEST_CASE("a default is in the schema if all kinds of nodes agree on it") {
   const nlohmann::json s = schema();
   CHECK(s["properties"]["cluster"]["properties"]["nodes"]["default"] == 1);
   const auto& gpus = s["properties"]["node"]["properties"]["gpus"];
@@ -55,7 +55,7 @@ TEST_CASE("a default is named where all kinds of nodes agree on it") {
   CHECK(gpus["description"].get<std::string>().ends_with("default: by node"));
 }
 
-TEST_CASE("what the schema requires the reader asks for") {
+TEST_CASE("the reader requires what the schema requires") {
   const std::vector<GivenKey> all{{"fabricast", "1"}, {"node", "{}"}, {"cluster.nodes", "2"}, {"workload", "{}"}};
   CHECK_NOTHROW(parse_scenario(plain_yaml(all), "test"));
   const nlohmann::json s = schema();
@@ -69,7 +69,7 @@ TEST_CASE("what the schema requires the reader asks for") {
   }
 }
 
-TEST_CASE("keys for --set are of all kinds, once each") {
+TEST_CASE("keys for --set cover all kinds, once each") {
   const std::vector<ScenarioKey> keys = scenario_keys();
   const auto find = [&](const char* path) {
     return std::count_if(keys.begin(), keys.end(), [&](const ScenarioKey& k) { return k.path == path; });
@@ -82,11 +82,11 @@ TEST_CASE("keys for --set are of all kinds, once each") {
   CHECK(find("faults[].link") == 0);
 }
 
-TEST_CASE("plain keys make sections; the last value of a path stands") {
+TEST_CASE("plain keys become sections; the last value of a path wins") {
   CHECK(plain_yaml({{"a.b.c", "1"}, {"d", "2"}, {"a.e", "3"}, {"a.b.c", "4"}}) == "a:\n  b:\n    c: 4\n  e: 3\nd: 2\n");
 }
 
-TEST_CASE("a commented scenario reads back to what was given") {
+TEST_CASE("a commented scenario reads back to the given keys") {
   const std::vector<GivenKey> keys{{"fabricast", "1"},
                                    {"node.profile", "hgx-h100"},
                                    {"cluster.nodes", "8"},

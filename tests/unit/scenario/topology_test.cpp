@@ -20,7 +20,7 @@ std::unique_ptr<World> world(const std::string& scenario, const std::vector<std:
   return build_world(parse_scenario(scenario, folder + "scenario.yaml", overrides).scenario);
 }
 
-TEST_CASE("a topology file is the node, by node.topology or by NCCL_TOPO_FILE", "[scenario]") {
+TEST_CASE("a topology file defines the node, by node.topology or NCCL_TOPO_FILE", "[scenario]") {
   const auto key = world(text("{topology: pcie8_gen4.xml, gpu: l40s}", "cluster: {nodes: 2}"));
   const auto env = world(text("{gpu: l40s}", "cluster: {nodes: 2}\nnccl: {env: {NCCL_TOPO_FILE: pcie8_gen4.xml}}"));
   const auto set = world(text("{gpu: l40s}", "cluster: {nodes: 2}"), {"node.topology=pcie8_gen4.xml"});
@@ -54,7 +54,7 @@ TEST_CASE("hosts of a topology file share an NVLink domain", "[scenario]") {
   CHECK(world(text("{gpu: gb200}", "nvlink_domain: {nodes: 18}\ncluster: {nodes: 20}"))->planner.comm.gpus() == 40);
 }
 
-TEST_CASE("the effective scenario names its files from the root, and reads back", "[scenario]") {
+TEST_CASE("the effective scenario has absolute paths and reads back", "[scenario]") {
   const Scenario s =
       parse_scenario(text("{topology: gb200_1host.xml}", "cluster: {nodes: 2}"), folder + "scenario.yaml").scenario;
   const std::string effective = to_yaml(s);
@@ -64,7 +64,7 @@ TEST_CASE("the effective scenario names its files from the root, and reads back"
   CHECK(write_graphs(build_world(again)->planner.graphs) == write_graphs(build_world(s)->planner.graphs));
 }
 
-TEST_CASE("graphs of a file replace those of the search", "[scenario]") {
+TEST_CASE("graphs from a file replace those of NCCL's search", "[scenario]") {
   const Scratch scratch;
   const std::string file = scratch / "graphs.xml";
   const std::string node = "{profile: hgx-h100}";

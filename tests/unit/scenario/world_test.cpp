@@ -40,7 +40,7 @@ TEST_CASE("placements on the fabric", "[scenario]") {
   CHECK(all == expected);
 }
 
-TEST_CASE("the fabric is as large as the cluster, and only where it is needed", "[scenario]") {
+TEST_CASE("the fabric is as large as the cluster, and built only if needed", "[scenario]") {
   CHECK(world_of("node: {}\ncluster: {nodes: 1}\n")->fabric == nullptr);
   CHECK(world_of("node: {}\ncluster: {nodes: 1}\nfaults: [{link: leaf0, rate: 0}]\n")->fabric != nullptr);
   const auto world = world_of("node: {}\ncluster: {nodes: 3, size: 33}\n");
@@ -50,7 +50,7 @@ TEST_CASE("the fabric is as large as the cluster, and only where it is needed", 
   CHECK(world->planner.comm.ranks() == 24);
 }
 
-TEST_CASE("hosts of one NVLink domain are one node to NCCL", "[scenario]") {
+TEST_CASE("hosts of one NVLink domain are one node of NCCL", "[scenario]") {
   const auto world = world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 9}\ncluster: {nodes: 18}\n");
   const Communicator& comm = world->planner.comm;
   CHECK(comm.nodes() == 2);
@@ -62,7 +62,7 @@ TEST_CASE("hosts of one NVLink domain are one node to NCCL", "[scenario]") {
   CHECK(comm.endpoint(1, 5, 4) == 10 * 4 + 1);  // second domain, second host, second NIC
 }
 
-TEST_CASE("a job takes alike of the fewest NVLink domains that hold it", "[scenario]") {
+TEST_CASE("a job is spread evenly over the fewest NVLink domains that hold it", "[scenario]") {
   const auto world = [](const std::string& nodes) {
     return world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: " + nodes + "}\n");
   };
@@ -82,7 +82,7 @@ TEST_CASE("a job takes alike of the fewest NVLink domains that hold it", "[scena
   CHECK_THAT(uneven->warnings[0].message, Catch::Contains("2 domains of 10: 20 hosts"));
 }
 
-TEST_CASE("GPUs that share no memory and no PCIe are nodes, each at its NIC", "[scenario]") {
+TEST_CASE("GPUs without shared memory and PCIe are separate nodes, each with its NIC", "[scenario]") {
   const std::string off = "nccl: {version: \"2.28\", env: {NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1}}\n";
   const auto world = world_of("node: {gpu: rtx6000d, nics: {link: roce}}\ncluster: {nodes: 2}\n" + off);
   const Communicator& comm = world->planner.comm;
@@ -101,7 +101,7 @@ TEST_CASE("GPUs that share no memory and no PCIe are nodes, each at its NIC", "[
   REQUIRE(shared->fabric);
   for (std::uint32_t node = 0; node < 8; ++node) CHECK(shared->planner.comm.endpoint(node, 0, 2) == node / 4);
   CHECK_THROWS_WITH(world_of("node: {gpu: rtx6000d, nics: {count: 0}}\ncluster: {nodes: 1}\n" + off),
-                    Catch::Contains("no NIC to join them"));
+                    Catch::Contains("no NICs to connect them"));
 }
 
 TEST_CASE("in an NVLink domain a GPU sends by a NIC of its own host", "[scenario]") {
@@ -137,22 +137,22 @@ TEST_CASE("faults become segments of time", "[scenario]") {
                     Catch::Contains("faults[0].link: nothing is called 'leaf99'"));
 }
 
-TEST_CASE("what does not fit together", "[scenario]") {
+TEST_CASE("inconsistent scenarios", "[scenario]") {
   CHECK_THROWS_WITH(world_of("node: {nics: {count: 0}}\ncluster: {nodes: 2}\n"),
-                    Catch::Contains("no NIC to join them"));
+                    Catch::Contains("no NICs to connect them"));
   CHECK_THROWS_WITH(world_of("node: {gpu: gh200}\ncluster: {nodes: 1}\n"),
-                    Catch::Contains("one GPU has nobody to talk to"));
+                    Catch::Contains("a single GPU cannot communicate"));
   const auto world = world_of("node: {}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_ALGO: pat}}\n");
   REQUIRE(world->warnings.size() == 1);
   CHECK_THAT(world->warnings[0].message, Catch::Contains("leave no algorithm"));
 }
 
-TEST_CASE("from NCCL 2.24 on a choice of nothing is an error, where the version is given", "[scenario]") {
+TEST_CASE("from NCCL 2.24 on, excluding everything is an error if the version is stated", "[scenario]") {
   const auto choosing = [](const std::string& nccl) { return "node: {}\ncluster: {nodes: 2}\nnccl: {" + nccl + "}\n"; };
   CHECK_THROWS_WITH(world_of(choosing("version: \"2.24\", env: {NCCL_ALGO: pat}")),
                     Catch::Contains("no algorithm and protocol available for all_reduce"));
   CHECK_THROWS_WITH(world_of(choosing("version: \"2.28\", env: {NCCL_ALGO: nvlstree, NCCL_PROTO: LL}")),
-                    Catch::Contains("NCCL 2.28 stops here"));
+                    Catch::Contains("NCCL 2.28 fails with this setting"));
   CHECK(world_of(choosing("version: \"2.23\", env: {NCCL_ALGO: pat}"))->warnings.size() == 1);
   CHECK(world_of(choosing("env: {NCCL_ALGO: pat}"))->warnings.size() == 1);  // 2.27, but only by the GPU
   CHECK(world_of(choosing("version: \"2.28\", env: {NCCL_ALGO: ring}"))->warnings.empty());
@@ -169,7 +169,7 @@ TEST_CASE("the version that is forecast", "[scenario]") {
   CHECK(version("2.18-2.21.5") == NcclVersion{2, 21, 5});
 }
 
-TEST_CASE("variables that join hosts, or keep them apart", "[scenario]") {
+TEST_CASE("variables that join hosts or separate them", "[scenario]") {
   const auto nodes = [](const std::string& env) {
     return world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 4}\ncluster: {nodes: 8}\nnccl: {env: {" + env +
                     "}}\n")
@@ -180,7 +180,7 @@ TEST_CASE("variables that join hosts, or keep them apart", "[scenario]") {
   CHECK(nodes("NCCL_MNNVL_ENABLE: 0") == 8);
   CHECK(nodes("NCCL_P2P_DISABLE: 1") == 8);
   CHECK_THROWS_WITH(world_of("node: {}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_MNNVL_ENABLE: 1}}\n"),
-                    Catch::Contains("each host is alone"));
+                    Catch::Contains("each host has its own NVLink domain"));
 }
 
 TEST_CASE("NICs by name in each host of a domain", "[scenario]") {
@@ -193,7 +193,7 @@ TEST_CASE("NICs by name in each host of a domain", "[scenario]") {
   CHECK(comm.endpoint(1, 2, 4) == 3 * 4 + 1);  // second domain, its second host, that host's first of two
 }
 
-TEST_CASE("CollNet has its channels only where switches reduce", "[scenario]") {
+TEST_CASE("CollNet has channels only if switches reduce", "[scenario]") {
   const auto channels = [](const std::string& enable, const std::string& generation) {
     return world_of("node: {profile: dgx-a100}\ncluster: {nodes: 4}\nsharp: {generation: " + generation +
                     "}\nnccl: {env: {NCCL_COLLNET_ENABLE: " + enable + "}}\n")
@@ -204,7 +204,7 @@ TEST_CASE("CollNet has its channels only where switches reduce", "[scenario]") {
   CHECK(channels("1", "v2") == 24);  // half as many again [NCCL-connect]
 }
 
-TEST_CASE("messages that keep their order keep to static ways", "[scenario]") {
+TEST_CASE("messages that need order use static paths", "[scenario]") {
   const auto policy = [](const std::string& link, const std::string& env) {
     return world_of("node: {nics: {link: " + link +
                     "}}\ncluster: {nodes: 2}\nrouting: {kind: adaptive}\nnccl: {env: {" + env + "}}\n")
@@ -218,7 +218,7 @@ TEST_CASE("messages that keep their order keep to static ways", "[scenario]") {
   CHECK(policy("roce", "NCCL_IB_ADAPTIVE_ROUTING: 0") == "adaptive");  // switches do it without the host
 }
 
-TEST_CASE("staging on the sender's side alone is half of the way", "[scenario]") {
+TEST_CASE("staging on the sender's side alone is half of the path", "[scenario]") {
   const auto hop = [](const std::string& rest) {
     const auto world = world_of("node: {gpu: a100-sxm" + rest);
     const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20, Algorithm::ring, Protocol::ll);
@@ -230,7 +230,7 @@ TEST_CASE("staging on the sender's side alone is half of the way", "[scenario]")
   CHECK(hop("}\ncluster: {nodes: 2}\nnccl: {env: {NCCL_NET_GDR_READ: 0}}\n") == Approx(direct + staged / 2));
 }
 
-TEST_CASE("on EFA the OFI plugin's settings stand where the user leaves them open", "[scenario]") {
+TEST_CASE("on EFA the OFI plugin's settings apply unless the user sets them", "[scenario]") {
   const auto settings = [](const std::string& node, const std::string& nccl = "") {
     return world_of("node: {" + node + "}\ncluster: {nodes: 4}\n" + (nccl.empty() ? "" : "nccl: {" + nccl + "}\n"))
         ->planner.settings;
@@ -255,7 +255,7 @@ TEST_CASE("on EFA the OFI plugin's settings stand where the user leaves them ope
   CHECK_FALSE(settings("profile: p5", "env: {NCCL_NET: Socket}").buffer_size);
 }
 
-TEST_CASE("what providers set counts unless the user says otherwise", "[scenario]") {
+TEST_CASE("variables of providers apply unless the user sets them", "[scenario]") {
   const auto world = [](int nics, const std::string& nccl = "") {
     return world_of(
         fmt::format("node: {{gpu: h100-sxm, nics: {{count: {}, rate: 200Gbps, link: gpudirect_tcpx}}}}\n"
@@ -285,7 +285,7 @@ TEST_CASE("what providers set counts unless the user says otherwise", "[scenario
   CHECK(world_of("node: {}\ncluster: {nodes: 2}\n")->provider.variables.empty());
 }
 
-TEST_CASE("what the provider of a machine sets counts as long as it is that machine", "[scenario]") {
+TEST_CASE("variables of a machine's provider apply only to that machine", "[scenario]") {
   const auto world = [](const std::string& node, const std::string& nccl = "") {
     return world_of("node: {" + node + "}\ncluster: {nodes: 2}\n" + nccl);
   };
@@ -325,7 +325,7 @@ TEST_CASE("trays of a rack without an NVLink domain are warned of", "[scenario]"
   CHECK(warnings("{profile: hgx-h100}", "").empty());
 }
 
-TEST_CASE("every shipped machine can be built, and NCCL knows all that its provider sets", "[scenario]") {
+TEST_CASE("every shipped machine can be built, and all its provider's variables are known", "[scenario]") {
   for (const auto& [name, preset] : shipped_hardware().nodes) {
     INFO(name);
     const std::string nodes = std::to_string(preset.nvlink_domain > 1 ? 2 * preset.nvlink_domain : 2);
@@ -345,7 +345,7 @@ TEST_CASE("every shipped machine can be built, and NCCL knows all that its provi
   }
 }
 
-TEST_CASE("copies for the heads of NVLS each lose the same", "[scenario]") {
+TEST_CASE("each copy for an NVLS head costs the same", "[scenario]") {
   const auto slice = [](int gpus, const char* buffers) {
     const auto w = build_world(
         parse_scenario(head + fmt::format("node: {{gpu: h100-sxm, gpus: {}}}\ncluster: {{nodes: 1}}\n", gpus), "s.yaml",

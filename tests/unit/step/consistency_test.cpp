@@ -1,9 +1,10 @@
-// Exchanges of whole steps alone, against what `run` has for the same traffic.
+// Collectives of whole steps that run alone, compared with `run` for the same traffic.
 //
-// The same traffic is a collective of the same bytes, by as many ranks, on the same hosts of the same fabric. All groups of
-// a kind call at once, so a scenario has all of it where one group holds all ranks, where groups keep inside a node, and
-// where the stage is one group. Groups of one GPU of each node are eight, one for each rail: a node of one GPU and its NIC
-// is one of them, which has the same share of the fabric as long as switches spread all traffic over links for all of it.
+// The same traffic is a collective of the same bytes, with the same number of ranks, on the same hosts of the same
+// fabric. All groups of a kind call at once. A scenario has the same traffic if one group holds all ranks, if groups
+// stay inside a node, or if the stage is one group. Groups with one GPU of each node come in eights, one per rail. A
+// node with one GPU and its NIC is one of these groups; it has the same share of the fabric if the switches spread the
+// traffic over all links.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <catch2/catch.hpp>
@@ -22,7 +23,7 @@ using test::both;
 using test::Sets;
 using test::step_world;
 
-/// The changes that make a step's scenario one of an exchange kind's first group.
+/// The changes that turn the scenario of a step into one of the first group of a kind of collective.
 Sets as_collective(const World& world, const Program& program, const CollectiveKind& kind) {
   const RankGroups& groups = program.groups[kind.groups];
   const auto gpus = static_cast<std::uint32_t>(world.scenario.node.spec.gpus);
@@ -45,7 +46,7 @@ double run(const World& world, const CollectiveKind& kind, std::uint64_t seed) {
 
 const std::string adaptive = "routing={kind: adaptive}";
 
-TEST_CASE("every exchange of the three jobs takes alone what its collective takes by itself") {
+TEST_CASE("every collective of the three jobs takes the time of its own scenario when it runs alone") {
   const std::string name = GENERATE(as<std::string>(), "zero3", "strong_scaling", "experts");
   const auto world = step_world(name, {adaptive});
   const Program program = training_program(step_of(*world));
@@ -61,7 +62,7 @@ TEST_CASE("every exchange of the three jobs takes alone what its collective take
   CHECK(seen.size() == (name == "zero3" ? 2 : name == "experts" ? 4 : 6));
 }
 
-TEST_CASE("exchanges take the same on any number of threads") {
+TEST_CASE("times of collectives do not depend on the number of threads") {
   const std::string name = GENERATE(as<std::string>(), "strong_scaling", "experts");
   const auto world = step_world(name);
   const Program program = training_program(step_of(*world));
@@ -74,7 +75,7 @@ TEST_CASE("exchanges take the same on any number of threads") {
   }
 }
 
-TEST_CASE("a group of all ranks takes what `run` has, by the same draw of the hash") {
+TEST_CASE("a group of all ranks takes the time of `run` with the same sample of the hash") {
   const auto world = step_world("zero3");
   const Program program = training_program(step_of(*world));
   const std::uint64_t seed = GENERATE(1u, 2u, 3u, 4u);
@@ -85,8 +86,8 @@ TEST_CASE("a group of all ranks takes what `run` has, by the same draw of the ha
   }
 }
 
-/// No scenario has the groups of all rails at once; the engine's time of each one by itself is less where they share.
-TEST_CASE("groups of all rails take no less than each of them, and no more than all one after the other") {
+/// No scenario has the groups of all rails at once. If they share links, the engine's time of a single group is lower.
+TEST_CASE("groups of all rails take at least as long as each of them, and at most as long as all in sequence") {
   const auto world = step_world("strong_scaling", {adaptive, "fabric.oversubscription=4", "cluster.placement=random"});
   const Program program = training_program(step_of(*world));
   const auto traffic = make_flow_traffic(*world, program, 1);
@@ -111,7 +112,7 @@ TEST_CASE("groups of all rails take no less than each of them, and no more than 
   CHECK(meet);
 }
 
-TEST_CASE("where NCCL stops for want of an algorithm, so does the step") {
+TEST_CASE("a step stops where NCCL finds no algorithm") {
   const Sets tree{adaptive, "nccl.version=2.28", "nccl.env.NCCL_ALGO=Tree"};
   const auto world = step_world("zero3", tree);
   const Program program = training_program(step_of(*world));

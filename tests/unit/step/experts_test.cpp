@@ -1,5 +1,5 @@
-// How tokens reach experts and how fast the host launches, in whole steps: bytes against combinatorics done here, times
-// against what the host alone would take.
+// Dispatch of tokens and launches by the host, in whole steps: bytes compared with combinatorics done here, times
+// compared with those of the host alone.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -17,7 +17,7 @@ using test::step_world;
 
 Sets dispatched(const std::string& by) { return {"workload.experts.dispatcher=" + by}; }
 
-/// B that a rank sends in a call of each exchange of experts, by ranks of a group. An alltoall counts what it keeps.
+/// B that a rank sends per call of each collective of experts, by ranks of a group. An alltoall includes what it keeps.
 std::map<std::size_t, double> bytes_sent(const Program& program) {
   std::map<std::size_t, double> sent;
   for (const CollectiveKind& kind : program.collectives)
@@ -77,7 +77,7 @@ TEST_CASE("tokens of experts that tensor parallelism splits are gathered before 
   CHECK(gathered.contains(4096ll * 2048 * 2));
 }
 
-TEST_CASE("copies are of an alltoall alone") {
+TEST_CASE("copies of tokens exist only with an alltoall") {
   Sets set = dispatched("deepep");
   set.emplace_back("workload.experts.copies=4");
   CHECK_THROWS_AS(step_world("experts", set), UserError);
@@ -93,16 +93,16 @@ double seconds_with(double launch_us, const Sets& more = {}) {
   return run_step(*world, step, {}).seconds;
 }
 
-TEST_CASE("a step takes no less than its host takes to launch it") {
+TEST_CASE("a step takes at least the time in which its host launches it") {
   // 48 layers, forward and backward: attention, router and what is around experts.
   const double launches = 48 * 2 * 3, slow = 20000;
   CHECK(seconds_with(slow) > launches * slow * 1e-6);
   CHECK(seconds_with(slow) < launches * slow * 1e-6 + seconds_with(0));
-  // Faster than the GPU it is ahead of it.
+  // A host that is faster than the GPU is ahead of it.
   CHECK(seconds_with(1) == Approx(seconds_with(0)).epsilon(1e-3));
 }
 
-TEST_CASE("what is in a graph takes the host nothing") {
+TEST_CASE("kernels in a graph cost the host nothing") {
   const double slow = 20000, none = seconds_with(0);
   CHECK(seconds_with(slow, {"workload.cuda_graphs=step"}) == Approx(none).epsilon(1e-9));
   const double all = seconds_with(slow), router = seconds_with(slow, {"workload.cuda_graphs=router"});
@@ -123,7 +123,7 @@ TEST_CASE("where dispatching permutes tokens, the host launches less") {
   CHECK(time_layer(step, true).ffn.launch_before == 0);
 }
 
-/// B of all calls of a rank's exchanges of tokens.
+/// B of all calls in which a rank dispatches or combines tokens.
 double all_bytes(const Program& program) {
   double sum = 0;
   for (const Activity& a : program.activities)
@@ -148,7 +148,7 @@ TEST_CASE("overlapped tokens are as many, beside the whole pass of their layer")
   CHECK(waited() == Approx(all).epsilon(0.03));
   step.stack.expert_exposed.value = 0.25;
   CHECK(all_bytes(training_program(step)) == Approx(bytes));
-  // At the start of a pass it shares links with what is gathered for the next.
+  // At the start of a pass it shares links with the gathers for the next one.
   CHECK(waited() > 0.98 * all / 4);
   CHECK(waited() < 1.5 * all / 4);
   // What attention takes is there to hide tokens, too: experts' GEMMs alone are shorter than their tokens' way.
@@ -171,7 +171,7 @@ TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   CHECK(time_layer(step, false).ffn.launch == Approx(7e-6));
 }
 
-TEST_CASE("computation lacks the SMs that a dispatcher's kernels hold") {
+TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
   const auto slowed = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, test::both(dispatched("deepep"), set)));
     TrainingStep step = step_of(*world);
@@ -183,7 +183,8 @@ TEST_CASE("computation lacks the SMs that a dispatcher's kernels hold") {
   REQUIRE(eight > four);
   CHECK(slowed({"workload.experts.sms=12"}) - eight == Approx(eight - four).epsilon(0.1));
   CHECK(slowed({}) == Approx(slowed({"workload.experts.sms=20"})));
-  CHECK_THROWS_WITH(step_world("experts", {"workload.experts.sms=8"}), Catch::Contains("are of deepep and hybridep"));
+  CHECK_THROWS_WITH(step_world("experts", {"workload.experts.sms=8"}),
+                    Catch::Contains("only applies to deepep and hybridep"));
 }
 
 TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast once") {
@@ -204,7 +205,7 @@ TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast onc
                     Catch::Contains("experts that compute in fp8"));
 }
 
-TEST_CASE("the host waits for counts of tokens that it has to know") {
+TEST_CASE("the host waits for counts of tokens that it needs") {
   const auto waits = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, set));
     return time_layer(step_of(*world), true).ffn.synchronizes;

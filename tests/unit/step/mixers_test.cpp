@@ -1,4 +1,5 @@
-// Mixers other than attention, recipes of few bits and owners of tensors in whole steps, against sums done here.
+// Mixers other than attention, low-precision recipes and owners of tensors in whole steps, compared with sums done
+// here.
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -25,7 +26,7 @@ Sets hybrid(int mamba, int attention) {
 
 TrainingStep step_with(const Sets& set) { return step_of(*step_world("zero3", set)); }
 
-TEST_CASE("a layer has the mean of its mixers") {
+TEST_CASE("a layer takes the mean time of its mixers") {
   const int layers = step_with({}).model.layers;
   const auto mixer = [](const Sets& set) { return time_layer(step_with(set), false).attention; };
   const HalfLayer attention = mixer({}), all = mixer(hybrid(layers, 0)), half = mixer(hybrid(layers / 2, layers / 2));
@@ -41,7 +42,7 @@ TEST_CASE("a layer has the mean of its mixers") {
   CHECK(mixer(longer).forward == Approx(2 * all.forward).epsilon(0.05));
 }
 
-TEST_CASE("what is not modelled of hybrid models is refused") {
+TEST_CASE("settings of hybrid models that are not modelled are refused") {
   const int layers = step_with({}).model.layers;
   CHECK_THROWS_WITH(step_world("zero3", {"workload.model.attention_layers=1"}), Catch::Contains("needs mamba_layers"));
   CHECK_THROWS_WITH(step_world("zero3", hybrid(1, 1)), Catch::Contains("fewer than the"));
@@ -50,7 +51,7 @@ TEST_CASE("what is not modelled of hybrid models is refused") {
   CHECK_THROWS_WITH(step_world("zero3", missing), Catch::Contains("state_dim"));
 }
 
-TEST_CASE("casts cost what their recipe reads and writes") {
+TEST_CASE("casts cost the bytes that their recipe reads and writes") {
   const auto times = [](const std::string& scaling) {
     return time_layer(step_with({"workload.precision=fp8", "workload.scaling=" + scaling}), false).ffn;
   };
@@ -61,12 +62,12 @@ TEST_CASE("casts cost what their recipe reads and writes") {
   CHECK(times("auto").forward == Approx(current.forward));  // of torchtitan
   CHECK(cast_traffic(Scaling::blockwise) == Approx(2 + 1 + 1 + 2 * 4.0 / 128));
   CHECK(cast_traffic(Scaling::nvfp4) == Approx(2 + 2 + 0.5 + 0.5 + 2.0 / 16));
-  CHECK_THROWS_WITH(step_world("zero3", {"workload.scaling=current"}), Catch::Contains("is not of bf16"));
+  CHECK_THROWS_WITH(step_world("zero3", {"workload.scaling=current"}), Catch::Contains("does not apply to bf16"));
   CHECK_THROWS_WITH(step_world("zero3", {"workload.precision=fp8", "workload.scaling=nvfp4"}),
-                    Catch::Contains("is not of fp8"));
+                    Catch::Contains("does not apply to fp8"));
 }
 
-/// B of a call of tensor parallelism, by operation: of layers, not of the vocabulary.
+/// B per call of tensor parallelism, by operation: in layers, not the vocabulary.
 std::map<CollectiveOp, std::set<std::int64_t>> tensor_bytes(const TrainingStep& step) {
   std::map<CollectiveOp, std::set<std::int64_t>> found;
   for (const CollectiveKind& kind : training_program(step).collectives)
@@ -74,7 +75,7 @@ std::map<CollectiveOp, std::set<std::int64_t>> tensor_bytes(const TrainingStep& 
   return found;
 }
 
-TEST_CASE("what is cast ahead of a gather travels in 8 bits, if its scales let it") {
+TEST_CASE("tensors that are cast before a gather are sent in 8 bits, if their scales allow it") {
   const auto step = [](const std::string& scaling) {
     return step_with({"workload.parallel.tensor=2", "workload.parallel.sequence=true", "workload.precision=fp8",
                       "workload.scaling=" + scaling});
@@ -90,7 +91,7 @@ TEST_CASE("what is cast ahead of a gather travels in 8 bits, if its scales let i
   CHECK_FALSE(gathers_cast(step_with({"workload.precision=fp8"})));
 }
 
-TEST_CASE("parts of sequences are put in order by copies, unless the collective is taken apart") {
+TEST_CASE("copies put parts of sequences in order, unless the collective is split") {
   TrainingStep step = step_with({"workload.parallel.tensor=2", "workload.parallel.sequence=true"});
   const auto forward = [&] { return time_layer(step, false).ffn.forward; };
   const double with = forward();
@@ -104,7 +105,7 @@ TEST_CASE("parts of sequences are put in order by copies, unless the collective 
   CHECK(forward() == Approx(without));
 }
 
-/// Bytes of all calls of data parallelism, and how many calls, by operation.
+/// Bytes and number of all calls of data parallelism, by operation.
 std::map<CollectiveOp, std::pair<double, double>> data_collectives(const Program& program) {
   std::map<CollectiveOp, std::pair<double, double>> found;
   for (const Activity& a : program.activities) {

@@ -1,4 +1,4 @@
-// Multi-token prediction in training, against published sizes of modules and sums done here.
+// Multi-token prediction in training, compared with published sizes of modules and sums done here.
 #include <catch2/catch.hpp>
 #include <map>
 #include <numeric>
@@ -35,7 +35,7 @@ TEST_CASE("FLOPs of modules are those of a layer, a GEMM and the vocabulary") {
   CHECK(with.vocabulary == Approx(3 * 2 * tokens * h * 128256));
 }
 
-TEST_CASE("a step takes longer by what its modules compute") {
+TEST_CASE("a step is longer by the time of its modules") {
   const TrainingStep plain = step_with({}), further = step_with({"workload.mtp_layers=1"});
   const double flops = model_flops_per_gpu(further, true) - model_flops_per_gpu(plain, true);
   const StepForecast before = test::step("zero3"), after = test::step("zero3", {"workload.mtp_layers=1"});
@@ -44,12 +44,13 @@ TEST_CASE("a step takes longer by what its modules compute") {
   CHECK(after.seconds - before.seconds < flops / before.peak / before.mfu_causal());
 }
 
-/// Bytes of all calls, by what communicates.
+/// Bytes of all calls, by kind of parallelism.
 std::map<std::string, double> bytes_sent(const Program& program) {
   std::map<std::string, double> sent;
   for (const Activity& a : program.activities)
     if (a.is_collective())
-      sent[program.collectives[a.collective].name] += static_cast<double>(program.collectives[a.collective].bytes) * a.calls;
+      sent[program.collectives[a.collective].name] +=
+          static_cast<double>(program.collectives[a.collective].bytes) * a.calls;
   return sent;
 }
 
@@ -80,12 +81,11 @@ TEST_CASE("stages share the embedding that modules look up") {
   CHECK(std::reduce(even.begin(), even.end()) == step.model.layers);
 }
 
-TEST_CASE("the last stage holds modules in memory, and logits of each") {
+TEST_CASE("the last stage holds the modules in memory, and logits for each") {
   const Sets staged{"workload.framework=megatron", "workload.parallel.pipeline=4", "workload.parallel.zero=0",
                     "workload.batch.global=256", "workload.memory=ignore"};
   const auto use = [&](int modules, int stage) {
-    const TrainingStep step =
-        step_with(test::both(staged, {"workload.mtp_layers=" + std::to_string(modules)}));
+    const TrainingStep step = step_with(test::both(staged, {"workload.mtp_layers=" + std::to_string(modules)}));
     return memory_of(step.model, memory_question(step, 8), stage);
   };
   const Transformer m = step_with(staged).model;
@@ -97,10 +97,9 @@ TEST_CASE("the last stage holds modules in memory, and logits of each") {
   CHECK(use(1, 2).total() == use(0, 2).total());
 }
 
-TEST_CASE("multi-token prediction of models with Mamba is refused in words") {
-  CHECK_THROWS_WITH(
-      step_world("zero3", {"workload.model.preset=nemotron3-nano-30b-a3b", "workload.mtp_layers=1"}),
-      Catch::Contains("multi-token prediction of models with Mamba"));
+TEST_CASE("multi-token prediction of models with Mamba is refused with a message") {
+  CHECK_THROWS_WITH(step_world("zero3", {"workload.model.preset=nemotron3-nano-30b-a3b", "workload.mtp_layers=1"}),
+                    Catch::Contains("multi-token prediction of models with Mamba"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What single modules that are computed again cost and save, and activations in host memory: against counts done here.
+// Costs and savings of recomputing single modules, and activations in host memory, compared with counts done here.
 #include <catch2/catch.hpp>
 
 #include "fabricast/core/error.hpp"
@@ -25,7 +25,7 @@ double kept(const Sets& more) {
   return kept_by_layer(step.model, memory_question(step, step.nvlink_ranks), true) / 4096;
 }
 
-TEST_CASE("modules that are computed again keep what they read alone") {
+TEST_CASE("recomputed modules keep only their inputs") {
   const double all = kept({}), hidden = 2048, copies = 8;
   CHECK(all - kept(modules("core_attn")) == Approx(4 * 32));
   CHECK(all - kept(modules("layernorm")) == Approx(2 * 2 * hidden + 0));
@@ -34,7 +34,7 @@ TEST_CASE("modules that are computed again keep what they read alone") {
   CHECK(all - kept(modules("moe")) == Approx(copies * (2 * hidden + 6 * 768) + 8 * 128));
   CHECK(kept(modules("moe_act, layernorm")) == Approx(all - 2 * copies * 768 - 4 * hidden));
   CHECK(kept({"workload.recompute=full"}) < kept(modules("moe, layernorm, core_attn")));
-  // Dense layers have none of it.
+  // Dense layers have none of these.
   CHECK(kept(modules("mlp")) == all);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("latent attention keeps its latent vectors when it projects them again
   CHECK(per_token({}) > per_token(modules("shared_experts")));
 }
 
-TEST_CASE("what is computed again takes what it took before") {
+TEST_CASE("recomputation takes as long as the first computation") {
   const auto again = [](const Sets& more) {
     const TrainingStep step = step_with_set(more);
     return again_seconds(step, time_layer(step, true), true);
@@ -66,7 +66,7 @@ TEST_CASE("what is computed again takes what it took before") {
   CHECK(again({"workload.recompute=full"}) >= again(modules("core_attn, moe, layernorm")));
 }
 
-TEST_CASE("experts that are computed again get their tokens again") {
+TEST_CASE("recomputed experts get their tokens dispatched again") {
   const auto calls = [](const Sets& more) {
     const Program program = training_program(step_with_set(more));
     double sum = 0;
@@ -74,14 +74,14 @@ TEST_CASE("experts that are computed again get their tokens again") {
       if (a.part == Part::expert) sum += a.calls;
     return sum;
   };
-  // There and back, forward and backward; and once more there and back.
+  // Dispatch and combine, forward and backward; and once more dispatch and combine.
   CHECK(calls({}) == Approx(4 * 48));
   CHECK(calls(modules("moe_act")) == Approx(4 * 48));
   CHECK(calls(modules("moe")) == Approx(6 * 48));
   CHECK(calls({"workload.recompute=full"}) == Approx(6 * 48));
 }
 
-TEST_CASE("modules are of selective") {
+TEST_CASE("a list of modules implies selective recomputation") {
   CHECK(step_with_set(modules("moe")).recompute.kind == Recompute::selective);
   CHECK_THROWS_AS(step_with_set({"workload.recompute=full", "workload.recompute_modules=[moe]"}), UserError);
   CHECK(to_text(step_with_set(modules("moe_act, layernorm")).recompute) == "selective (moe_act, layernorm)");
@@ -92,7 +92,7 @@ double seconds_with(const TrainingStep& step, const Sets& more) {
   return run_step(*world, step, {}).seconds;
 }
 
-TEST_CASE("activations in host memory take no GPU memory but of two layers, and the time of a slow link") {
+TEST_CASE("activations in host memory need GPU memory for two layers only, and time on a slow link") {
   const auto use = [](int layers) {
     const TrainingStep step = step_with_set({"workload.offload_layers=" + std::to_string(layers)});
     return peak_memory(step.model, memory_question(step, step.nvlink_ranks)).activations;
@@ -107,7 +107,7 @@ TEST_CASE("activations in host memory take no GPU memory but of two layers, and 
   step.host_rate = BytesPerSecond{1e16};
   const double free = seconds_with(step, away);
   CHECK(free == Approx(seconds_with(step_with_set({}), {})).epsilon(1e-6));
-  // Out beside the forward pass, back beside the backward pass; of a slow link all of it shows but what hides.
+  // Offloading overlaps the forward pass, loading the backward pass; on a slow link, all that is not hidden shows.
   step.host_rate = BytesPerSecond{1e9};
   const double slow = seconds_with(step, away);
   CHECK(slow > 2 * bytes / 1e9);

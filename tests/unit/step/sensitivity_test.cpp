@@ -1,4 +1,4 @@
-// What steps feel of the network: three jobs where it matters.
+// Effects of the network on steps: three jobs where it matters.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
@@ -37,7 +37,7 @@ TEST_CASE("faster NICs make the step shorter, and less so the faster they are") 
   CHECK(slow - usual > usual - fast);
 }
 
-TEST_CASE("oversubscription is felt by what crosses leaves") {
+TEST_CASE("oversubscription affects traffic that crosses leaves") {
   const std::string job = any_job();
   CAPTURE(job);
   const Sets scattered{adaptive, "cluster.placement=random"};
@@ -47,11 +47,11 @@ TEST_CASE("oversubscription is felt by what crosses leaves") {
   CHECK(half * 1.02 < quarter);
 }
 
-TEST_CASE("in order, rings leave their leaf so seldom that 4:1 costs the step of ZeRO-3 nothing") {
+TEST_CASE("with hosts in order, rings rarely leave their leaf, so 4:1 costs the ZeRO-3 step nothing") {
   CHECK(step_seconds("zero3", {adaptive, over(4)}) == Approx(step_seconds("zero3", {adaptive})).epsilon(0.005));
 }
 
-TEST_CASE("draws of ECMP are steps of different lengths; one path leaves one length") {
+TEST_CASE("samples of ECMP give different step times; a single path gives a single time") {
   const std::string job = any_job();
   CAPTURE(job);
   const StepForecast ecmp = step(job, {"routing.seeds=4"});
@@ -63,7 +63,7 @@ TEST_CASE("draws of ECMP are steps of different lengths; one path leaves one len
   CHECK(one.seconds_worst == one.seconds_p5);
 }
 
-TEST_CASE("a slow link slows those exchanges that cross it, and the step") {
+TEST_CASE("a slow link slows the collectives that cross it, and the step") {
   const std::string job = any_job();
   CAPTURE(job);
   constexpr std::uint32_t host = 3, gpus = 8;
@@ -93,12 +93,12 @@ TEST_CASE("a slow link slows those exchanges that cross it, and the step") {
   CHECK(step_seconds(job, slow) > 1.3 * step_seconds(job, {adaptive}));
 }
 
-TEST_CASE("where hosts stand matters to ECMP, and a bad order to oversubscribed leaves") {
+TEST_CASE("placement matters with ECMP, and a bad order with oversubscribed leaves") {
   const std::string job = any_job();
   CAPTURE(job);
   const double in_order = step_seconds(job, {"routing.seeds=4"}),
                scattered = step_seconds(job, {"routing.seeds=4", "cluster.placement=random"});
-  // All-to-alls leave their leaf wherever their nodes stand.
+  // All-to-alls leave their leaf for any placement.
   CHECK(scattered > 1.02 * in_order);
   if (job == "experts") CHECK(scattered < 1.2 * in_order);
   // Neighbours in the job never share a leaf of four hosts: hosts 0, n/4, n/2, ... of the fabric come first.
@@ -109,7 +109,7 @@ TEST_CASE("where hosts stand matters to ECMP, and a bad order to oversubscribed 
   CHECK(step_seconds(job, {adaptive, over(4), bad}) > 1.02 * step_seconds(job, {adaptive, over(4)}));
 }
 
-TEST_CASE("without GPUDirect RDMA the step is longer by what its exchanges wait") {
+TEST_CASE("without GPUDirect RDMA the step is longer by the additional exposed time") {
   const std::string job = any_job();
   CAPTURE(job);
   const StepForecast with = step(job, {adaptive}), without = step(job, {adaptive, "node.gdr=false"});
@@ -120,7 +120,7 @@ TEST_CASE("without GPUDirect RDMA the step is longer by what its exchanges wait"
           Approx(with.mean.busy[static_cast<std::size_t>(part)]).epsilon(1e-9));
 }
 
-TEST_CASE("NCCL_ALGO changes the step by what it changes its all-reduces") {
+TEST_CASE("NCCL_ALGO changes the step by as much as it changes the all-reduces") {
   const Sets ddp{adaptive, "workload.parallel.zero=0", "workload.overlap.data=false"};
   const StepForecast ring = step("zero3", both(ddp, {"nccl.env.NCCL_ALGO=Ring"})),
                      tree = step("zero3", both(ddp, {"nccl.env.NCCL_ALGO=Tree"}));
@@ -133,7 +133,7 @@ TEST_CASE("NCCL_ALGO changes the step by what it changes its all-reduces") {
         Approx(tree.collectives[0].alone.makespan.value - ring.collectives[0].alone.makespan.value).epsilon(1e-6));
 }
 
-/// The step's time and what its exchanges take by themselves, all calls together.
+/// The time of the step, and the total time of its collectives when they run alone.
 struct Sum {
   double step = 0, collectives = 0;
 };
@@ -144,7 +144,7 @@ Sum sum_of(const Sets& set) {
   return sum;
 }
 
-TEST_CASE("a slower exchange that nothing hides makes the step as much longer") {
+TEST_CASE("a slower collective that nothing hides makes the step longer by the same time") {
   const Sets bare{adaptive, "workload.parallel.zero=" + std::to_string(GENERATE(0, 1, 3)),
                   "workload.overlap.data=false"};
   const Sum usual = sum_of(bare), slow = sum_of(both(bare, {rate(200)}));
@@ -152,8 +152,8 @@ TEST_CASE("a slower exchange that nothing hides makes the step as much longer") 
   CHECK(slow.step - usual.step == Approx(slow.collectives - usual.collectives).epsilon(1e-6));
 }
 
-/// What nothing can hide: the first gather and the last reduction. At the turn from the forward to the backward pass the
-/// last layer's reduction and the gather behind it may be felt as well.
+/// The time that nothing can hide: the first gather and the last reduction. Between forward and backward pass, the last
+/// layer's reduction and the following gather may be exposed as well.
 struct Ends {
   double least = 0, most = 0;
 };
@@ -168,7 +168,7 @@ Ends ends_of(const StepForecast& f) {
   return ends;
 }
 
-TEST_CASE("of exchanges that computation hides only those at the ends of passes are felt") {
+TEST_CASE("only the collectives at the ends of passes are exposed if computation hides the others") {
   // Long sequences: each layer computes for longer than it gathers and reduces.
   const Sets hidden{adaptive, "workload.model.sequence=16384", "workload.recompute=full"};
   const StepForecast usual = step("zero3", hidden), slow = step("zero3", both(hidden, {rate(200)}));

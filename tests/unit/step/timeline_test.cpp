@@ -10,7 +10,7 @@ using Catch::Detail::Approx;
 
 namespace {
 
-/// Exchanges of given lengths; those that share a link go at half pace beside each other.
+/// Collectives of given times. Those that share a link run at half pace while they overlap.
 class FakeTraffic final : public Traffic {
  public:
   explicit FakeTraffic(std::map<std::uint32_t, double> seconds, bool shared = false) : shared_(shared) {
@@ -41,7 +41,7 @@ struct Maker {
     return program.add(a, {&place, 1}, needs);
   }
   std::uint32_t collective(std::uint32_t kind, std::vector<std::uint32_t> needs = {},
-                         std::vector<Place> places = {{0, 1}}) {
+                           std::vector<Place> places = {{0, 1}}) {
     Activity a;
     a.collective = kind, a.part = program.collectives[kind].part;
     return program.add(a, places, needs);
@@ -66,7 +66,7 @@ TEST_CASE("work on a stream runs in order") {
   CHECK(t.actors[0].busy[0] == 3);
 }
 
-TEST_CASE("an exchange beside computation is hidden, and slows it down") {
+TEST_CASE("a collective that overlaps computation is hidden, and slows it down") {
   Maker m(1, 1);
   const auto first = m.work(1);
   const auto x = m.collective(0, {first});
@@ -76,14 +76,14 @@ TEST_CASE("an exchange beside computation is hidden, and slows it down") {
   CHECK(run_program(m.program, traffic).seconds == 6);
   TimelineOptions options;
   options.interference = {0.25};
-  // Two of the four seconds' time go at three quarters: half a second is lost.
+  // For two seconds the pace is three quarters: half a second is lost.
   const Timeline t = run_program(m.program, traffic, options);
   CHECK(t.seconds == Approx(6.5));
   CHECK(t.actors[0].interference == Approx(0.5));
   CHECK(t.actors[0].bubble == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("what is exposed of an exchange is told, and all parts add up") {
+TEST_CASE("the exposed time of a collective is reported, and all components add up") {
   Maker m(1, 1);
   const auto first = m.work(1);
   const auto x = m.collective(0, {first});
@@ -96,7 +96,7 @@ TEST_CASE("what is exposed of an exchange is told, and all parts add up") {
   CHECK(sum(t.actors[0]) == Approx(t.seconds));
 }
 
-TEST_CASE("an exchange of two actors waits for both, and the wait is a bubble") {
+TEST_CASE("a collective of two actors waits for both, and the wait is a bubble") {
   Maker m(2, 1);
   m.program.collectives[0].part = Part::pipeline;
   const auto there = m.work(3, {}, 0);
@@ -112,7 +112,7 @@ TEST_CASE("an exchange of two actors waits for both, and the wait is a bubble") 
   CHECK(sum(t.actors[1]) == Approx(t.seconds));
 }
 
-TEST_CASE("exchanges that share a link slow each other while both run") {
+TEST_CASE("collectives that share a link slow each other while both run") {
   Maker m(1, 2);
   m.collective(0, {}, {{0, 1}});
   m.collective(1, {}, {{0, 2}});
@@ -122,7 +122,7 @@ TEST_CASE("exchanges that share a link slow each other while both run") {
   CHECK(t.end[1] == Approx(4));  // one of its three seconds at half pace
 }
 
-TEST_CASE("several calls take as many times as long") {
+TEST_CASE("n calls take n times as long") {
   Maker m(1, 1);
   m.collective(0);
   m.program.activities[0].calls = 2.5;
@@ -140,7 +140,7 @@ TEST_CASE("a slow actor holds up the others") {
   CHECK(run_program(m.program, traffic, options).seconds == Approx(2.5));
 }
 
-TEST_CASE("a circle of dependencies is our fault, and is told") {
+TEST_CASE("a cycle of dependencies is an internal error") {
   Maker m(1, 0);
   m.work(1, {1});
   m.work(1);

@@ -1,4 +1,4 @@
-// Exchanges alone: as the flow engine runs a job of these ranks.
+// Collectives that run alone, compared with the flow engine for a job of these ranks.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
@@ -8,8 +8,8 @@
 namespace fabricast {
 namespace {
 
-using test::everyone;
 using test::Collectives;
+using test::everyone;
 using test::groups_of_ranks;
 using test::pairs_of_ranks;
 
@@ -22,12 +22,12 @@ std::string workload(std::string_view op) {
   return fmt::format("workload: {{kind: collective, collective: {}}}\n", op);
 }
 
-/// What `run` has for the ranks of a world.
+/// The result of `run` for the ranks of a world.
 CollectiveResult run(const World& world, CollectiveOp op, std::int64_t bytes) {
   return make_flow_engine(world.setup, 1)->run(plan_collective(world.planner, op, bytes));
 }
 
-TEST_CASE("an exchange of all ranks takes what their collective takes") {
+TEST_CASE("a collective of all ranks in a step takes the time of `run`") {
   const CollectiveOp op = GENERATE(CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::alltoall,
                                    CollectiveOp::sendrecv, CollectiveOp::broadcast);
   const std::int64_t bytes = GENERATE(std::int64_t{64} << 10, std::int64_t{256} << 20);
@@ -44,7 +44,7 @@ TEST_CASE("an exchange of all ranks takes what their collective takes") {
   CHECK(make_flow_traffic(*own, x.program, 1)->alone(0).makespan.value == Approx(result.makespan.value).epsilon(1e-9));
 }
 
-TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
+TEST_CASE("tensor groups fill nodes, and take the time of a single node") {
   const auto world = test::world_of(cluster(4) + workload("all_reduce"));
   const auto one = test::world_of(cluster(1) + workload("all_reduce"));
   Collectives x;
@@ -52,7 +52,7 @@ TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   CHECK(traffic->alone(0).makespan.value ==
         Approx(run(*one, CollectiveOp::all_reduce, 32 << 20).makespan.value).epsilon(1e-9));
-  // Of a stage on the last two nodes a link is named there, although such groups are timed once.
+  // For a stage on the last two nodes, a link of these nodes is named, although equal groups are timed once.
   x.add(CollectiveOp::all_gather, 1 << 30, groups_of_ranks(0, 16, 8, 1));
   x.add(CollectiveOp::all_gather, 1 << 30, groups_of_ranks(16, 16, 8, 1));
   const auto stages = make_flow_traffic(*world, x.program, 1);
@@ -61,7 +61,7 @@ TEST_CASE("tensor groups fill nodes, and take what one node alone takes") {
   CHECK(stages->alone(2).makespan.value == stages->alone(1).makespan.value);
 }
 
-TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take") {
+TEST_CASE("data groups with one GPU of each node take the time of nodes with one GPU") {
   const CollectiveOp op = GENERATE(CollectiveOp::all_reduce, CollectiveOp::reduce_scatter, CollectiveOp::alltoall);
   const std::int64_t bytes = GENERATE(std::int64_t{1} << 20, std::int64_t{512} << 20);
   CAPTURE(name_of(op), bytes);
@@ -76,7 +76,7 @@ TEST_CASE("data groups of one GPU of each node take what nodes of one GPU take")
   CHECK(traffic->alone(0).makespan.value == Approx(run(*small, op, bytes).makespan.value).epsilon(0.03));
 }
 
-TEST_CASE("hosts that share NVLink are one node, of which a group has those hosts that it needs") {
+TEST_CASE("hosts that share NVLink are one node, and a group has only the hosts that it needs") {
   const std::string node = "gpu: gb200";
   const auto with_domain = [&](int nodes, int domain) {
     return test::world_of(cluster(nodes, node, "kind: fat_tree") +
@@ -90,7 +90,7 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
   const auto traffic = make_flow_traffic(*world, x.program, 1);
   CHECK(traffic->alone(0).makespan.value ==
         Approx(run(*with_domain(2, 2), CollectiveOp::all_reduce, 64 << 20).makespan.value).epsilon(1e-9));
-  // Of other hosts of the domain nothing is left, neither GPUs nor NICs.
+  // Neither GPUs nor NICs of the other hosts of the domain remain.
   const auto hosts = with_domain(2, 1);
   Collectives pair;
   pair.add(CollectiveOp::all_gather, 64 << 20, {{0, 4}});
@@ -104,7 +104,7 @@ TEST_CASE("hosts that share NVLink are one node, of which a group has those host
         Approx(run(*with_domain(18, 18), CollectiveOp::alltoall, 64 << 20).makespan.value).epsilon(1e-9));
 }
 
-TEST_CASE("groups on PCIe share its switches and the way between sockets") {
+TEST_CASE("groups on PCIe share its switches and the path between sockets") {
   const auto world = test::world_of(cluster(1, "gpu: l40s, gpus: 8") + workload("all_reduce"));
   Collectives x;
   x.add(CollectiveOp::all_reduce, 64 << 20, {{0, 1}});
@@ -116,12 +116,12 @@ TEST_CASE("groups on PCIe share its switches and the way between sockets") {
   CHECK(test::paces(*traffic, {1, 1})[0] < 1);
 }
 
-TEST_CASE("groups that NCCL would find uneven are refused with the split to change") {
+TEST_CASE("groups that are uneven for NCCL are refused, and the error names the split to change") {
   const auto world = test::world_of(cluster(3) + workload("all_reduce"));
   Collectives x;
   x.add(CollectiveOp::all_reduce, 1 << 20, groups_of_ranks(0, 24, 12, 1), Part::tensor);
   const auto traffic = make_flow_traffic(*world, x.program, 1);
-  CHECK_THROWS_WITH(traffic->alone(0), Catch::Contains("tensor groups hold 8 GPUs of one node and 4 of another"));
+  CHECK_THROWS_WITH(traffic->alone(0), Catch::Contains("tensor groups have 8 GPUs on one node and 4 on another"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Exchanges beside each other.
+// Collectives that run concurrently.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
@@ -30,12 +30,12 @@ std::unique_ptr<World> world(int nodes, const std::string& fabric, const std::st
                   "routing: {{{}}}\nworkload: {{kind: collective, collective: all_reduce}}\n{}",
                   nodes, fabric, routing, rest));
 }
-/// Two leaves of 64 NICs, with so many times fewer ways up.
+/// Two leaves of 64 NICs, oversubscribed by this factor.
 std::string leaves(int over) {
   return fmt::format("kind: leaf_spine, leaves: 2, nodes_per_leaf: 8, spines: {}, switch: {{ports: 128}}", 64 / over);
 }
 
-TEST_CASE("exchanges on links of their own do not slow each other") {
+TEST_CASE("collectives on different links do not slow each other") {
   const auto w = world(16, "kind: rail_optimized");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
@@ -46,7 +46,7 @@ TEST_CASE("exchanges on links of their own do not slow each other") {
   for (std::uint32_t k = 0; k < 3; ++k) CHECK(traffic->is_independent(k));
 }
 
-TEST_CASE("exchanges by the same NICs get about half each, as if one had the bytes of both") {
+TEST_CASE("two collectives over the same NICs get about half each, as if one had the bytes of both") {
   const auto w = world(8, "kind: rail_optimized");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
@@ -62,7 +62,7 @@ TEST_CASE("exchanges by the same NICs get about half each, as if one had the byt
   CHECK_FALSE(traffic->is_independent(0));
 }
 
-TEST_CASE("short messages, which wait for latency, lose little by a smaller share") {
+TEST_CASE("short messages are bound by latency, and lose little with a smaller share") {
   const auto w = world(8, "kind: rail_optimized");
   Collectives x;
   x.add(CollectiveOp::all_reduce, 4096, groups_of_ranks(0, 64, 8, 8));
@@ -82,7 +82,7 @@ TEST_CASE("a connection that carries more messages has no larger share", "[pat]"
   CHECK(paces(*traffic, {0, 1})[1] == Approx(1 / 6.).margin(0.02));
 }
 
-TEST_CASE("two ways of a cable are two links") {
+TEST_CASE("the two directions of a cable are two links") {
   const auto w = world(2, "kind: single_switch");
   Collectives x;
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
@@ -90,7 +90,7 @@ TEST_CASE("two ways of a cable are two links") {
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
   const auto traffic = make_flow_traffic(*w, x.program, 1);
   CHECK(paces(*traffic, {0, 1}) == std::vector<double>{1, 1});
-  // Alone held by its channels, then by the NIC.
+  // Alone it is bound by its channels, then by the NIC.
   const double seconds = traffic->alone(0).makespan.value, both = seconds / paces(*traffic, {0, 2})[0];
   CHECK(seconds < 0.9 * both);
   CHECK(2 * large / both < 50e9);
@@ -98,7 +98,7 @@ TEST_CASE("two ways of a cable are two links") {
   CHECK(traffic->alone(1).makespan.value == Approx(seconds));
 }
 
-TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs") {
+TEST_CASE("collectives of different NICs share the uplinks of an oversubscribed leaf") {
   const auto part_of = [](int over) {
     const auto w = world(16, leaves(over));
     Collectives x;
@@ -122,7 +122,7 @@ TEST_CASE("what a leaf can not carry up is shared by exchanges of different NICs
   CHECK(part_of(4).first == Approx(2 * fair_time).epsilon(0.1));
 }
 
-TEST_CASE("draws of ECMP are different, and each is always the same") {
+TEST_CASE("samples of ECMP differ, and each is reproducible") {
   const auto w = world(16, leaves(1), "kind: ecmp");
   Collectives x;
   x.add(CollectiveOp::sendrecv, large, pairs_of_ranks(0, 64, 64), Part::pipeline);
@@ -141,7 +141,7 @@ TEST_CASE("draws of ECMP are different, and each is always the same") {
   CHECK(seconds[0] > 1.5 * make_flow_traffic(*world(16, leaves(1)), x.program, 1)->alone(0).makespan.value);
 }
 
-TEST_CASE("the order in which exchanges are asked for does not matter") {
+TEST_CASE("the order in which collectives are timed does not matter") {
   const auto w = world(16, leaves(2), "kind: ecmp");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
@@ -156,7 +156,7 @@ TEST_CASE("the order in which exchanges are asked for does not matter") {
   for (const double pace : all) CHECK((pace > 0 && pace <= 1));
 }
 
-TEST_CASE("a slow cable slows those exchanges alone that cross it") {
+TEST_CASE("a slow cable slows only the collectives that cross it") {
   const auto seconds = [](const std::string& faults) {
     const auto w = world(8, "kind: rail_optimized", "kind: adaptive", faults);
     Collectives x;
@@ -183,7 +183,7 @@ TEST_CASE("a slow cable slows those exchanges alone that cross it") {
   }
 }
 
-TEST_CASE("one slow cable slows the groups beside it in their kind, and names itself") {
+TEST_CASE("a slow cable slows all groups of the kind, and is named") {
   const auto w = world(8, "kind: rail_optimized", "kind: adaptive", "faults: [{link: node3.nic2, rate: 25%}]\n");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
@@ -196,12 +196,12 @@ TEST_CASE("faults that come and go are refused") {
       world(2, "kind: single_switch", "kind: adaptive", "faults: [{link: node1.nic0, rate: 50%, at: 1ms}]\n");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, test::everyone(16));
-  CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault comes or goes during the step"));
+  CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault begins or ends during the step"));
 }
 
 TEST_CASE("links with the same users are one kind") {
   const std::uint32_t far =
-      GENERATE(10U, 1U << 30);  // numbers of items that do not go into 32 bits beside their values
+      GENERATE(10U, 1U << 30);  // numbers of items that do not fit in 32 bits together with their values
   LinkUsesBuilder builder;
   std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, double>>> expected;  // by link
   Rng rng(3);
@@ -234,7 +234,7 @@ TEST_CASE("links with the same users are one kind") {
   }
 }
 
-TEST_CASE("networks of different hardware that share counts are timed as each by itself") {
+TEST_CASE("networks with different hardware that share counts are timed as separately") {
   // Two kinds of groups over all nodes, as many bytes on rings and few on others, and pairs.
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
@@ -260,7 +260,7 @@ TEST_CASE("networks of different hardware that share counts are timed as each by
   CHECK(shared[1]->alone(1).makespan.value > 1.1 * shared[0]->alone(1).makespan.value);
 }
 
-TEST_CASE("shares are feasible, and max-min, whatever is folded") {
+TEST_CASE("shares are feasible and max-min fair, whatever is folded") {
   Rng rng(GENERATE(range(1, 40)));
   const auto random = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.next() % n); };
   const std::uint32_t items = 1 + random(12), links = 1 + random(20);

@@ -31,7 +31,7 @@ double computing(const ActorTimes& times) {
   return sum;
 }
 
-TEST_CASE("without variation all steps are one") {
+TEST_CASE("without variation all steps are equal") {
   const auto w = world(2, "", 16, "steps: 5");
   CHECK(slower(*w).empty());
   const StepForecast f = run_step(*w);
@@ -43,23 +43,24 @@ TEST_CASE("with data parallelism alone one slow host slows every step by its slo
   const auto usual = world(4, "zero: 0", 64, ""), slow = world(4, "zero: 0", 64, "slow_hosts: 1, slowdown: 0.25");
   const StepForecast before = run_step(*usual), after = run_step(*slow);
   CHECK(computing(after.mean) == Approx(1.25 * computing(before.mean)));
-  // One in four is as bad as all.
+  // One slow host in four is as bad as four.
   for (std::size_t sample = 0; sample < 20; ++sample) {
     const auto some = world(4, "zero: 0", 64, "slow_hosts: 0.25, slowdown: 0.25");
     const double factor = slower(*some, sample).at(0);
     CHECK((factor == 1 || factor == 1.25));
     if (factor != 1)
-      CHECK(run_step(
-                *world(4, "zero: 0", 64, fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", sample + 1)))
+      CHECK(run_step(*world(4, "zero: 0", 64,
+                            fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", sample + 1)))
                 .seconds_worst == Approx(after.seconds));
   }
 }
 
 TEST_CASE("a host or a GPU that a fault names computes slower in every step") {
   const auto named = [](const std::string& faults) {
-    const auto w = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nfabric: {kind: single_switch}\n" + faults +
-                                  "workload:\n  kind: training_step\n  model: {preset: llama2-7b, sequence: 2048}\n"
-                                  "  batch: {global: 64}\n  parallel: {zero: 0}\n  fixed: 0s\n");
+    const auto w =
+        test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nfabric: {kind: single_switch}\n" + faults +
+                       "workload:\n  kind: training_step\n  model: {preset: llama2-7b, sequence: 2048}\n"
+                       "  batch: {global: 64}\n  parallel: {zero: 0}\n  fixed: 0s\n");
     return computing(run_step(*w).mean);
   };
   const double usual = named("");
@@ -69,7 +70,7 @@ TEST_CASE("a host or a GPU that a fault names computes slower in every step") {
   CHECK(named("faults: [{host: 0, clock: 90%}, {gpu: node2.gpu0, clock: 80%}]\n") == Approx(1.25 * usual));
 }
 
-TEST_CASE("a pipeline goes at the pace of the slowest stage of the slowest replica") {
+TEST_CASE("a pipeline runs at the pace of the slowest stage of the slowest replica") {
   // Stage s is host s, of eight replicas at once.
   const auto w = world(8, "pipeline: 8", 512, "slow_hosts: 0.12, slowdown: 0.5");
   bool one = false;
@@ -90,13 +91,14 @@ TEST_CASE("a pipeline goes at the pace of the slowest stage of the slowest repli
   CHECK(one);
 }
 
-TEST_CASE("of replicas the one counts whose step is longest, not the one with most slow hosts") {
+TEST_CASE("the replica with the longest step counts, not the one with most slow hosts") {
   const auto w = world(16, "tensor: 8, pipeline: 4", 64, "slow_hosts: 0.3, slowdown: 0.2");
   const TrainingStep step = step_of(*w);
   const Program program = training_program(step);
   std::vector<double> work(4, 0);
   for (std::size_t i = 0; i < program.activities.size(); ++i)
-    if (!program.activities[i].is_collective()) work[program.places_of(i).front().actor] += program.activities[i].seconds;
+    if (!program.activities[i].is_collective())
+      work[program.places_of(i).front().actor] += program.activities[i].seconds;
   const auto heavy = static_cast<std::size_t>(std::max_element(work.begin(), work.end()) - work.begin());
   const Variation variation(step, w->scenario.workload.training.variation, {}, 8, program);
   int hit = 0;
@@ -106,7 +108,7 @@ TEST_CASE("of replicas the one counts whose step is longest, not the one with mo
   CHECK(hit == Approx(152).margin(15));
 }
 
-TEST_CASE("replicas that share experts go at one pace") {
+TEST_CASE("replicas that share experts run at one pace") {
   const std::string model = "preset: mixtral-8x7b, sequence: 2048";
   // Pipeline stages of one host each hold a replica of one GPU apiece; experts join all eight.
   const auto alone = world(16, "tensor: 8, pipeline: 2, expert: 1", 64, "slow_hosts: 0.3, slowdown: 0.2", model);

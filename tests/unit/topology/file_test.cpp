@@ -69,13 +69,14 @@ TEST_CASE("faults of a fabric file are all named", "[topology]") {
   spec.links[3] = {"tor0", "node1.nic0"};
   CHECK_THAT(
       faults(spec, 3),
-      test::begin_as("fabric.yaml: switches[3]: 'tor0' is there twice", "fabric.yaml: links[1].to: there is no 'tor7'",
+      test::begin_as("fabric.yaml: switches[3]: duplicate name 'tor0'", "fabric.yaml: links[1].to: unknown name 'tor7'",
                      "fabric.yaml: links[3].to: must be a switch", "fabric.yaml: links: node1.nic0 has "));
   spec = two_tors();
   spec.links.push_back({"tor0", "tor0"});
   spec.links[0].count = 2;
-  CHECK_THAT(faults(spec, 3), test::begin_as("fabric.yaml: links[5]: 'tor0' is joined to itself",
-                                             "fabric.yaml: links: node0.nic0 has 2 cables; every NIC port has one"));
+  CHECK_THAT(faults(spec, 3),
+             test::begin_as("fabric.yaml: links[5]: 'tor0' is connected to itself",
+                            "fabric.yaml: links: node0.nic0 has 2 cables; every NIC port needs exactly one"));
   CHECK_THAT(faults(two_tors(), 4), test::begin_as("fabric.yaml: links: node3.nic0 has "));
   CHECK(faults(two_tors(), 3).empty());
 }

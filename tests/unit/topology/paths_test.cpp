@@ -156,21 +156,21 @@ TEST_CASE("demands that do not fit are refused", "[topology]") {
   CHECK(refusal("single_switch", 65, 1, {{"unlimited_ports", "false"}}) ==
         "fabric.switch.ports: 65 NIC ports do not fit on one 64-port switch");
   CHECK(refusal("leaf_spine", 64, 1, {{"leaves", "2"}, {"spines", "33"}}) ==
-        "fabric.switch.ports: a leaf needs 65 ports and has 64");
+        "fabric.switch.ports: a leaf needs 65 ports but has 64");
   CHECK(refusal("leaf_spine", 10, 1, {{"leaves", "65"}, {"spines", "1"}}) ==
-        "fabric.switch.ports: a spine needs 65 ports and has 64");
+        "fabric.switch.ports: a spine needs 65 ports but has 64");
   CHECK_THAT(refusal("leaf_spine", 10, 1, {{"leaves", "2"}, {"nodes_per_leaf", "4"}}),
              Catch::StartsWith("fabric.nodes_per_leaf: "));
   CHECK(refusal("fat_tree", 4, 8, {{"switch.ports", "8"}}) ==
-        "fabric.switch.ports: a node has 8 NIC ports and a leaf only 4 for nodes");
+        "fabric.switch.ports: a node has 8 NIC ports, but a leaf has only 4 ports for nodes");
   CHECK(refusal("fat_tree", 100, 1, {{"tiers", "1"}}) ==
         "fabric.tiers: 100 NIC ports do not fit in one tier of 64-port switches");
   CHECK(refusal("fat_tree", 2049, 1, {{"tiers", "2"}}) ==
         "fabric.switch.ports: 65 leaves do not fit in two tiers of 64-port switches");
   CHECK(refusal("rail_optimized", 64, 8, {{"nodes_per_su", "33"}}) ==
-        "fabric.nodes_per_su: 33 nodes at a leaf with 32 ports for nodes");
+        "fabric.nodes_per_su: 33 nodes on a leaf that has 32 ports for nodes");
   CHECK(refusal("rail_only", 64, 8, {{"nodes_per_su", "33"}}) ==
-        "fabric.nodes_per_su: 33 nodes at a leaf with 32 ports for nodes");
+        "fabric.nodes_per_su: 33 nodes on a leaf that has 32 ports for nodes");
   CHECK(refusal("rail_only", 65, 8, {{"tiers", "1"}}) == "fabric.tiers: 3 leaves do not fit in one tier of switches");
   CHECK(refusal("rail_optimized", 8, 8, {{"tiers", "1"}}) ==
         "fabric.tiers: 8 leaves do not fit in one tier of switches");

@@ -28,7 +28,7 @@ Transformer deepseek_v3() {
   return t;
 }
 
-TEST_CASE("pairs of query and key, one by one", "[kernels]") {
+TEST_CASE("pairs of query and key match a count one by one", "[kernels]") {
   for (std::int64_t queries = 1; queries <= 9; ++queries)
     for (std::int64_t keys = 1; keys <= 9; ++keys)
       for (std::int64_t window = 0; window <= 10; ++window)
@@ -46,9 +46,9 @@ TEST_CASE("pairs of query and key, one by one", "[kernels]") {
         }
 }
 
-TEST_CASE("fused attention at the peak", "[kernels]") {
+TEST_CASE("fused attention reaches its rate at full blocks", "[kernels]") {
   const Kernels k = ideal_kernels();
-  // 16 heads, 1024 x 1025 / 2 pairs of 4 x 128 operations; backward 5 products for 2.
+  // 16 heads, 1024 x 1025 / 2 pairs of 4 x 128 operations; backward 5 GEMMs for 2.
   const double seconds = 16 * 1024. * 1025 / 2 * 4 * 128 / 1e14;
   CHECK(flash_forward(k, square(1024)).value == Approx(seconds));
   CHECK(flash_backward(k, square(1024)).value == Approx(2.5 * seconds));
@@ -58,7 +58,7 @@ TEST_CASE("fused attention at the peak", "[kernels]") {
   CHECK(split == Approx(seconds));
 }
 
-TEST_CASE("fused attention reads its operands once where memory bounds it", "[kernels]") {
+TEST_CASE("memory-bound fused attention reads its operands once", "[kernels]") {
   Kernels k = ideal_kernels();
   k.memory_rate = BytesPerSecond{1e6};
   AttentionBlock b = square(256);
@@ -68,7 +68,7 @@ TEST_CASE("fused attention reads its operands once where memory bounds it", "[ke
   CHECK(flash_backward(k, b).value == Approx(2 * bytes / 1e6));
 }
 
-TEST_CASE("fused attention reaches half its rate at the block that says so", "[kernels]") {
+TEST_CASE("fused attention reaches half its rate at flash_block keys", "[kernels]") {
   Kernels k = ideal_kernels();
   const AttentionBlock full = square(512, false);
   const double peak = flash_forward(k, full).value;
@@ -82,7 +82,7 @@ TEST_CASE("fused attention reaches half its rate at the block that says so", "[k
   CHECK(flash_forward(k, twice) / flash_forward(k, windowed) == Approx(2).epsilon(0.01));
 }
 
-TEST_CASE("small heads are slower for each operation", "[kernels]") {
+TEST_CASE("small heads take more time per operation", "[kernels]") {
   Kernels k = ideal_kernels();
   k.model.flash.value = 0.5, k.model.flash_head.value = 64;
   AttentionBlock b = square(4096);
@@ -128,7 +128,7 @@ TEST_CASE("decoding reads the cache once", "[kernels]") {
   CHECK(decode_heads(llama_70b(), 16).kv_heads == 1);
 }
 
-TEST_CASE("queries of a key head are the rows of a product, of at least 16", "[kernels]") {
+TEST_CASE("queries that share keys are the rows of a GEMM, at least 16", "[kernels]") {
   const Kernels k = ideal_kernels();
   const auto seconds = [&](std::int64_t heads, std::int64_t queries) {
     return decode_attention(k, {heads, 2, 128, 128, 512}, 4, 1000, Precision::bf16, queries).value;
@@ -140,7 +140,7 @@ TEST_CASE("queries of a key head are the rows of a product, of at least 16", "[k
   CHECK(seconds(32, 3) == Approx(3 * of_16));
 }
 
-TEST_CASE("latent heads: a small cache that all heads meet", "[kernels]") {
+TEST_CASE("all latent heads share a small cache", "[kernels]") {
   const AttentionHeads training = training_heads(deepseek_v3(), 1), decode = decode_heads(deepseek_v3(), 1);
   CHECK(training.key_dim == 192);
   CHECK(training.value_dim == 128);
@@ -165,7 +165,7 @@ TEST_CASE("latent heads: a small cache that all heads meet", "[kernels]") {
         Approx(bytes / (1e12 * slow.model.decode_memory.value)));
 }
 
-TEST_CASE("no attention is above the data sheet, none falls where a size grows", "[kernels]") {
+TEST_CASE("attention stays below the data sheet and never gets faster as a size grows", "[kernels]") {
   Rng rng(5);
   const char* gpus[] = {"v100-sxm", "a100-sxm", "h100-sxm", "h20", "b200", "l4"};
   using Kernel = Seconds (*)(const Kernels&, const AttentionBlock&);
@@ -173,7 +173,9 @@ TEST_CASE("no attention is above the data sheet, none falls where a size grows",
       {flash_forward, 1}, {flash_backward, 2.5}, {unfused_forward, 1}, {unfused_backward, 2}};
   for (int i = 0; i < 3000; ++i) {
     const Kernels k = kernels_of(gpus[rng.below(6)]);
-    const auto sample = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
+    const auto sample = [&](double most) {
+      return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most))));
+    };
     AttentionBlock b;
     b.heads.kv_heads = sample(16), b.heads.heads = b.heads.kv_heads * sample(16);
     b.heads.key_dim = sample(256), b.heads.value_dim = sample(256), b.sequences = sample(64);
@@ -207,7 +209,7 @@ TEST_CASE("no attention is above the data sheet, none falls where a size grows",
   }
 }
 
-TEST_CASE("attention to nothing takes no time", "[kernels]") {
+TEST_CASE("attention of size 0 takes no time", "[kernels]") {
   const Kernels k = kernels_of("h100-sxm");
   AttentionBlock none = square(0);
   CHECK(flash_forward(k, none) == Seconds{0});

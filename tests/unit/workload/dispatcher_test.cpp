@@ -12,7 +12,7 @@
 namespace fabricast {
 namespace {
 
-/// What `count` gives of a choice, in the mean over all choices of `active` out of `experts`. \param count  of a set of bits
+/// Mean of `count` over all choices of `active` out of `experts`. \param count  function of a set of bits
 template <class Count>
 double mean_over_choices(int experts, int active, Count count) {
   double sum = 0, choices = 0;
@@ -31,7 +31,7 @@ int touched(std::uint32_t chosen, int experts, int parts) {
   return n;
 }
 
-TEST_CASE("a token touches as many parts as the mean of all choices of its experts") {
+TEST_CASE("reached_share matches the mean over all choices of experts") {
   const int experts = GENERATE(8, 12, 16), active = GENERATE(1, 2, 3, 6, 8), parts = GENERATE(1, 2, 4);
   if (experts % parts != 0) return;
   CAPTURE(experts, active, parts);
@@ -39,7 +39,7 @@ TEST_CASE("a token touches as many parts as the mean of all choices of its exper
   CHECK(parts * reached_share({experts, active}, parts) == Approx(mean));
 }
 
-TEST_CASE("groups limit what a token touches") {
+TEST_CASE("groups limit the parts that a token reaches") {
   const int experts = 16, active = GENERATE(2, 3, 4), groups = GENERATE(2, 4, 8), open = GENERATE(1, 2, 3),
             parts = GENERATE(2, 4, 8, 16);
   if (open > groups || active > open * experts / groups) return;
@@ -71,7 +71,7 @@ TEST_CASE("merged copies go once to each other domain, and once to each rank") {
   if (ranks == experts) CHECK(copies.within == Approx(active));
 }
 
-TEST_CASE("expert groups span domains, or each rank is by itself") {
+TEST_CASE("expert groups span domains evenly, or each rank counts alone") {
   CHECK(domains_of({{0, 1, 2, 3}, {4, 5, 6, 7}}, 8) == 1);
   CHECK(domains_of({{0, 1, 2, 3}, {4, 5, 6, 7}}, 2) == 2);
   CHECK(domains_of({{0, 2, 4, 6}, {1, 3, 5, 7}}, 4) == 2);
@@ -82,7 +82,7 @@ TEST_CASE("expert groups span domains, or each rank is by itself") {
   CHECK(domains_of({{0, 1}, {7, 8}}, 8) == 2);
 }
 
-TEST_CASE("permutations move a token twice to sort it and twice to bring it back") {
+TEST_CASE("permutations move a token twice to sort it and twice to restore its order") {
   // By the definition of 4 B: a number of 16 bits, read and written.
   CHECK(permutation_traffic(Dispatcher::alltoall, 4) == 16);
   CHECK(permutation_traffic(Dispatcher::alltoall, 1) == 8);

@@ -1,4 +1,4 @@
-// Matrix products and streams: closed forms, worked examples, and that nothing falls where a size grows.
+// GEMMs and streams: closed forms, worked examples, and times that never decrease as a size grows.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -14,16 +14,16 @@ using test::kernels_of;
 
 double us(Seconds t) { return microseconds(t); }
 
-TEST_CASE("a product that fills its waves takes its operations at the peak", "[kernels]") {
-  // 1280 x 1280: 50 tiles of 256 x 128 on 100 multiprocessors, so two share the terms of each tile.
+TEST_CASE("a GEMM that fills its waves runs at the peak", "[kernels]") {
+  // 1280 x 1280: 50 tiles of 256 x 128 on 100 SMs, so two share the terms of each tile.
   const Kernels k = ideal_kernels();
   CHECK(us(gemm(k, 1280, 1280, 1024, Precision::fp16)) == Approx(2. * 1280 * 1280 * 1024 / 1e14 * 1e6));
   // 2560 x 1280: 100 tiles, one wave.
   CHECK(us(gemm(k, 2560, 1280, 4096, Precision::fp16)) == Approx(2. * 2560 * 1280 * 4096 / 1e14 * 1e6));
 }
 
-TEST_CASE("tiles and waves by hand", "[kernels]") {
-  // 1408 = 11 x 128, k = 1024, 1 TFLOP/s for each of 100 multiprocessors; in us:
+TEST_CASE("tiles and waves match a calculation by hand", "[kernels]") {
+  // 1408 = 11 x 128, k = 1024, 1 TFLOP/s for each of 100 SMs; in us:
   //   256x128: 6 x 11 =  66 tiles, 1 wave  of 67.11           =  67.11
   //   256x64:  6 x 22 = 132 tiles, 2 waves of 33.55 at 0.85   =  78.95
   //   128x128: 11 x 11 = 121 tiles, 2 waves of 33.55 at 0.90  =  74.57
@@ -35,7 +35,7 @@ TEST_CASE("tiles and waves by hand", "[kernels]") {
   CHECK(us(gemm(ideal_kernels(), 2305, 1408, 1024, Precision::fp16)) > 75);
 }
 
-TEST_CASE("each precision reaches its own part of its own peak", "[kernels]") {
+TEST_CASE("each precision reaches its own fraction of its own peak", "[kernels]") {
   Kernels k = ideal_kernels();
   k.peak = {1e12, 2e12, 3e12, 4e12, 5e12, 6e12};
   k.model.gemm_16.value = 0.5, k.model.gemm_8.value = 0.25, k.model.gemm_4.value = 0.125;
@@ -49,7 +49,7 @@ TEST_CASE("each precision reaches its own part of its own peak", "[kernels]") {
   CHECK(k.gemm_rate(Precision::bf16) == k.gemm_rate(Precision::fp16));
 }
 
-TEST_CASE("a product reaches half its rate at the depth that says so", "[kernels]") {
+TEST_CASE("a GEMM reaches half its rate at K = gemm_depth", "[kernels]") {
   Kernels k = ideal_kernels();
   k.model.gemm_depth.value = 200;
   const double flat = 2. * 25600 * 12800 / 1e14;
@@ -57,7 +57,7 @@ TEST_CASE("a product reaches half its rate at the depth that says so", "[kernels
   CHECK(gemm(k, 25600, 12800, 1800, Precision::fp16).value == Approx(flat * 2000));
 }
 
-TEST_CASE("the depth of a product is a time: twice the rate, twice the terms", "[kernels]") {
+TEST_CASE("the depth of a GEMM is a time: twice the rate, twice the terms", "[kernels]") {
   Kernels k = ideal_kernels();
   k.model.gemm_depth.value = 200;
   k.peak[static_cast<std::size_t>(Precision::fp8)] = 2e14;
@@ -67,8 +67,8 @@ TEST_CASE("the depth of a product is a time: twice the rate, twice the terms", "
   CHECK(gemm(k, 25600, 12800, 1800, Precision::tf32).value == Approx(flops * 1900 / 5e13));
 }
 
-TEST_CASE("products side by side reach a part of the rate of one", "[kernels]") {
-  // 4 products of 25 tiles of 256 x 128 each: one wave.
+TEST_CASE("grouped GEMMs reach a fraction of the rate of one", "[kernels]") {
+  // 4 GEMMs of 25 tiles of 256 x 128 each: one wave.
   Kernels k = ideal_kernels();
   k.model.grouped.value = 0.8;
   const double flops = 2. * 1280 * 640 * 1024 * 4;
@@ -78,13 +78,13 @@ TEST_CASE("products side by side reach a part of the rate of one", "[kernels]") 
   CHECK(gemm(k, 64, 64, 64, Precision::fp16, 4).value == Approx(4 * 3 * 2 * 64. * 64 / 1e9));
 }
 
-TEST_CASE("few rows take the smallest tiles", "[kernels]") {
+TEST_CASE("few rows use the smallest tiles", "[kernels]") {
   // 100 tiles of 16 x 128 at half the rate; of 32 x 128 at 0.6 it were 56 us.
   CHECK(us(gemm(ideal_kernels(), 16, 12800, 4096, Precision::fp16)) == Approx(33.554432));
   CHECK(us(gemm(ideal_kernels(), 12800, 16, 4096, Precision::fp16)) == Approx(33.554432));
 }
 
-TEST_CASE("bytes of a product that memory bounds", "[kernels]") {
+TEST_CASE("bytes of a memory-bound GEMM", "[kernels]") {
   Kernels k = ideal_kernels();
   k.memory_rate = BytesPerSecond{1e9};
   // 4096 x 2048 results, sums of 64 terms.
@@ -108,7 +108,7 @@ double study_seconds(const Kernels& k, double m, double n, double depth) {
   return 2 * m * n * depth * q / (k.gemm_rate(Precision::bf16) * at_depth);
 }
 
-TEST_CASE("large products follow the study's equation [steptime-study-2]", "[kernels]") {
+TEST_CASE("large GEMMs follow the study's equation [steptime-study-2]", "[kernels]") {
   Kernels k = kernels_of("a100-sxm");
   k.memory_rate.value = 1e30;
   // Linear layers of a 175B model split eight ways, forward, and of a small one.
@@ -121,7 +121,7 @@ TEST_CASE("large products follow the study's equation [steptime-study-2]", "[ker
     CHECK(gemm(k, m, n, d, Precision::bf16).value == Approx(study_seconds(k, m, n, d)));
 }
 
-TEST_CASE("with few rows a product reads its weights once and waits for nothing else", "[kernels]") {
+TEST_CASE("a GEMM with few rows takes the time to read its weights once", "[kernels]") {
   for (const char* gpu : {"a100-sxm", "h100-sxm", "h200-sxm", "b200", "l4", "l40s", "rtx4090"}) {
     const Kernels k = kernels_of(gpu);
     for (const std::int64_t m : {1, 8, 16}) {
@@ -140,7 +140,7 @@ TEST_CASE("with few rows a product reads its weights once and waits for nothing 
   CHECK(gemm(h100, 4, 1280, 8192, Precision::bf16).value < 1.5 * slice);
 }
 
-TEST_CASE("products side by side fill the GPU together", "[kernels]") {
+TEST_CASE("grouped GEMMs fill the GPU together", "[kernels]") {
   const Kernels k = kernels_of("h100-sxm");
   const Seconds one = gemm(k, 64, 2048, 7168, Precision::bf16), many = gemm(k, 64, 2048, 7168, Precision::bf16, 32);
   CHECK(many > one);
@@ -150,12 +150,14 @@ TEST_CASE("products side by side fill the GPU together", "[kernels]") {
   CHECK(many.value == Approx(weights).epsilon(0.1));
 }
 
-TEST_CASE("no product is above the data sheet, none falls where a size grows", "[kernels]") {
+TEST_CASE("GEMMs stay below the data sheet and never get faster as a size grows", "[kernels]") {
   Rng rng(11);
   const char* gpus[] = {"v100-sxm", "a100-sxm", "h100-sxm", "h20", "b300", "l4", "gb10"};
   for (int i = 0; i < 3000; ++i) {
     const Kernels k = kernels_of(gpus[rng.below(7)]);
-    const auto sample = [&](double most) { return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most)))); };
+    const auto sample = [&](double most) {
+      return static_cast<std::int64_t>(std::exp(rng.uniform(0, std::log(most))));
+    };
     const std::int64_t size[4] = {sample(20000), sample(60000), sample(60000), sample(64)};
     const Precision p = k.has(Precision::fp8) && rng.below(2) ? Precision::fp8 : Precision::fp16;
     const auto time = [&](const std::int64_t(&s)[4]) { return gemm(k, s[0], s[1], s[2], p, s[3]).value; };
@@ -174,7 +176,7 @@ TEST_CASE("no product is above the data sheet, none falls where a size grows", "
   }
 }
 
-TEST_CASE("nothing takes no time, and less than nothing is refused", "[kernels]") {
+TEST_CASE("size 0 takes no time, and negative sizes are refused", "[kernels]") {
   const Kernels k = kernels_of("h100-sxm");
   CHECK(gemm(k, 0, 4096, 4096, Precision::bf16) == Seconds{0});
   CHECK(gemm(k, 4096, 0, 4096, Precision::bf16) == Seconds{0});
@@ -186,7 +188,7 @@ TEST_CASE("nothing takes no time, and less than nothing is refused", "[kernels]"
   CHECK_THROWS_AS(gemm(k, 1, 1, 1, Precision::fp4), InternalError);
 }
 
-TEST_CASE("arithmetic goes with the power limit, memory does not", "[kernels]") {
+TEST_CASE("arithmetic scales with the power limit, memory does not", "[kernels]") {
   const Kernels at_700 = kernels_of("h100-sxm");
   NodeSpec spec = default_node(shipped_hardware(), "h100-sxm", {});
   spec.power = Watts{500};
@@ -205,7 +207,7 @@ TEST_CASE("arithmetic goes with the power limit, memory does not", "[kernels]") 
   CHECK(resolve_kernels(spec, shipped_hardware()).gemm_rate(Precision::bf16) == at_700.peak[3]);
 }
 
-TEST_CASE("memory of the node's own", "[kernels]") {
+TEST_CASE("a node may override memory and its bandwidth", "[kernels]") {
   NodeSpec spec = default_node(shipped_hardware(), "a100-sxm", {});
   spec.memory = Bytes{std::int64_t{40} << 30}, spec.memory_rate = BytesPerSecond{1555e9};
   const Kernels k = resolve_kernels(spec, shipped_hardware());
@@ -216,7 +218,7 @@ TEST_CASE("memory of the node's own", "[kernels]") {
   CHECK(us(k.kernel_gap()) == Approx(k.model.kernel_gap.value));
 }
 
-TEST_CASE("a precision that a GPU has not is the user's fault", "[kernels]") {
+TEST_CASE("a precision that a GPU does not support is a user error", "[kernels]") {
   const Kernels k = kernels_of("a100-sxm");
   CHECK_NOTHROW(check_precision(k, Precision::bf16, "workload.precision"));
   try {
@@ -224,8 +226,8 @@ TEST_CASE("a precision that a GPU has not is the user's fault", "[kernels]") {
     FAIL("taken");
   } catch (const UserError& e) {
     CHECK(e.diagnostics()[0].path == "workload.precision");
-    CHECK(e.diagnostics()[0].message == "a100-sxm has no fp8");
-    CHECK(e.diagnostics()[0].hint == "it has fp32, tf32, fp16, bf16");
+    CHECK(e.diagnostics()[0].message == "a100-sxm does not support fp8");
+    CHECK(e.diagnostics()[0].hint == "it supports fp32, tf32, fp16, bf16");
   }
 }
 
@@ -234,7 +236,7 @@ concept streamable = requires(const Kernels& k, T t) {
   stream(k, t);
 };
 
-TEST_CASE("only bytes stream", "[kernels]") {
+TEST_CASE("stream kernels depend only on bytes", "[kernels]") {
   STATIC_REQUIRE(streamable<Bytes>);
   STATIC_REQUIRE_FALSE(streamable<Seconds>);
   STATIC_REQUIRE_FALSE(streamable<BytesPerSecond>);

@@ -63,7 +63,7 @@ std::int64_t bytes_of_collective(const Program& program, CollectiveOp op) {
 
 }  // namespace
 
-TEST_CASE("a decode step reduces twice a layer, and once behind the embedding", "[inference]") {
+TEST_CASE("a decode step reduces twice per layer, and once after the embedding", "[inference]") {
   InferenceSpec spec = spec_of("llama3-70b", 4);
   spec.precision = Precision::fp8, spec.batch = 64;
   const InferenceStep step = step_of(spec);
@@ -86,7 +86,7 @@ TEST_CASE("decoding one sequence is bound by reading the weights", "[inference]"
   CHECK(seconds < 1.65 * bound);
 }
 
-TEST_CASE("weights of fewer bits are read faster, and multiplied as fast", "[inference]") {
+TEST_CASE("weights with fewer bits are read faster and multiplied at the same rate", "[inference]") {
   InferenceSpec spec = spec_of("llama3-8b");
   const InferenceStep wide = step_of(spec);
   spec.weight_precision = WeightChoice::fp4;
@@ -141,8 +141,7 @@ TEST_CASE("batch 0 is the largest that fits", "[inference]") {
   CHECK_FALSE(memory_faults(spec, shipped_hardware(), node_of(), 1).empty());
 }
 
-TEST_CASE("an engine takes a part of all memory, or of what weights leave free, and more where it has to",
-          "[inference]") {
+TEST_CASE("an engine uses a fraction of all memory or of the free memory, and more if it must", "[inference]") {
   constexpr double gib = 1 << 30;
   NodeSpec node = node_of();
   node.memory = Bytes{80LL << 30};
@@ -167,7 +166,7 @@ TEST_CASE("an engine takes a part of all memory, or of what weights leave free, 
   CHECK_FALSE(memory_faults(spec, shipped_hardware(), node, 1).empty());
 }
 
-TEST_CASE("a decode step never gets shorter with batch or context, nor its tokens cheaper to less", "[inference]") {
+TEST_CASE("a decode step never gets shorter with batch or context", "[inference]") {
   for (const char* preset : {"llama3-8b", "mixtral-8x7b"}) {
     InferenceStep step = step_of(spec_of(preset, 2));
     double before = 0, cost_before = 1e9;
@@ -220,7 +219,7 @@ TEST_CASE("few tokens read few experts", "[inference]") {
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
 }
 
-TEST_CASE("experts that ranks of several replicas split get the tokens of all", "[inference]") {
+TEST_CASE("experts split over several replicas receive the tokens of all", "[inference]") {
   InferenceSpec spec = spec_of("deepseek-v3");
   spec.precision = Precision::fp8;
   spec.batch = 64;
@@ -245,12 +244,12 @@ TEST_CASE("experts that ranks of several replicas split get the tokens of all", 
   InferencePass pass;
   pass.sequences = 2048;
   pass.context = 100;
-  // Narrower products, and more of what they write.
+  // Narrower GEMMs, and more output.
   CHECK(time_pass(split, pass).sparse.gemms >= time_pass(whole, pass).sparse.gemms);
   CHECK(time_pass(split, pass).sparse.gemms < 1.5 * time_pass(whole, pass).sparse.gemms);
 }
 
-TEST_CASE("redundant experts are held and read besides, and let degrees divide", "[inference]") {
+TEST_CASE("redundant experts take memory and reads, and count for divisibility", "[inference]") {
   InferenceSpec spec = spec_of("deepseek-v3");
   spec.precision = Precision::fp8, spec.parallel.expert = 32;
   const InferenceStep plain = step_of(spec, 4);
@@ -270,7 +269,7 @@ TEST_CASE("redundant experts are held and read besides, and let degrees divide",
   CHECK(time_pass(more, pass).sparse.gemms > time_pass(plain, pass).sparse.gemms);
 }
 
-TEST_CASE("experts may be split in two ways inside a replica", "[inference]") {
+TEST_CASE("experts may be split by two degrees inside a replica", "[inference]") {
   InferenceSpec spec = spec_of("mixtral-8x7b", 4);
   const InferenceStep all = step_of(spec);
   spec.parallel.expert = 2;
@@ -308,14 +307,14 @@ TEST_CASE("prompts share passes or are cut", "[inference]") {
   CHECK(cut[3].keys == 1000);
 }
 
-TEST_CASE("a hand-over sends the cache of a request once", "[inference]") {
+TEST_CASE("a KV-cache transfer sends the cache of a request once", "[inference]") {
   InferenceSpec spec = spec_of("llama3-70b", 8);
   spec.phase = InferencePhase::both, spec.input = 1000;
   spec.disaggregated.prefill.gpus = 8, spec.disaggregated.prefill.parallel.tensor = 4;
   complete(spec, shipped_hardware(), node_of(), 2, 1);
   CHECK(spec.disaggregated.transfer == TransferPath::rdma);
   const KvTransfer h = kv_transfer_of(prefill_step(spec, node_of(), 1, shipped_hardware()),
-                                 inference_step(spec, node_of(), 1, shipped_hardware()));
+                                      inference_step(spec, node_of(), 1, shipped_hardware()));
   // Two keys and values of 8 heads of 128, at 16 bits.
   CHECK(h.total == 80. * 2 * 8 * 128 * 2 * 1000);
   REQUIRE(h.pairs.size() == 2);
@@ -324,7 +323,7 @@ TEST_CASE("a hand-over sends the cache of a request once", "[inference]") {
   CHECK(h.bytes * 8 == static_cast<std::int64_t>(h.total));
 }
 
-TEST_CASE("a pipeline's passes fill it", "[inference]") {
+TEST_CASE("the passes of a pipeline fill it", "[inference]") {
   InferenceSpec spec = spec_of("llama3-70b", 2);
   spec.parallel.pipeline = 4, spec.batch = 10;
   const InferenceStep step = step_of(spec);
@@ -337,7 +336,7 @@ TEST_CASE("a pipeline's passes fill it", "[inference]") {
   CHECK(calls_of(p, CollectiveOp::sendrecv, Part::pipeline) == 2 * 4 * 3);
 }
 
-TEST_CASE("halves of a pass have all of it, and exchanges of each", "[inference]") {
+TEST_CASE("halves add up to the pass, and each has its collectives", "[inference]") {
   InferencePass pass;
   pass.sequences = 5, pass.context = 100, pass.prompts = 3, pass.queries = 10, pass.keys = 10;
   const auto halves = halves_of(pass);
@@ -361,21 +360,21 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   InferenceSpec spec = spec_of("llama3-8b", 3);
   CHECK(fault_of(spec) == "workload.parallel: tensor 3 x pipeline 1 is 3, which does not divide 8 GPUs");
   spec.parallel.tensor = 4, spec.parallel.data = 3;
-  CHECK(fault_of(spec) == "workload.parallel.data: tensor 4 x pipeline 1 x data 3 is 12, and there are 8 GPUs");
+  CHECK(fault_of(spec) == "workload.parallel.data: tensor 4 x pipeline 1 x data 3 is 12, but there are 8 GPUs");
   spec.parallel.data = 0, spec.parallel.expert = 2;
   CHECK(fault_of(spec) == "workload.parallel.expert: the model has no experts");
   spec.parallel.expert = 1, spec.framework = Framework::megatron;
-  CHECK(fault_of(spec) == "workload.framework: megatron does not serve");
+  CHECK(fault_of(spec) == "workload.framework: megatron is not a serving engine");
   spec.framework = Framework::vllm, spec.disaggregated.prefill.gpus = 4;
-  CHECK(fault_of(spec) == "workload.disaggregated: is of requests from end to end, and the phase is decode");
+  CHECK(fault_of(spec) == "workload.disaggregated: only applies to requests from end to end, but the phase is decode");
   spec.phase = InferencePhase::both, spec.disaggregated.transfer = TransferPath::host;
   CHECK(fault_of(spec) ==
-        "workload.disaggregated.transfer: GPUs for prompts and those that decode share NVLink, which is taken");
+        "workload.disaggregated.transfer: NVLink connects the GPUs for prompts with those that decode, and is used");
   spec.disaggregated = {}, spec.precision = Precision::fp8, spec.weight_precision = WeightChoice::bf16;
   CHECK(fault_of(spec) == "workload.weight_precision: weights in bf16 are wider than GEMMs in fp8");
   spec.precision = Precision::bf16, spec.weight_precision = WeightChoice::automatic;
   spec.batch = 100000, spec.phase = InferencePhase::decode;
-  CHECK(fault_of(spec).starts_with("workload.model: does not fit: a GPU has 72.0 GiB, it takes "));
+  CHECK(fault_of(spec).starts_with("workload.model: does not fit in memory: a GPU has 72.0 GiB, but the model needs "));
   spec.batch = 1;
   spec.experts.redundant = 4;
   CHECK(fault_of(spec) == "workload.experts.redundant: the model has no experts");
@@ -383,12 +382,12 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   InferenceSpec experts = spec_of("mixtral-8x7b", 2);
   experts.parallel.expert_tensor = 3;
   CHECK(fault_of(experts) ==
-        "workload.parallel.expert_tensor: expert_tensor 3 does not divide 14336 columns of an expert");
+        "workload.parallel.expert_tensor: expert_tensor 3 does not divide the width 14336 of an expert");
   experts.parallel.expert_tensor = 7;
   CHECK(
       fault_of(experts) ==
-      "workload.parallel.expert_tensor: experts are split by expert 1 x expert_tensor 7, which is neither tensor 2 nor "
-      "all of several replicas");
+      "workload.parallel.expert_tensor: expert 1 x expert_tensor 7 is neither tensor 2 nor the ranks of several whole "
+      "replicas");
   experts.parallel.expert_tensor = 16;
   CHECK(fault_of(experts) ==
         "workload.parallel.expert_tensor: expert 1 x expert_tensor 16 does not divide tensor 2 x data 4");
@@ -402,7 +401,7 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   CHECK(hint.starts_with("it fits with batch: "));
   CHECK(hint.find("context") == std::string::npos);
   spec.batch = 1, spec.stack = "vllm-06";
-  CHECK(fault_of(spec) == "workload.stack: unknown serving engine 'vllm-06'");
+  CHECK(fault_of(spec) == "workload.stack: unknown stack 'vllm-06'");
 }
 
 }  // namespace fabricast

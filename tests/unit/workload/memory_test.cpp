@@ -41,7 +41,7 @@ TEST_CASE("state and activations are those of Korthikanti et al.", "[workload]")
   }
 }
 
-TEST_CASE("what torchtitan reports is near", "[workload]") {
+TEST_CASE("memory is close to what torchtitan reports", "[workload]") {
   // Peaks of the allocator, GiB [torchtitan-benchmarks].
   MemoryQuestion q;
   q.zero = 3, q.micro_batch = 2, q.recompute = Recompute::ops;
@@ -87,7 +87,7 @@ Transformer small() {
   return resolve(spec);
 }
 
-TEST_CASE("ZeRO splits one kind of state after the other", "[workload]") {
+TEST_CASE("each ZeRO stage shards one more kind of state", "[workload]") {
   MemoryQuestion q;
   q.layout.data = q.layout.shard = 8;
   const Transformer model = small();
@@ -152,13 +152,13 @@ TEST_CASE("experts are split by expert parallelism", "[workload]") {
   CHECK(memory_of(model, q, 0).optimizer == Approx(12 * (others / 64 + experts / 8 / 8)));
 }
 
-TEST_CASE("activations go with tokens, and less is kept where more is computed again", "[workload]") {
+TEST_CASE("activations scale with tokens, and recomputation reduces them", "[workload]") {
   const Transformer model = preset("llama3-8b");
   MemoryQuestion q;
   q.layout.tensor = 2;
   const auto kept = [&] { return memory_of(model, q, 0).activations; };
   const double plain = kept();
-  // 2 B of: two norms' inputs and two products' (whole); queries, keys, values, attention's result, three widths of
+  // 2 B of: two norms' inputs and two GEMMs' (whole); queries, keys, values, attention's result, three widths of
   // the feed-forward part, and 4 B per head (split).
   CHECK(plain == Approx(32.0 * 8192 * (2 * 4 * 4096 + (2 * (4096 + 2048 + 4096 + 3 * 14336) + 4 * 32) / 2)));
   q.micro_batch = 3;
@@ -183,7 +183,7 @@ TEST_CASE("activations go with tokens, and less is kept where more is computed a
   CHECK(kept() == Approx(split / 2));
 }
 
-TEST_CASE("inference holds weights and what it cached", "[workload]") {
+TEST_CASE("inference holds weights and the KV cache", "[workload]") {
   MemoryQuestion q;
   q.training = false, q.sequence = 8192, q.batch = 16;
   const auto cache = [&](std::string_view name) { return memory_of(preset(name), q, 0).cache; };
@@ -213,7 +213,7 @@ TEST_CASE("inference holds weights and what it cached", "[workload]") {
   CHECK(memory_of(model, q, 0).workspace == Approx(512 * use.workspace));
 }
 
-TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
+TEST_CASE("ways to fit name the key and the memory", "[workload]") {
   const Transformer model = preset("llama3-70b");
   MemoryQuestion q;
   q.layout.tensor = 4, q.layout.data = 16, q.layout.shard = 16, q.micro_batch = 1, q.micro_batches = 8;
@@ -221,7 +221,7 @@ TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
   const auto fault = memory_fault(model, q, gpu_80);
   REQUIRE(fault);
   CHECK(fault->path == "workload.model");
-  CHECK(fault->message.substr(0, 41) == "does not fit: a GPU has 80.0 GiB, it take");
+  CHECK(fault->message.starts_with("does not fit in memory: a GPU has 80.0 GiB, but the model needs "));
   CHECK(fault->message.find("activations") != std::string::npos);
   CHECK(fault->message.find(" on stage 0") != std::string::npos);
   CHECK(fault->hint.substr(0, 12) == "it fits with");
@@ -253,7 +253,7 @@ TEST_CASE("what would make it fit names the key and the memory", "[workload]") {
   CHECK(memory_fault(preset("megatron-sc21-1t"), q, Bytes{16LL << 30})->hint.find("more GPUs") != std::string::npos);
 }
 
-TEST_CASE("inference that does not fit is told of smaller numbers and fewer sequences", "[workload]") {
+TEST_CASE("inference that does not fit suggests fewer bits and fewer sequences", "[workload]") {
   MemoryQuestion q;
   q.training = false, q.batch = 64, q.sequence = 8192, q.layout.tensor = 4;
   const std::vector<std::string> routes = ways_to_fit(preset("llama3-70b"), q, gpu_80);
@@ -265,7 +265,7 @@ TEST_CASE("inference that does not fit is told of smaller numbers and fewer sequ
   CHECK(offers("parallel.tensor: 8 on 8 GPUs ("));
 }
 
-TEST_CASE("parameters of memory are stated with interval and source", "[workload]") {
+TEST_CASE("memory parameters have an interval and a source", "[workload]") {
   MemoryModel model = shipped_memory_model();
   for (const ParameterRef& p : parameters(model)) {
     INFO(p.name);

@@ -64,7 +64,7 @@ std::map<std::string, std::string> with(std::map<std::string, std::string> value
   return values;
 }
 
-TEST_CASE("what is not given follows from the other dimensions", "[workload]") {
+TEST_CASE("missing dimensions follow from the others", "[workload]") {
   const Transformer m = model(gpt3);
   CHECK(m.kv_heads == 96);
   CHECK(m.head_dim == 128);
@@ -89,7 +89,7 @@ TEST_CASE("what is not given follows from the other dimensions", "[workload]") {
                        {"expert_ffn", "32"}}));
 }
 
-TEST_CASE("a preset lies under the keys", "[workload]") {
+TEST_CASE("keys override a preset", "[workload]") {
   const Transformer m = model({{"preset", "llama3-70b"}});
   CHECK(m.name == "llama3-70b");
   CHECK((m.layers == 80 && m.kv_heads == 8 && m.head_dim == 128 && m.gated));
@@ -103,32 +103,33 @@ TEST_CASE("a preset lies under the keys", "[workload]") {
   CHECK(model({{"preset", "llama3.1-405b"}}).sequence == 131072);
 }
 
-TEST_CASE("a config lies under the keys", "[workload]") {
+TEST_CASE("keys override a config", "[workload]") {
   ModelSpec s;
   s.imported = resolve(preset_model("mixtral-8x7b"));
   const Transformer m = resolve(spec({{"config", "config.json"}, {"layers", "2"}}, s));
   CHECK((m.name == "config.json" && m.layers == 2 && m.experts == 8 && m.hidden == 4096));
   CHECK(resolve(spec(gpt3, s)).experts == 0);  // not named
   s = spec({{"config", "config.json"}, {"preset", "llama2-7b"}}, s);
-  CHECK_THROWS_WITH(resolve(s), Catch::Contains("workload.model.config: names a second model beside preset"));
+  CHECK_THROWS_WITH(resolve(s), Catch::Contains("workload.model.config: names a second model in addition to preset"));
 }
 
-TEST_CASE("dimensions that make no model are refused by name", "[workload]") {
+TEST_CASE("inconsistent dimensions are refused by name", "[workload]") {
   const std::string start = "workload.model.";
   CHECK(faults({}).front() == start +
-                                  "layers: is missing | name a preset, e.g. preset: llama3-70b, or give layers, "
+                                  "layers: is missing | use a preset, e.g. preset: llama3-70b, or give layers, "
                                   "hidden, heads, ffn, vocab and sequence");
   CHECK(faults({}).size() == 6);
   CHECK(faults({{"preset", "llama3-70"}}) == List{start + "preset: unknown model 'llama3-70' | did you mean "
                                                           "'llama3-70b'?"});
   CHECK(faults({{"preset", "zzz"}}).front().find("deepseek-v2, deepseek-v3") != std::string::npos);
   CHECK(faults(with(gpt3, {{"heads", "100"}})) ==
-        List{start + "heads: 100 heads do not divide hidden 12288 | give head_dim, or another number of heads"});
+        List{start + "heads: 100 heads do not divide hidden 12288 | give head_dim, or change the number of heads"});
   CHECK(faults(with(gpt3, {{"heads", "100"}, {"head_dim", "128"}})).empty());
-  CHECK(
-      faults(with(gpt3, {{"kv_heads", "7"}})) ==
-      List{start + "kv_heads: 7 kv_heads do not divide heads 96 | each head of keys and values serves as many heads"});
-  CHECK(faults(with(gpt3, {{"experts", "8"}})) == List{start + "active_experts: is missing: of 8 experts"});
+  CHECK(faults(with(gpt3, {{"kv_heads", "7"}})) ==
+        List{start +
+             "kv_heads: 7 kv_heads do not divide 96 heads | each key-value head serves an equal number of heads"});
+  CHECK(faults(with(gpt3, {{"experts", "8"}})) ==
+        List{start + "active_experts: is missing: how many of the 8 experts a token uses"});
   CHECK(faults(with(gpt3, {{"experts", "8"}, {"active_experts", "9"}})) ==
         List{start + "active_experts: 9 are more than the 8 experts | at most 8"});
   CHECK(faults(with(gpt3, {{"experts", "8"}, {"active_experts", "2"}, {"dense_layers", "97"}})) ==
@@ -141,21 +142,21 @@ TEST_CASE("dimensions that make no model are refused by name", "[workload]") {
                               {"active_groups", active}}));
   };
   CHECK(in_groups("4", "2").empty());
-  CHECK(in_groups("3", "2") == List{start + "expert_groups: 8 experts do not split into 3 equal groups"});
-  CHECK(in_groups("4", "0") == List{start + "active_groups: is missing: of 4 groups"});
+  CHECK(in_groups("3", "2") == List{start + "expert_groups: 8 experts cannot be split into 3 equal groups"});
+  CHECK(in_groups("4", "0") == List{start + "active_groups: is missing: how many of the 4 groups a token uses"});
   CHECK(in_groups("4", "5") == List{start + "active_groups: 5 are more than the 4 groups | at most 4"});
   CHECK(in_groups("8", "1") == List{start + "active_groups: 1 groups have fewer than 2 experts"});
   CHECK(in_groups("0", "1") == List{start + "active_groups: needs expert_groups"});
   CHECK(faults(with(gpt3, {{"active_experts", "2"}})) == List{start + "active_experts: needs experts"});
   CHECK(faults(with(gpt3, {{"q_rank", "64"}})) == List{start + "q_rank: needs kv_rank"});
   CHECK(faults(with(gpt3, {{"kv_rank", "64"}})) ==
-        List{start + "rope_dim: is missing: kv_rank makes attention latent"});
+        List{start + "rope_dim: is missing: latent attention (kv_rank) needs it"});
   CHECK(faults(with(gpt3, {{"full_every", "2"}})) == List{start + "full_every: needs window"});
   CHECK(faults(with(gpt3, {{"layers", "100000"}, {"ffn", "100000000"}})) ==
-        List{"workload.model: a model of about 4e+17 parameters | check its dimensions"});
+        List{"workload.model: the model would have about 4e+17 parameters | check its dimensions"});
 }
 
-TEST_CASE("layers are cut as evenly as can be", "[workload]") {
+TEST_CASE("layers are divided as evenly as possible", "[workload]") {
   CHECK(layers_of_chunks(8, 4) == std::vector<int>{2, 2, 2, 2});
   CHECK(layers_of_chunks(126, 8) == std::vector<int>{15, 16, 16, 16, 15, 16, 16, 16});
   CHECK(layers_of_chunks(2, 4) == std::vector<int>{0, 1, 0, 1});

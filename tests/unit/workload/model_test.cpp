@@ -28,7 +28,7 @@ TEST_CASE("parameters of every preset are as published", "[workload]") {
   }
 }
 
-TEST_CASE("counts worked by hand", "[workload]") {
+TEST_CASE("counts match a calculation by hand", "[workload]") {
   // GPT-2, of which every tensor is known: 12 layers of 7,087,872, embeddings of 39,383,808, a norm of 1,536.
   Transformer m;
   m.layers = 12, m.hidden = 768, m.heads = m.kv_heads = 12, m.head_dim = 64, m.ffn = 3072, m.vocab = 50257;
@@ -76,7 +76,7 @@ double rate(std::string_view name, double tokens) {
   return tokens * model_flops(m, m.sequence).training(false) / static_cast<double>(m.sequence);
 }
 
-TEST_CASE("operations fit what is published of throughput and utilization", "[workload]") {
+TEST_CASE("FLOPs agree with published throughput and utilization", "[workload]") {
   // Tokens/s and TFLOP/s of a GPU [NeMo-performance].
   const auto nemo = [](std::string_view name, double tokens, double tflops) {
     INFO(name);
@@ -99,7 +99,7 @@ TEST_CASE("operations fit what is published of throughput and utilization", "[wo
   CHECK(100 * rate("megascale-175b", 768 * 2048 / 40.0 / 256) / 312e12 == Approx(53.0).margin(0.2));
 }
 
-TEST_CASE("operations of a step are those of Megatron's formula", "[workload]") {
+TEST_CASE("FLOPs of a step follow Megatron's formula", "[workload]") {
   // 72 B s l h^2 (1 + s / 6h + V / 12 l h) [Narayanan2021], with nothing computed again.
   for (const char* name : {"megatron-sc21-1.7b", "megatron-sc21-145b", "korthikanti-1t"}) {
     INFO(name);
@@ -110,7 +110,7 @@ TEST_CASE("operations of a step are those of Megatron's formula", "[workload]") 
   }
 }
 
-TEST_CASE("windows and experts leave out what is not computed", "[workload]") {
+TEST_CASE("windows and experts count only what is computed", "[workload]") {
   Transformer m = preset("mistral-7b");
   const ModelFlops windowed = model_flops(m, 8192);
   m.window = 8192;
@@ -130,7 +130,7 @@ TEST_CASE("windows and experts leave out what is not computed", "[workload]") {
         Approx(2.0 * static_cast<double>(c.active - c.embedding - c.head)).epsilon(1e-4));
 }
 
-TEST_CASE("the documented table of models is that of the code", "[workload]") {
+TEST_CASE("the documented table of models agrees with the code", "[workload]") {
   std::ifstream file(FABRICAST_SOURCE_DIR "/docs/models/transformer.md");
   std::stringstream page;
   page << file.rdbuf();

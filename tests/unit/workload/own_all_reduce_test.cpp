@@ -14,7 +14,7 @@ OwnAllReduce kernel_of(const char* preset, const char* engine) {
   return own_all_reduce(hardware.serving_stack(engine), default_node(hardware, {}, preset), 1, hardware);
 }
 
-TEST_CASE("an own all-reduce reads what the others hold, once or in two parts", "[inference]") {
+TEST_CASE("an own all-reduce reads the data of the others in one or two shots", "[inference]") {
   OwnAllReduce k;
   k.ranks = 8;
   k.start = Seconds{3e-6};
@@ -41,7 +41,7 @@ TEST_CASE("an own all-reduce never gets shorter with bytes or ranks", "[inferenc
     }
 }
 
-TEST_CASE("an own all-reduce is of NVLink, and of small messages", "[inference]") {
+TEST_CASE("an own all-reduce needs NVLink and small messages", "[inference]") {
   const OwnAllReduce k = kernel_of("hgx-h100", "vllm-0.11");
   CHECK(runs_own(k, 8, largest_own_all_reduce));
   CHECK_FALSE(runs_own(k, 8, largest_own_all_reduce + Bytes{1}));
@@ -56,7 +56,7 @@ TEST_CASE("an own all-reduce is of NVLink, and of small messages", "[inference]"
 }
 
 // Kernels in CUDA graphs [serving-measurements], us: at 8 KiB the start, at 1 MiB what is read.
-TEST_CASE("own all-reduces take what was measured", "[inference]") {
+TEST_CASE("own all-reduces agree with measurements", "[inference]") {
   struct Measured {
     const char *node, *engine;
     int ranks;

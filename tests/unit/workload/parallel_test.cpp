@@ -5,7 +5,7 @@
 
 using namespace fabricast;
 
-TEST_CASE("ranks and coordinates are one to one, in the order given") {
+TEST_CASE("ranks and coordinates map one to one in the given order") {
   ParallelLayout layout;
   layout.tensor = 4, layout.context = 2, layout.data = 3, layout.pipeline = 2;
   std::set<std::int64_t> seen;

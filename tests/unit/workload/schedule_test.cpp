@@ -62,7 +62,7 @@ TEST_CASE("every stage works on every chunk of every micro-batch once") {
     }
 }
 
-TEST_CASE("the bubble is that of the formulas") {
+TEST_CASE("the bubble agrees with the formulas") {
   // A micro-batch takes 3; of p - 1 of them stages wait, of a v-th of that with v chunks [Narayanan2021].
   for (const int p : {2, 4, 8})
     for (const int m : {8, 16}) {

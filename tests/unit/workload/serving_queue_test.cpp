@@ -34,7 +34,7 @@ double mean_wait(const Served& served) {
   return sum / static_cast<double>(served.requests.size());
 }
 
-TEST_CASE("prompts of one token each wait as Pollaczek and Khinchine have it", "[queue]") {
+TEST_CASE("waits for prompts of one token follow Pollaczek-Khinchine", "[queue]") {
   // One place, one token of output: a server of constant time with Poisson arrivals (M/D/1).
   LoadRecipe recipe;
   recipe.arrivals = Arrivals::poisson;
@@ -49,7 +49,7 @@ TEST_CASE("prompts of one token each wait as Pollaczek and Khinchine have it", "
   }
 }
 
-TEST_CASE("clients in a closed loop keep Little's law", "[queue]") {
+TEST_CASE("clients in a closed loop obey Little's law", "[queue]") {
   Rng rng(7);
   for (int trial = 0; trial < 20; ++trial) {
     LoadRecipe recipe;
@@ -70,7 +70,7 @@ TEST_CASE("clients in a closed loop keep Little's law", "[queue]") {
   }
 }
 
-TEST_CASE("requests that come at once are served in their order, as many as places and passes hold", "[queue]") {
+TEST_CASE("simultaneous requests are served in order, within the limits of slots and passes", "[queue]") {
   // Ten prompts of 100 tokens, 250 tokens to a pass: two go into each.
   ServingPool pool = pool_of(1, 0.25, 10);
   pool.tokens = 250;
@@ -108,7 +108,7 @@ TEST_CASE("no more requests are admitted than the cache holds", "[queue]") {
   CHECK(serve(at_once(3, 100, 10), {}, pool).seconds == Approx(3 * 10));
 }
 
-TEST_CASE("prompts wait for others as long as they are told", "[queue]") {
+TEST_CASE("prompts wait for others as long as the policy states", "[queue]") {
   // A request is decoded; another comes 0.5 s later, while steps take 1 s.
   ServingLoad load;
   load.requests = {{0, 100, 50, 0}, {1.5, 100, 50, 0}};
@@ -127,7 +127,7 @@ TEST_CASE("prompts wait for others as long as they are told", "[queue]") {
   CHECK(serve(load, {}, pool).requests[1].first_token == Approx(7));
 }
 
-TEST_CASE("replicas that begin together wait for the prompts of one", "[queue]") {
+TEST_CASE("replicas that start together wait for the prompts of one", "[queue]") {
   ServingPool pool = pool_of(5, 1, 10);
   pool.replicas = pool.together = 2;
   // The second request goes to the other replica; the third makes both wait.
@@ -140,7 +140,7 @@ TEST_CASE("replicas that begin together wait for the prompts of one", "[queue]")
   CHECK(served.longest_gap == Approx(6));
 }
 
-TEST_CASE("frontends delay requests, those that come together one after the other", "[queue]") {
+TEST_CASE("frontends delay requests, simultaneous ones one after the other", "[queue]") {
   Frontend frontend;
   frontend.before = 0.2;
   frontend.after = 0.3;
@@ -151,7 +151,7 @@ TEST_CASE("frontends delay requests, those that come together one after the othe
   CHECK(serve(at_once(4, 10, 1), frontend, pool).requests[3].wait() == Approx(4 + 1 + 0.3));
 }
 
-TEST_CASE("guesses that hold shorten decoding by as much", "[queue]") {
+TEST_CASE("accepted guesses shorten decoding proportionally", "[queue]") {
   ServingPool pool = pool_of(1, 1, 4);
   pool.tokens_per_step = 2.5;
   pool.width = 4;
@@ -163,7 +163,7 @@ TEST_CASE("guesses that hold shorten decoding by as much", "[queue]") {
   CHECK(s.tokens_per_step() == Approx(4));
 }
 
-TEST_CASE("prompts apart hand over one cache after the other", "[queue]") {
+TEST_CASE("disaggregated prefill transfers one cache after the other", "[queue]") {
   const ServingPool prompts = pool_of(1, 1, 10);
   ServingPool decoding = pool_of(1, 0.5, 2);
   // Four prompts in one pass; caches take 2 s each, of which the pass hides but half a second.
@@ -174,7 +174,7 @@ TEST_CASE("prompts apart hand over one cache after the other", "[queue]") {
   CHECK(served.requests[3].end == Approx(9));
 }
 
-TEST_CASE("all requests end, and tokens are neither lost nor made", "[queue]") {
+TEST_CASE("all requests end, and no tokens are lost or added", "[queue]") {
   Rng rng(3);
   for (int trial = 0; trial < 50; ++trial) {
     LoadRecipe recipe;
