@@ -13,8 +13,7 @@ need $build_packages
 if [ ! -f "$home/build/build.ninja" ]; then
   quietly configuring cmake -S "$home" --preset default -DFABRICAST_TESTS=OFF
 fi
-[ -x "$home/build/fabricast" ] || echo "building (takes a few minutes the first time) ..." >&2
-quietly building cmake --build "$home/build" --target fabricast
+building "$home/build" fabricast
 
 scenario="$home/scenarios/nodes64_rail_optimized.yaml"
 case "${1:-}" in

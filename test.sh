@@ -29,12 +29,24 @@ done
 need $build_packages $test_packages
 cd "$home"
 quietly configuring cmake --preset "$preset" -DFABRICAST_TESTS=ON $configure
-[ -f "$build/CTestTestfile.cmake" ] && [ -n "$(ls "$build"/test_* 2>/dev/null)" ] || echo "building (takes some minutes the first time) ..." >&2
-quietly building cmake --build "$build" --target "$target"
+building "$build" "$target"
 # The tests write and read thousands of small files. Keep them in memory if there is room.
 if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge 4000000 ] 2>/dev/null; then
   export TMPDIR=/dev/shm
 fi
 [ -z "$leave_out" ] || select+=(-LE "$leave_out")
 jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)}
-exec ctest --test-dir "$build" --output-on-failure -j "$jobs" "${select[@]}" "$@"
+begin=$SECONDS log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+ctest --test-dir "$build" --output-on-failure --no-label-summary -j "$jobs" "${select[@]}" "$@" | tee "$log" || status=$?
+# One line to end with: ctest lists what failed above it.
+count=$(sed -n 's/^.* tests failed out of \([0-9]*\)$/\1/p' "$log")
+failed=$(sed -n 's/^.*, \([0-9]*\) tests failed out of .*$/\1/p' "$log")
+took="$(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s"
+if [ "$status" -eq 0 ]; then
+  echo "test.sh: all ${count:-0} tests passed in $took"
+else
+  echo "test.sh: ${failed:-some} of ${count:-the} tests FAILED after $took"
+fi
+exit "$status"

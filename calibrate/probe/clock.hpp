@@ -1,4 +1,4 @@
-// The clock of the probes.
+// The host clock that all probes time with: steady, in seconds.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-/// From the clock's own zero.
+/// Time since the clock's own zero.
 inline Seconds steady_now() { return {seconds_since({})}; }
 
 }  // namespace fabricast::probe

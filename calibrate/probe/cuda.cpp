@@ -1,4 +1,5 @@
-// GPUs of each host by themselves: copies from, to, between and within them, launches, and host memory.
+// Measurements of the GPUs of one process: copies from, to, between and within them, kernel launches, and copies in
+// host memory.
 #include <algorithm>
 #include <span>
 
@@ -9,7 +10,7 @@ namespace fabricast {
 
 namespace {
 
-/// A kind of measurement, and the rate that its estimate assumes.
+/// A kind of measurement. The rate is only assumed, for the estimate.
 struct CudaKind {
   std::string_view what;
   const char* memory;
@@ -67,7 +68,7 @@ class Cuda : public ProbeBackend {
       Measurement m;
       m.backend = "cuda", m.what = kind.what, m.memory = kind.memory, m.stream = kind.stream;
       m.from = m.to = rank, m.from_port = from, m.to_port = to, m.bytes = size;
-      // Ten windows; two hundred messages.
+      // Assumed work: ten windows of a stream, or two hundred operations.
       const Seconds message = Seconds{5e-6} + size / kind.rate;
       const double messages = kind.stream ? 10 + Seconds{0.15} / message : 200;
       m.estimate = Seconds{0.02} + message * messages;

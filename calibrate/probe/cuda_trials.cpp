@@ -1,5 +1,6 @@
-// Two clocks. What takes long enough for the way to the GPU not to count, copies in a window, is timed by events on the
-// GPU; what includes that way, latencies, and what has no GPU in it by the host's clock.
+// Two clocks are used. Copies in a window are timed by events on the GPU, which leave out the latency between host and
+// GPU. Launches and single copies include this latency, and copies in host memory involve no GPU: they are timed by the
+// host's clock.
 #include "cuda_trials.hpp"
 
 #include <sched.h>
@@ -20,7 +21,7 @@ constexpr double patience_s = 30;
 
 std::size_t size_of(const Measurement& m) { return static_cast<std::size_t>(std::max<std::int64_t>(m.bytes.value, 1)); }
 
-/// One operation at a time, or many without a pause in windows of 10 ms at least.
+/// Runs one operation at a time, or operations back to back in windows of at least 10 ms.
 class GpuTrial : public ProbeTrial {
  public:
   GpuTrial(const GpuCalls& calls, bool windows) : calls_(calls), windows_(windows) {}
@@ -29,7 +30,7 @@ class GpuTrial : public ProbeTrial {
     while (static_cast<int>(samples.size()) < repeats) {
       const Seconds time = take(count_);
       if (windows_ && time < shortest_window && count_ < most_in_window) {
-        // At most tenfold, as the first one is slow to start.
+        // At most tenfold, because the first operation is slow to start and would make the window too short.
         const double more = 1.2 * (shortest_window / std::max(time, Seconds{1e-9}));
         count_ = std::min(most_in_window, static_cast<int>(std::ceil(count_ * std::clamp(more, 1.2, 10.0))));
         continue;
@@ -40,7 +41,7 @@ class GpuTrial : public ProbeTrial {
   }
 
  protected:
-  /// How long so many operations take.
+  /// Time of `count` operations back to back.
   virtual Seconds take(int count) = 0;
   void finish(void* stream) {
     Patience patience({}, patience_s);
@@ -53,7 +54,7 @@ class GpuTrial : public ProbeTrial {
   int count_ = 1;
 };
 
-/// Where a side's data lie.
+/// Memory of a port, filled with ones: of a GPU, or page-locked on the host.
 GpuHandle memory_at(const GpuCalls& calls, const std::string& port, std::size_t bytes) {
   if (!port.starts_with("gpu")) {
     GpuHandle memory = pinned_memory(calls, bytes);
@@ -84,7 +85,7 @@ class Copies : public GpuTrial {
   std::string how() const override { return peers_ ? direct_ ? "direct" : "through host memory" : ""; }
 
  private:
-  /// Both ways, as the engine that copies may sit at either end.
+  /// Enables peer access in both directions, because the copy engine may be at either end.
   void meet() {
     int there = 0, back = 0;
     check_gpu(calls_, calls_.can_access_peer(&there, from_gpu_, to_gpu_), "cudaDeviceCanAccessPeer");
@@ -120,7 +121,7 @@ class Copies : public GpuTrial {
   GpuHandle to_, from_, stream_, begin_, end_;
 };
 
-/// Of a kernel that does nothing.
+/// Launches of an empty kernel.
 class Launches : public GpuTrial {
  public:
   Launches(const GpuCalls& calls, const Measurement& m) : GpuTrial(calls, m.what == "launch_interval") {
@@ -129,7 +130,7 @@ class Launches : public GpuTrial {
     void* module = nullptr;
     const int error = calls_.load_empty_kernel(&module, &kernel_);
     module_ = {module, [&calls](void* h) { calls.unload_module(h); }};
-    check_gpu(calls_, error, "cuModuleLoadData of a kernel that does nothing");
+    check_gpu(calls_, error, "cuModuleLoadData of an empty kernel");
   }
 
  private:
@@ -144,7 +145,7 @@ class Launches : public GpuTrial {
   void* kernel_ = nullptr;
 };
 
-/// Keeps this thread on the CPU where it is.
+/// Pins this thread to its current CPU.
 class OnOneCpu {
  public:
   OnOneCpu() {
@@ -166,7 +167,7 @@ class OnOneCpu {
   bool pinned_ = false;
 };
 
-/// One thread's memcpy between page-locked buffers.
+/// memcpy between page-locked buffers by one thread.
 class HostCopies : public GpuTrial {
  public:
   HostCopies(const GpuCalls& calls, const Measurement& m)

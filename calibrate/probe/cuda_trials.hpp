@@ -1,4 +1,4 @@
-// What is measured on the GPUs of one process.
+// The cuda backend: measurements on the GPUs of one process.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,12 @@
 
 namespace fabricast {
 
-/// The backend on these calls, which must outlive it: those of the library, or a test's.
+/// The backend.
+/// \param calls  of the library, or a test's; must outlive the backend
 std::unique_ptr<ProbeBackend> make_cuda_backend(const GpuCalls& calls);
 
-/// Memory, streams and access between peers.  \throws ProbeFailure
+/// Allocates memory and streams, and enables peer access.
+/// \throws ProbeFailure
 std::unique_ptr<ProbeTrial> prepare_cuda_trial(const GpuCalls& calls, const Measurement& measurement);
 
 }  // namespace fabricast

@@ -32,11 +32,11 @@ std::string gpu_unavailable(const GpuCalls& calls) {
   if (std::string reason = calls.missing(); !reason.empty()) return reason;
   int version = 0, count = 0;
   if (calls.driver_version(&version) != 0 || version == 0)
-    return "no CUDA driver: libcuda.so.1 is not there or does not load (is the NVIDIA driver installed, and given to "
+    return "no CUDA driver: libcuda.so.1 is missing or does not load (is the NVIDIA driver installed, and available in "
            "this container?)";
   try {
     check_gpu(calls, calls.device_count(&count), "cudaGetDeviceCount");
-    if (count == 0) return "no GPU: cudaGetDeviceCount found none (CUDA_VISIBLE_DEVICES?)";
+    if (count == 0) return "no GPU: cudaGetDeviceCount found none (check CUDA_VISIBLE_DEVICES)";
     gpu_identities(calls);
   } catch (const ProbeFailure& e) { return std::string("no GPU: ") + e.what(); }
   return {};
@@ -60,7 +60,7 @@ std::vector<ProbePort> gpu_ports(const GpuCalls& calls) {
 
 int gpu_number(std::string_view port) {
   const auto number = parse_integer(port.starts_with("gpu") ? std::string(port.substr(3)) : std::string());
-  if (!number || number.value < 0 || number.value > 1023) throw ProbeFailure(fmt::format("there is no GPU {}", port));
+  if (!number || number.value < 0 || number.value > 1023) throw ProbeFailure(fmt::format("there is no GPU '{}'", port));
   return static_cast<int>(number.value);
 }
 

@@ -1,5 +1,5 @@
-// CUDA's runtime is linked statically; the driver's library is opened when it is needed, so that the program starts
-// without one.
+// The CUDA runtime is linked statically. The driver's library is loaded when it is needed, so that the program starts
+// without a driver.
 #include "gpu_calls.hpp"
 
 #ifdef FABRICAST_CUDA
@@ -31,20 +31,20 @@ const GpuCalls& library_gpu() {
 
 namespace {
 
-/// A function of the driver, or null. The names are those of the library, as cuda.h renames some.
+/// A function of the driver, or null. The name is that in the library, because cuda.h renames some functions by macro.
 template <class F>
 F driver_function(const char* name) {
   static void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
 }
 
-/// Calls it if it is there.
+/// Calls the function, or returns cudaErrorInsufficientDriver if the driver lacks it.
 template <class F, class... Arguments>
 int driver_call(F function, Arguments... arguments) {
   return function ? static_cast<int>(function(arguments...)) : static_cast<int>(cudaErrorInsufficientDriver);
 }
 
-/// A kernel that does nothing, for any GPU from Volta on; the driver compiles it.
+/// An empty kernel as PTX for Volta and newer GPUs. The driver compiles it.
 constexpr char empty_kernel[] = R"(.version 6.0
 .target sm_70
 .address_size 64
@@ -52,7 +52,7 @@ constexpr char empty_kernel[] = R"(.version 6.0
 )";
 
 int load_empty_kernel(void** module, void** function) {
-  // The driver's functions work in the context that the runtime has made current.
+  // Makes the runtime create its context and make it current: the driver's functions work in the current context.
   if (const int error = cudaFree(nullptr)) return error;
   CUmodule loaded = nullptr;
   static const auto load = driver_function<decltype(&cuModuleLoadData)>("cuModuleLoadData");
@@ -86,7 +86,7 @@ int identify(int gpu, GpuIdentity* out) {
   if (const int error = cudaDeviceGetPCIBusId(pci, sizeof pci, gpu)) return error;
   out->name = properties.name, out->capability = 10 * properties.major + properties.minor;
   out->memory = {static_cast<std::int64_t>(properties.totalGlobalMem)};
-  out->pci = lower_case(pci), out->uuid = "GPU-";  // the kernel writes addresses in lower case
+  out->pci = lower_case(pci), out->uuid = "GPU-";  // sysfs has addresses in lower case
   for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i)
     out->uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                              static_cast<unsigned char>(properties.uuid.bytes[i]));
@@ -96,7 +96,7 @@ int identify(int gpu, GpuIdentity* out) {
 int enable_peer_access(int gpu) {
   const cudaError_t error = cudaDeviceEnablePeerAccess(gpu, 0);
   if (error != cudaErrorPeerAccessAlreadyEnabled) return error;
-  cudaGetLastError();  // or the next call would give it again
+  cudaGetLastError();  // clears the error, which a later call would return again
   return 0;
 }
 

@@ -15,16 +15,16 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Counts changes of what ranks say to each other; also in the first line of any later protocol.
+/// The number counts changes of the messages. Every later protocol keeps this field in its first message.
 constexpr std::string_view protocol = "fabricast probe 2";
 
-constexpr std::size_t longest_name = 64;  ///< of what others call themselves, where it is shown
+constexpr std::size_t longest_name = 64;  ///< of names that other ranks send, when they are shown
 constexpr std::size_t longest_reason = 400;
 
-/// Names and remarks are those of other hosts, which need not be UTF-8.
+/// Names and notes come from other hosts and need not be UTF-8.
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Reads by keys; what is missing or of another type is a failure with these words.
+/// Calls `read`. A key that is missing or has the wrong type becomes a ProbeFailure with the text `what`.
 template <class Read>
 auto read_as(const char* what, Read read) {
   try {
@@ -32,10 +32,10 @@ auto read_as(const char* what, Read read) {
   } catch (const Json::exception&) { throw ProbeFailure(what); }
 }
 
-/// A whole number in its limits. The library cuts off what does not fit.
+/// An integer within limits. The JSON library would silently truncate a number that does not fit.
 int integer_at(const Json& j, const char* key, int low, int high = std::numeric_limits<int>::max()) {
   const Json& value = j.at(key);
-  if (!value.is_number_integer()) throw ProbeFailure(fmt::format("'{}' is no whole number", key));
+  if (!value.is_number_integer()) throw ProbeFailure(fmt::format("'{}' is not a whole number", key));
   const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= std::numeric_limits<int>::max() : true;
   const auto number = fits ? value.get<std::int64_t>() : std::int64_t{-1};
   if (!fits || number < low || number > high) throw ProbeFailure(fmt::format("'{}' is out of range", key));
@@ -44,7 +44,7 @@ int integer_at(const Json& j, const char* key, int low, int high = std::numeric_
 
 double amount_at(const Json& j, const char* key) {
   const auto value = j.at(key).get<double>();
-  if (!(value >= 0)) throw ProbeFailure(fmt::format("'{}' is below zero", key));
+  if (!(value >= 0)) throw ProbeFailure(fmt::format("'{}' is negative", key));
   return value;
 }
 
@@ -71,7 +71,8 @@ std::vector<BackendFacts> facts_of(const Json& list) {
   return facts;
 }
 
-/// Why a hello is refused, or empty. Of what a stranger says nothing is repeated before its token is found right.
+/// Why a hello message is refused; empty if it is accepted. Nothing that a stranger sent is repeated before its token
+/// has been checked.
 std::string refusal(const Json& hello, const SessionOptions& options, const std::set<int>& here) {
   if (!hello.is_object() || !hello.contains("protocol")) return "this is not a rank of `fabricast calibrate probe`";
   const auto text = [&](const char* key) {
@@ -82,13 +83,13 @@ std::string refusal(const Json& hello, const SessionOptions& options, const std:
     return hello.contains(key) && hello[key].is_number_integer() ? hello[key].get<long long>() : -1;
   };
   if (text("protocol") != protocol || text("version") != options.version)
-    return fmt::format("rank 0 is fabricast {}, rank {} is {}: all ranks must run the same version", options.version,
-                       number("rank"), shown(text("version"), longest_name));
+    return fmt::format("rank 0 runs fabricast {}, rank {} runs {}: all ranks must run the same version",
+                       options.version, number("rank"), shown(text("version"), longest_name));
   const long long rank = number("rank"), ranks = number("ranks");
   if (ranks != options.place.ranks)
     return fmt::format("rank 0 expects {} ranks, rank {} expects {}", options.place.ranks, rank, ranks);
   if (rank < 1 || rank >= ranks) return fmt::format("rank {} is not between 1 and {}", rank, ranks - 1);
-  if (here.count(static_cast<int>(rank))) return fmt::format("rank {} is there already", rank);
+  if (here.count(static_cast<int>(rank))) return fmt::format("rank {} has already joined", rank);
   return {};
 }
 
@@ -97,7 +98,7 @@ Member member_of(const Json& j) {
       shown(j.at("host").get<std::string>(), longest_name), j.at("address"), integer_at(j, "port", 0, 65535), {}, {}};
 }
 
-/// Provenance travels as a text; results are written with what it holds.
+/// Checks provenance, which is sent as text and written into the results later.
 bool is_provenance(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   return json.is_object() && json.contains("host") && json["host"].is_string();
@@ -111,10 +112,10 @@ Json seconds_json(const std::vector<Seconds>& samples) {
 
 std::vector<Seconds> seconds_of(const Json& list) {
   std::vector<Seconds> samples;
-  if (!list.is_array()) throw ProbeFailure("the samples are no list");
+  if (!list.is_array()) throw ProbeFailure("the samples are not a list");
   for (const Json& s : list) samples.push_back({s.get<double>()});
   for (const Seconds s : samples)
-    if (!(s.value >= 0)) throw ProbeFailure("a sample is below zero");
+    if (!(s.value >= 0)) throw ProbeFailure("a sample is negative");
   return samples;
 }
 
@@ -164,7 +165,7 @@ Hello read_hello(const std::string& text, const SessionOptions& options, const s
   const Json json = Json::parse(text, nullptr, false);
   hello.refused = refusal(json, options, here);
   if (!hello.refused.empty()) return hello;
-  const char* damaged = "its hello is damaged";
+  const char* damaged = "its hello message is malformed";
   try {
     hello.rank = json.at("rank");
     hello.member = member_of(json);
@@ -186,12 +187,12 @@ std::string roster_text(const Roster& roster) {
 }
 
 Roster read_roster(const std::string& text) {
-  return read_as("what it answers is damaged", [&] {
+  return read_as("its answer is malformed", [&] {
     const Json answer = Json::parse(text);
     Roster roster;
     if (answer.is_object() && answer.contains("refused")) {
       roster.refused = shown(answer["refused"].get<std::string>());
-      if (roster.refused.empty()) roster.refused = "no reason is given";
+      if (roster.refused.empty()) roster.refused = "no reason given";
       return roster;
     }
     roster.pass = answer.at("pass");
@@ -224,7 +225,7 @@ std::string order_text(const Order& order) {
 }
 
 Order read_order(const std::string& text, int ranks) {
-  return read_as("what it says is damaged", [&] {
+  return read_as("its message is malformed", [&] {
     const Json json = Json::parse(text);
     Order order;
     if (json.is_object() && json.contains("end")) {
@@ -244,7 +245,7 @@ std::string report_text(const RankReport& report) {
 }
 
 RankReport read_report(const std::string& text) {
-  return read_as("what it reports is damaged", [&] {
+  return read_as("its report is malformed", [&] {
     const Json json = Json::parse(text);
     return RankReport{seconds_of(json.at("samples")), shown(json.at("error").get<std::string>(), longest_reason),
                       shown(json.at("how").get<std::string>(), longest_reason)};
@@ -254,7 +255,7 @@ RankReport read_report(const std::string& text) {
 std::string samples_text(const std::vector<Seconds>& samples) { return line_of(seconds_json(samples)); }
 
 std::vector<Seconds> read_samples(const std::string& text) {
-  return read_as("what the other rank says is damaged", [&] { return seconds_of(Json::parse(text)); });
+  return read_as("the other rank sent a malformed message", [&] { return seconds_of(Json::parse(text)); });
 }
 
 }  // namespace fabricast

@@ -1,4 +1,8 @@
-// What ranks say to each other, as texts of one line: made of values, and read back, as a stranger may have sent it.
+// Messages between ranks, one line of JSON each. The `*_text` functions write them and the `read_*` functions parse and
+// check them, because a stranger may have sent them. Ranks of one session have the same version, so there is no
+// compatibility between versions.
+//
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <set>
@@ -9,61 +13,62 @@
 
 namespace fabricast {
 
-/// A rank, as all others know it.
+/// A rank as the others know it.
 struct Member {
-  std::string host;     ///< its name
-  std::string address;  ///< where its door is
+  std::string host;     ///< name of its host
+  std::string address;  ///< where it listens for other ranks
   int port = 0;
-  std::string provenance;              ///< JSON; known to rank 0
-  std::vector<BackendFacts> backends;  ///< known to rank 0
+  std::string provenance;              ///< JSON; on rank 0 only
+  std::vector<BackendFacts> backends;  ///< on rank 0 only
 };
 
-/// What a rank says when it comes to rank 0.
+/// The first message of a rank to rank 0.
 std::string hello_text(const SessionOptions& options, const Member& self);
 
-/// A rank that came, or why it is refused.
+/// A rank that connected, or why it is refused.
 struct Hello {
-  std::string refused;  ///< empty: it is taken
+  std::string refused;  ///< empty: it is accepted
   int rank = 0;
   Member member;
 };
-/// \param here  ranks that are there already
+/// Never throws: anything malformed is refused.
+/// \param here  ranks that have already joined
 Hello read_hello(const std::string& text, const SessionOptions& options, const std::set<int>& here);
 
-/// What rank 0 answers when all are there.
+/// The answer of rank 0 to a hello message, sent when all ranks have joined or when this rank is refused.
 struct Roster {
-  std::string refused;  ///< why this rank is; empty: it is taken
-  std::string pass;
-  std::vector<Member> members;  ///< host, address and port alone
+  std::string refused;          ///< why this rank is refused; empty: it is accepted
+  std::string pass;             ///< secret that every rank requires of connections
+  std::vector<Member> members;  ///< only host, address and port
 };
 std::string roster_text(const Roster& roster);
-/// \throws ProbeFailure if it is no answer of rank 0
+/// \throws ProbeFailure if the text is malformed
 Roster read_roster(const std::string& text);
 
-/// What rank 0 asks ranks to measure; or that it ends.
+/// Rank 0 tells ranks what to measure, or that the session ends.
 struct Order {
   bool ends = false;
-  std::string reason;  ///< why it ends; empty: all is measured
+  std::string reason;  ///< why it ends; empty: all measurements are done
   Measurement measurement;
-  int number = 0;
-  Seconds share;  ///< of the budget
+  int number = 0;  ///< of the measurement in the plan
+  Seconds share;   ///< of the budget
 };
 std::string order_text(const Order& order);
-/// \param ranks  of the session
-/// \throws ProbeFailure if it is no order, or none that a rank would give
+/// \param ranks  number of ranks in the session
+/// \throws ProbeFailure if the text is malformed or a value is out of range
 Order read_order(const std::string& text, int ranks);
 
-/// What a rank has measured.
+/// The result of a rank. Only the leader of the measurement has samples.
 struct RankReport {
   std::vector<Seconds> samples;
   std::string error, how;
 };
 std::string report_text(const RankReport& report);
-/// \throws ProbeFailure if it is no report
+/// \throws ProbeFailure if the text is malformed
 RankReport read_report(const std::string& text);
 
 std::string samples_text(const std::vector<Seconds>& samples);
-/// \throws ProbeFailure if they are no list of times
+/// \throws ProbeFailure if the text is not a list of times
 std::vector<Seconds> read_samples(const std::string& text);
 
 }  // namespace fabricast

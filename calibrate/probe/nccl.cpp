@@ -1,5 +1,6 @@
-// Collectives and pairs of GPUs by NCCL. Every rank of the session takes part in every measurement, so all make the same
-// communicators in the same order and keep them: making one takes longer than measuring.
+// NCCL collectives, and sends between pairs of GPUs. Every rank of the session takes part in every measurement, so all
+// ranks create the same communicators in the same order. They keep communicators, because creating one takes longer
+// than a measurement.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,10 +37,10 @@ std::string unhex(const std::string& text) {
   return bytes;
 }
 
-/// What the first rank tells each other one.
+/// The message of rank 0 to each other rank before a trial.
 struct Order {
   NcclPart part;
-  std::string id;  ///< of a new communicator; empty: the one that all have
+  std::string id;  ///< of a new communicator; empty: use the existing one
 };
 
 std::string to_text(const Order& o) {
@@ -61,10 +62,10 @@ Order order_of(const std::string& text) {
     o.part.from = j.at("from"), o.part.to = j.at("to"), o.part.check = j.at("check");
     o.id = unhex(j.at("id"));
     return o;
-  } catch (const std::exception&) { throw ProbeFailure("what rank 0 says of the communicator is damaged"); }
+  } catch (const std::exception&) { throw ProbeFailure("rank 0 sent a malformed description of the communicator"); }
 }
 
-/// How it is measured by default, in nccl-tests' order of sizes: 8 B to 512 MiB.
+/// Default sizes in ascending order, as in nccl-tests: 8 B to 512 MiB.
 constexpr Bytes sweep[] = {{8}, {1 << 10}, {16 << 10}, {128 << 10}, {1 << 20}, {8 << 20}, {64 << 20}, {512 << 20}};
 constexpr Bytes pair_sizes[] = {{8}, {1 << 20}, {64 << 20}};
 constexpr CollectiveOp collectives[] = {
@@ -87,7 +88,7 @@ std::vector<NcclSetting> settings_of(const ProbeSettings& settings) {
   return all;
 }
 
-/// Fills in times: nine samples and a warm-up of twenty calls.
+/// Adds the measurement with its estimate: nine samples and a warm-up, of twenty calls each.
 void add(std::vector<Measurement>& plan, Measurement m) {
   constexpr double calls = 200;
   const Seconds call = Seconds{30e-6} + m.bytes / assumed_rate;
@@ -108,11 +109,18 @@ class Nccl : public ProbeBackend {
     return {};
   }
 
-  std::vector<ProbePort> ports() override { return gpu_ports(gpu_); }
+  // NCCL refuses a GPU that two ranks of one host share, and takes the host from NCCL_HOSTID if that is set. Ranks that
+  // claim to be on different hosts may therefore share one: this is how one GPU runs the collectives of several ranks.
+  std::vector<ProbePort> ports() override {
+    std::vector<ProbePort> ports = gpu_ports(gpu_);
+    if (const auto host = calls_.variable("NCCL_HOSTID"))
+      for (ProbePort& port : ports) port.device += fmt::format(" of host {}", *host);
+    return ports;
+  }
 
   std::vector<Measurement> plan(const ProbeSettings& settings, const std::vector<BackendFacts>& facts) override {
     facts_ = facts;
-    // All ranks or none: a communicator is made by all.
+    // All ranks or none: every rank takes part in creating a communicator.
     for (const BackendFacts& f : facts)
       if (f.ports.empty()) return {};
     refuse_shared_gpus();
@@ -122,17 +130,17 @@ class Nccl : public ProbeBackend {
     for (const NcclSetting& setting : settings_of(settings)) {
       base.algorithm = setting.algorithm, base.protocol = setting.protocol, base.channels = setting.channels;
       add_collectives(plan, base, settings);
-      // Neither algorithm nor protocol means anything to sends and receives.
+      // Pairs are measured once: algorithm and protocol do not apply to sends and receives.
       if (setting == NcclSetting{} && wanted(settings.collectives, "send")) add_pairs(plan, base, settings);
     }
     if (plan.empty())
-      throw ProbeFailure("nothing to measure: no algorithm or protocol can be forced upon alltoall, sendrecv and send");
+      throw ProbeFailure("nothing to measure: no algorithm or protocol can be forced for alltoall, sendrecv and send");
     return plan;
   }
 
   std::unique_ptr<ProbeTrial> prepare(const Measurement& m, const ProbeSettings&, ProbeSide side,
                                       const std::vector<PeerLink*>& links) override {
-    if (lost_) throw ProbeFailure("an earlier communicator never came to be, and NCCL still waits for it");
+    if (lost_) throw ProbeFailure("the creation of an earlier communicator never finished, and NCCL still waits");
     const NcclSetting setting{m.algorithm, m.protocol, m.channels};
     const Order order = side == ProbeSide::first ? lead(m, setting, links) : follow(setting, links);
     const double timeout = links.empty() ? alone_patience_s : links.front()->timeout();
@@ -159,8 +167,8 @@ class Nccl : public ProbeBackend {
       for (const ProbePort& gpu : facts_[r].ports)
         if (const auto [owner, fresh] = owners.emplace(gpu.device, r); !fresh)
           throw ProbeFailure(
-              fmt::format("ranks {} and {} have the same GPU {}: start one rank per host, or give each "
-                          "GPUs of its own by --device or CUDA_VISIBLE_DEVICES",
+              fmt::format("ranks {} and {} share GPU {}: start one rank per host, or give each rank GPUs of its own "
+                          "with --device or CUDA_VISIBLE_DEVICES",
                           owner->second, r, gpu.device));
   }
 
@@ -184,7 +192,7 @@ class Nccl : public ProbeBackend {
     }
   }
 
-  /// All pairs of a rank; between ranks those of the same number, which share a rail.
+  /// All pairs of GPUs within a rank; between ranks only GPUs of the same number, which are on the same rail.
   void add_pairs(std::vector<Measurement>& plan, Measurement base, const ProbeSettings& settings) const {
     base.what = "send", base.gpus = 2, base.bus_factor = 1;
     const std::span<const Bytes> sizes = settings.sizes.empty() ? pair_sizes : std::span<const Bytes>(settings.sizes);
@@ -210,7 +218,7 @@ class Nccl : public ProbeBackend {
     return static_cast<int>(count);
   }
 
-  /// The GPUs of a rank, and who they are to NCCL.
+  /// The GPUs of a rank, and their NCCL ranks.
   NcclPlace place_of(std::size_t rank) const {
     NcclPlace place;
     place.ranks = gpus();
@@ -219,13 +227,14 @@ class Nccl : public ProbeBackend {
     return place;
   }
 
+  /// NCCL's rank of a port of a rank.
   int rank_of(int rank, const std::string& port) const {
     const auto& ports = facts_.at(static_cast<std::size_t>(rank)).ports;
     const auto at = std::find_if(ports.begin(), ports.end(), [&](const ProbePort& p) { return p.name == port; });
     return place_of(static_cast<std::size_t>(rank)).first + static_cast<int>(at - ports.begin());
   }
 
-  /// Rank 0: a new communicator unless everyone still has theirs.
+  /// Rank 0: orders a new communicator unless every rank still has the one of this setting.
   Order lead(const Measurement& m, const NcclSetting& setting, const std::vector<PeerLink*>& links) {
     bool all_have = find(setting) != nullptr;
     for (PeerLink* link : links) all_have = link->hear() == "have" && all_have;
@@ -244,6 +253,7 @@ class Nccl : public ProbeBackend {
     return order;
   }
 
+  /// Other ranks: report whether they have the communicator, and wait for the order.
   Order follow(const NcclSetting& setting, const std::vector<PeerLink*>& links) {
     links[0]->tell(find(setting) ? "have" : "have not");
     return order_of(links[0]->hear());
@@ -271,7 +281,7 @@ class Nccl : public ProbeBackend {
     }
   }
 
-  /// The group of a setting, as the one used last; null if there is none that works.
+  /// The group of a setting, moved to the front; null if there is none or it is broken.
   std::shared_ptr<NcclGroup> find(const NcclSetting& setting) {
     for (auto e = groups_.begin(); e != groups_.end(); ++e)
       if (e->setting == setting && !e->group->broken()) {
@@ -283,10 +293,10 @@ class Nccl : public ProbeBackend {
 
   const NcclCalls& calls_;
   const GpuCalls& gpu_;
-  std::vector<BackendFacts> facts_;  ///< rank 0's
-  std::list<Entry> groups_;          ///< the one used last first
-  std::set<std::string> checked_;    ///< rank 0's: what gave right results, on the communicators there are
-  bool lost_ = false;
+  std::vector<BackendFacts> facts_;  ///< on rank 0 only
+  std::list<Entry> groups_;          ///< most recently used first
+  std::set<std::string> checked_;    ///< on rank 0: keys whose results were checked on the existing communicators
+  bool lost_ = false;                ///< a communicator was given up during its creation and cannot be aborted
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// NCCL's library is opened when it is needed, so that the program starts without it.
+// NCCL's library is loaded when it is needed, so that the program starts without it.
 #include "nccl_calls.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace fabricast {
 
 std::string nccl_version_text(int version) {
-  // Up to 2.8 there were two digits less.
+  // Up to 2.8 the minor version had one digit: 2708 is 2.7.8.
   return version < 10000 ? fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100)
                          : fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -25,7 +25,7 @@ std::string nccl_version_text(int version) {
 const NcclCalls& library_nccl() {
   static const NcclCalls calls = [] {
     NcclCalls c;
-    c.missing = [] { return "fabricast was built without NCCL (nccl.h of 2.17 or newer, and the CUDA toolkit)"; };
+    c.missing = [] { return "fabricast was built without NCCL (needs nccl.h 2.17 or newer, and the CUDA toolkit)"; };
     return c;
   }();
   return calls;
@@ -35,18 +35,18 @@ const NcclCalls& library_nccl() {
 
 namespace {
 
-/// A null function is called by no one: `missing` has said so before.
+/// Functions that the library lacks are null. They are never called, because `missing` then states the fault.
 struct Library {
   void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   std::string fault;
 
   Library() {
-    if (!handle) fault = fmt::format("NCCL's library does not load: {} (LD_LIBRARY_PATH?)", dlerror());
+    if (!handle) fault = fmt::format("cannot load NCCL: {} (check LD_LIBRARY_PATH)", dlerror());
   }
   template <class F>
   F function(const char* name) {
     F found = handle ? reinterpret_cast<F>(dlsym(handle, name)) : nullptr;
-    if (!found && fault.empty()) fault = fmt::format("NCCL's library has no {}: it is too old", name);
+    if (!found && fault.empty()) fault = fmt::format("libnccl.so.2 has no {}: the library is too old", name);
     return found;
   }
 };

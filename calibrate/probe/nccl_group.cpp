@@ -13,8 +13,9 @@ namespace fabricast {
 
 namespace {
 
-/// NCCL_ALGO and NCCL_PROTO as long as a communicator is made: that is when NCCL reads them. The number of channels
-/// goes by its configuration, as NCCL reads NCCL_MIN_NCHANNELS once per process.
+/// Sets NCCL_ALGO and NCCL_PROTO while a communicator is created, which is when NCCL reads them, and restores them
+/// afterwards. The number of channels is set by the communicator's configuration instead, because NCCL reads
+/// NCCL_MIN_NCHANNELS only once per process.
 class Variables {
  public:
   Variables(const NcclCalls& calls, const NcclSetting& setting) : calls_(calls) {
@@ -36,7 +37,7 @@ class Variables {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-/// A communicator per GPU of this process.
+/// Creates a communicator for each GPU of this process.
 void join(const NcclCalls& calls, const GpuCalls& gpu, const NcclPlace& place, const std::string& id, int channels,
           std::vector<void*>& communicators) {
   check_nccl(calls, calls.group_start(), "ncclGroupStart");
@@ -76,7 +77,7 @@ void watch(const std::function<void()>& call, const std::function<void()>& look)
       look();
     }
   } catch (...) {
-    // It may be about to come back.
+    // The call may be about to return, so wait half a second before the thread is left behind.
     for (int i = 0; i < 500 && !state->done; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (state->done)
       worker.join();
@@ -100,7 +101,7 @@ NcclGroup::NcclGroup(const NcclCalls& calls, const GpuCalls& gpu, const NcclPlac
   try {
     watch([=, channels = setting.channels] { join(calls, gpu, place, id, channels, *made); }, look);
   } catch (const ProbeFailure&) {
-    // Of several GPUs some may have theirs. A thread that was left behind still uses them.
+    // Some GPUs may have a communicator already. If the thread was left behind, it still uses them.
     if (made.use_count() == 1)
       for (void* communicator : *made)
         if (communicator) calls_.abandon(communicator);
@@ -123,7 +124,7 @@ void NcclGroup::finish(const std::function<void()>& look) const {
     for (void* communicator : communicators_) {
       int state = 0;
       check_nccl(calls_, calls_.async_error(communicator, &state), "ncclCommGetAsyncError");
-      check_nccl(calls_, state, "a collective");
+      check_nccl(calls_, state, "asynchronous NCCL error");
     }
   });
 }

@@ -1,5 +1,6 @@
-// Timed as nccl-tests does: after warm-up, twenty calls back to back on each GPU's stream, from the first launch until all
-// streams are done, by the host's clock; the mean over the processes that take part. Before each twenty all ranks wait for each other.
+// Timing is that of nccl-tests. After warm-up and a barrier of all ranks, twenty calls are issued back to back on the
+// stream of each GPU. The time runs from the first launch until all streams are done, by the host's clock. A sample is
+// a twentieth of it, averaged over the participating processes.
 #include "nccl_trials.hpp"
 
 #include <fmt/format.h>
@@ -16,29 +17,31 @@ namespace {
 constexpr int iterations = 20;
 constexpr std::size_t checked_bytes = 1 << 20;
 
-/// Small whole numbers, so that sums are exact in any order.
+/// Input data are small whole numbers with this period, so that sums are exact in any order.
 constexpr int period = 7;
 float given(int rank, std::size_t i) { return static_cast<float>((static_cast<std::size_t>(rank) + i) % period); }
 
-/// Of one call: how many floats, and who.
+/// One NCCL call: its size and the ranks that take part.
 struct Call {
   std::string what;
   std::size_t bytes;
   int ranks, from, to;
   bool in_place;
 
+  /// Floats of the whole buffer, and of the part of one rank.
   std::size_t whole() const { return bytes / sizeof(float); }
   std::size_t part() const { return whole() / static_cast<std::size_t>(ranks); }
   bool pair() const { return what == "send"; }
   bool concerns(int rank) const { return !pair() || rank == from || rank == to; }
+  /// Whether a rank sends or receives only its part.
   bool gives_part() const { return what == "all_gather"; }
   bool gets_part() const { return what == "reduce_scatter"; }
 };
 
-/// Buffers of one GPU.
+/// Send and receive buffers of one GPU.
 struct Buffers {
   GpuHandle first, second;
-  /// In place what is a part of the other buffer lies within it.
+  /// In place, the part of a rank lies within the other buffer, at the position of the rank.
   float* to(const Call& call, int rank) const {
     if (!call.in_place) return static_cast<float*>(second.get());
     return static_cast<float*>(first.get()) + (call.gets_part() ? static_cast<std::size_t>(rank) * call.part() : 0);
@@ -49,7 +52,7 @@ struct Buffers {
   }
 };
 
-/// What has to be at a place of what a rank has got; nothing if it gets none.
+/// The correct value at index `i` of a rank's result; nothing if the rank receives no result.
 std::optional<float> expected(const Call& call, int rank, std::size_t i, const std::array<float, period>& sums) {
   const std::size_t part = call.part(), self = static_cast<std::size_t>(rank);
   if (call.what == "all_reduce") return sums[i % period];
@@ -71,7 +74,7 @@ struct Work {
 
   int rank(std::size_t i) const { return group->place().first + static_cast<int>(i); }
 
-  /// One call on all GPUs of this process.
+  /// Issues the call on all GPUs of this process, as one group.
   void launch(const Call& call) const {
     check_nccl(calls, calls.group_start(), "ncclGroupStart");
     try {
@@ -145,7 +148,7 @@ class NcclTrial : public ProbeTrial {
   }
 
  private:
-  /// Memory can be given back only when nothing is under way.
+  /// Aborts the communicators if `f` throws, because memory can be freed only when nothing is under way.
   template <class F>
   void unless_broken(F f) {
     try {
@@ -166,7 +169,7 @@ class NcclTrial : public ProbeTrial {
     }
     if (!part.check) return;
     check(check_call());
-    // It is checked when all have found it right.
+    // The results count as checked once all ranks have found them right.
     wait_for_all();
   }
 
@@ -182,7 +185,7 @@ class NcclTrial : public ProbeTrial {
     return (gpu_.now() - begin) / iterations;
   }
 
-  /// So that no rank waits for another within what is timed.
+  /// A barrier, so that no rank waits for another while time is taken.
   void wait_for_all() {
     if (!first_) {
       links_[0]->tell("here");
@@ -193,6 +196,7 @@ class NcclTrial : public ProbeTrial {
     for (PeerLink* link : links_) link->tell("go");
   }
 
+  /// The mean over participating processes, on the first side.
   Seconds mean_over_all(Seconds own) {
     if (!first_) return links_[0]->tell(fmt::format("{:.17g}", own.value)), own;
     Seconds sum = own;
@@ -202,7 +206,7 @@ class NcclTrial : public ProbeTrial {
     return sum / std::max(count, 1);
   }
 
-  /// The same call on other data, enough for every GPU to have some.
+  /// The same call with the size that is checked, rounded up so that every GPU has data.
   Call check_call() const {
     Call call = call_;
     call.bytes =
@@ -214,7 +218,7 @@ class NcclTrial : public ProbeTrial {
     checked_ = true;
     if (!takes_part_) return;
     for (std::size_t i = 0; i < work_->buffers.size(); ++i) fill(call, i);
-    // The first call connects the GPUs.
+    // The first call connects the GPUs and may block.
     watch([work = work_, call] { work->launch(call); }, look());
     work_->group->finish(look());
     for (std::size_t i = 0; i < work_->buffers.size(); ++i)
@@ -242,7 +246,7 @@ class NcclTrial : public ProbeTrial {
     copy(data.data(), work_->buffers[i].to(call, rank), data.size() * sizeof(float), i);
     for (std::size_t k = 0; k < data.size(); ++k)
       if (const auto right = expected(call, rank, k, sums); right && *right != data[k])
-        throw ProbeFailure(fmt::format("the result of {} is wrong: GPU {} of {} has {} at {}, and {} is right",
+        throw ProbeFailure(fmt::format("the result of {} is wrong: GPU {} of {} has {} at index {} instead of {}",
                                        call.what, rank, call.ranks, data[k], k, *right));
   }
 

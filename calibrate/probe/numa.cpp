@@ -20,7 +20,7 @@ namespace {
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 using Bits = std::shared_ptr<hwloc_bitmap_s>;
 
-/// Of this process, read once; none if hwloc can not read it.
+/// The topology as this process sees it, read once; null if hwloc cannot read it.
 hwloc_topology_t topology() {
   static const Topology loaded = [] {
     hwloc_topology_t raw = nullptr;
@@ -69,7 +69,7 @@ NumaMemory allocate(std::size_t size, int node) {
 
 const NumaCalls& library_numa() {
   static const NumaCalls calls = {
-      [] { return topology() ? std::string() : std::string("hwloc can not read this host's topology"); },
+      [] { return topology() ? std::string() : std::string("hwloc cannot read the topology of this host"); },
       [] { return hwloc_get_nbobjs_by_type(topology(), HWLOC_OBJ_NUMANODE); }, bind_thread, allocate};
   return calls;
 }
@@ -95,7 +95,7 @@ std::string NumaPlace::refusal() const {
   if (!calls) return {};
   if (std::string missing = calls->missing(); !missing.empty()) return missing;
   if (calls->nodes() < 2) return {};
-  return node < 0 ? "the port's NUMA node is not told" : std::string();
+  return node < 0 ? "the port's NUMA node is unknown" : std::string();
 }
 
 bool NumaPlace::binds() const { return calls && node >= 0 && calls->missing().empty() && calls->nodes() > 1; }

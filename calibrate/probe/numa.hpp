@@ -1,4 +1,4 @@
-// Threads and memory near a NUMA node: hwloc behind functions, so that a test can replace them.
+// Binding threads and memory to NUMA nodes. The hwloc calls are in a table, so that a test can replace them.
 #pragma once
 
 #include <cstddef>
@@ -8,40 +8,42 @@
 
 namespace fabricast {
 
-/// What binding came to: why it could not be done, or empty; bound for as long as `hold` lives.
+/// Result of binding a thread. The thread stays bound until `hold` is destroyed.
 struct NumaBinding {
-  std::string reason;
+  std::string reason;  ///< why it is not bound; empty if it is
   std::shared_ptr<void> hold;
 };
 
 struct NumaMemory {
-  std::string reason;  ///< why it is not on the node; then there is none
+  std::string reason;  ///< why it could not be allocated on the node; then `memory` is null
   std::shared_ptr<char> memory;
 };
 
 struct NumaCalls {
-  /// Why nothing can be bound, or empty.
+  /// Why nothing can be bound on this host; empty if binding works.
   std::function<std::string()> missing;
-  /// How many nodes this process may use.
+  /// Number of NUMA nodes that this process may use.
   std::function<int()> nodes;
-  /// Binds the calling thread to those CPUs of the node that it has already.
+  /// Binds the calling thread to those of its CPUs that are on the node.
   std::function<NumaBinding(int node)> bind_thread;
-  /// Whole pages on the node, that nobody has touched.
+  /// Allocates untouched whole pages on the node.
   std::function<NumaMemory(std::size_t size, int node)> allocate;
 };
 
-/// Those of hwloc, or ones that say that it is missing.
+/// The calls of hwloc, or calls that report that Fabricast was built without it.
 const NumaCalls& library_numa();
 
-/// The node of an HCA by its number, -1 if it is not told. \param root  "/", or a copy of it
+/// Number of the NUMA node of an HCA; -1 if sysfs does not state it.
+/// \param root  "/", or a copy of sysfs in a test
 int numa_node_of(const std::string& root, const std::string& hca);
 
-/// Where a port is, and how to get there.
+/// The NUMA node of a port, and the calls that bind to it.
 struct NumaPlace {
-  const NumaCalls* calls = nullptr;  ///< none: nothing is bound
+  const NumaCalls* calls = nullptr;  ///< null: nothing is bound
   int node = -1;
-  /// Why nothing is bound, empty if it is, or if there is but one node.
+  /// Why nothing is bound; empty if it is bound, or if there is only one node.
   std::string refusal() const;
+  /// Whether threads and memory are to be bound.
   bool binds() const;
 };
 

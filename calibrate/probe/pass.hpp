@@ -1,4 +1,4 @@
-// Comparing secrets in a time that does not tell how much of them is right.
+// Comparison of secrets in a time that does not reveal how much of a guess is right.
 #pragma once
 
 #include <string_view>

@@ -24,7 +24,7 @@ std::string address(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func);
 }
 
-/// Addresses of the bridges between a device and its socket, nearest first: devices that share one share its link.
+/// Addresses of the bridges above a device, nearest first. Devices below the same bridge share its link.
 Json bridges(hwloc_obj_t device) {
   Json list = Json::array();
   for (hwloc_obj_t o = device->parent; o; o = o->parent)

@@ -1,4 +1,4 @@
-// PCI devices of this host: all of them by hwloc where it is built in, and which are near each other by the kernel's tree.
+// PCI devices of this host: a list from hwloc if it is built in, and their distance from the kernel's device tree.
 #pragma once
 
 #include <string>
@@ -6,11 +6,13 @@
 
 namespace fabricast {
 
-/// JSON: network, display, and accelerator devices with the bridges above them; null without hwloc.
+/// Network, display, processor and accelerator devices with the bridges above them, as JSON; "null" without hwloc.
 std::string pci_devices();
 
-/// Which of these PCI addresses is nearest to an HCA: the most bridges are above both; else the same NUMA node; else the
-/// first. -1 if the HCA is no PCI device, or none of them is there.  \param root  "/", or a copy of it in a test
+/// The PCI address nearest to an HCA: the one with which it shares the most bridges. Ties go to the same NUMA node,
+/// then to the first address.
+/// \param root  "/", or a copy of sysfs in a test
+/// \returns an index into `addresses`; -1 if the HCA is not a PCI device or none of the addresses exists
 int nearest_pci(const std::string& root, const std::string& hca, const std::vector<std::string>& addresses);
 
 }  // namespace fabricast

@@ -1,3 +1,4 @@
+// Distance of PCI devices, from the paths of their sysfs entries.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// From the root of its PCI tree down to a device: "pci0000:80", "0000:80:01.0", "0000:81:00.0".
+/// The path from the PCI root to a device, e.g. "pci0000:80", "0000:80:01.0", "0000:81:00.0". Empty for other devices.
 std::vector<std::string> path_to(const fs::path& device) {
   std::error_code gone;
   const fs::path real = fs::canonical(device, gone);

@@ -47,19 +47,19 @@ Wire PeerLink::open(int index) {
       Wire wire(probe::connect_until(host_, port_, from_, deadline));
       wire.send(Json{{"pass", pass_}, {"measurement", number_}, {"connection", index}}.dump(), deadline);
       if (const std::string answer = wire.receive(deadline); answer != "welcome")
-        throw SocketError("it refuses: " + shown(answer));
+        throw SocketError("refused: " + shown(answer));
       return wire;
     }
     while (auto came = door_->next(deadline)) {
       const Json hello = Json::parse(came->second, nullptr, false);
       const bool ours = hello.is_object() && hello.contains("pass") && hello["pass"].is_string() &&
                         same_secret(hello["pass"].get<std::string>(), pass_);
-      // One of an earlier measurement that failed may still be on its way.
+      // A connection of an earlier measurement that failed may arrive late.
       if (!ours || hello.value("measurement", -1) != number_ || hello.value("connection", -2) != index) continue;
       came->first.send("welcome", deadline);
       return std::move(came->first);
     }
-    throw SocketError("it does not come");
+    throw SocketError("not opened in time");
   });
 }
 
@@ -77,7 +77,7 @@ std::string PeerLink::hear(double more) {
   });
 }
 
-std::string PeerLink::collective(const std::string& mine) {
+std::string PeerLink::swap_lines(const std::string& mine) {
   tell(mine);
   return hear();
 }
@@ -88,7 +88,7 @@ void PeerLink::fail(const std::string& reason) {
   try {
     wire_.send(line, probe::after(1));
   } catch (const SocketError&) {
-    // The other side finds the link broken.
+    // The other side notices that the link is broken.
   }
 }
 
@@ -105,7 +105,7 @@ void PeerLink::check() { has_line(); }
 void Patience::look() {
   stop_if_requested();
   for (PeerLink* link : links_) link->check();
-  if (probe::Clock::now() >= deadline_) throw ProbeFailure(fmt::format("nothing has moved for {:.0f} s", timeout_));
+  if (probe::Clock::now() >= deadline_) throw ProbeFailure(fmt::format("no progress for {:.0f} s", timeout_));
 }
 
 }  // namespace fabricast

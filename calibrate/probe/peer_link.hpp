@@ -1,7 +1,7 @@
-// What leads from one side of a measurement to the other, for as long as the measurement lasts.
+// A connection between two ranks for the duration of one measurement: text messages, and further connections for data.
 //
-// All of it throws ProbeFailure: a link that breaks costs one measurement. Whether the rank behind it is gone is for
-// rank 0 to find out.
+// Functions throw ProbeFailure unless stated otherwise, so a broken link costs one measurement only, and Interrupted on
+// Ctrl-C. Rank 0 finds out whether the rank behind a link is lost. Times are in seconds. A link is used by one thread.
 #pragma once
 
 #include <string>
@@ -15,25 +15,33 @@ namespace fabricast {
 
 class PeerLink {
  public:
-  /// The first side goes to the address of the second; `pass` is what its door asks for, `number` the measurement's.
+  /// The first side connects to the address of the second.
+  /// \param from    local address to connect from; empty: any
+  /// \param pass    the secret of the session
+  /// \param number  of the measurement
   PeerLink(const std::string& host, int port, const std::string& from, const std::string& pass, int number,
            double timeout);
-  /// The second side opens its door.
+  /// The second side waits for the connection.
   PeerLink(probe::Door& door, const std::string& pass, int number, double timeout);
 
-  /// A further connection, of the same number on both sides; for raw bytes.
+  /// Opens a further connection for raw bytes. Both sides call it with the same index.
   probe::Socket connection(int index);
 
+  /// Sends a line.
   void tell(const std::string& line);
-  /// \throws ProbeFailure if nothing comes for the timeout and `more` seconds, or the other side has failed
+  /// Receives a line.
+  /// \param more  seconds to wait in addition to the timeout
+  /// \throws ProbeFailure if no line arrives in this time, or the other side has failed
   std::string hear(double more = 0);
-  /// Sends one's own, gives the other's.
-  std::string collective(const std::string& mine);
-  /// Tells the other side that this one gives up; never throws.
+  /// Sends a line and returns the line of the other side, which calls it as well.
+  std::string swap_lines(const std::string& mine);
+  /// Informs the other side that this one has failed. Errors of the connection are ignored.
   void fail(const std::string& reason);
-  /// Looks whether the other side has given up; does not wait.
+  /// Checks whether the other side has failed; does not wait.
+  /// \throws ProbeFailure if it has
   void check();
-  /// Whether a line waits; does not wait, and looks as `check` does.
+  /// Whether a line has arrived; does not wait.
+  /// \throws ProbeFailure if the other side has failed
   bool has_line();
 
   double timeout() const { return timeout_; }
@@ -48,17 +56,19 @@ class PeerLink {
   probe::Wire wire_;
 };
 
-/// How reasons begin that the other side has given.
+/// Prefix of failures that the other side has reported.
 inline constexpr std::string_view of_other = "the other rank: ";
-/// Of what another rank says, where it is shown.
+/// Length of another rank's text when it is shown.
 inline constexpr std::size_t longest_reason = 500;
 
-/// Throws once nothing has moved for the timeout, the user has asked to stop, or the other side has given up.
+/// Bounds a wait. `look` throws ProbeFailure if there was no progress for the timeout or another side has failed, and
+/// Interrupted on Ctrl-C.
 class Patience {
  public:
   explicit Patience(PeerLink& link) : Patience(std::vector<PeerLink*>{&link}, link.timeout()) {}
   Patience(std::vector<PeerLink*> links, double timeout)
       : links_(std::move(links)), timeout_(timeout), deadline_(probe::after(timeout)) {}
+  /// There was progress: the timeout starts again.
   void moved() { deadline_ = probe::after(timeout_); }
   void look();
 

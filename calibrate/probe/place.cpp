@@ -1,4 +1,4 @@
-// Who a process is, by the variables of its launcher.
+// Rank, number of ranks and address of rank 0 from the variables of a launcher.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,8 @@ struct Launcher {
   std::string_view name, rank, ranks, local_ranks;
 };
 
-// Inside a Slurm job Open MPI's and torchrun's variables say more than Slurm's, which may be those of the shell.
+// In this order: inside a Slurm job, the variables of torchrun and Open MPI are more specific than those of Slurm,
+// which may belong to the shell.
 constexpr std::array launchers = {
     Launcher{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
     Launcher{"open_mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -36,11 +37,11 @@ int number_of(const Environment& environment, std::string_view name, int low, in
   const auto value = parse_integer(text);
   if (!value || value.value < low || value.value > high)
     throw UserError(fmt::format("{} '{}' is not a whole number between {} and {}", name, text, low, high),
-                    "or say --rank, --ranks and --master");
+                    "or give --rank, --ranks and --master");
   return static_cast<int>(value.value);
 }
 
-/// Whether the launcher says that all ranks are on this host.
+/// Whether the launcher states that all ranks are on this host.
 bool on_one_host(const Environment& environment, const Launcher& launcher, int ranks) {
   if (launcher.name == "slurm") return value_of(environment, "SLURM_NNODES") == "1";
   return value_of(environment, launcher.local_ranks) == std::to_string(ranks);
@@ -54,10 +55,11 @@ ProbePlace place_from(const Environment& environment) {
   for (const Launcher& launcher : launchers) {
     const bool rank = environment.count(std::string(launcher.rank)) > 0;
     const bool ranks = environment.count(std::string(launcher.ranks)) > 0;
-    // PMIx under prterun sets the rank alone; a batch script of Slurm has a rank 0 of its own.
+    // Under prterun PMIx sets only the rank. For other launchers a lone rank is ignored, because a Slurm batch script
+    // has rank 0 as well.
     if (!rank || (!ranks && launcher.name != "pmix")) continue;
     if (!ranks)
-      throw UserError(fmt::format("{} is set, but not how many ranks there are", launcher.rank), "say --ranks");
+      throw UserError(fmt::format("{} is set, but the number of ranks is not", launcher.rank), "give --ranks");
     place.ranks = number_of(environment, launcher.ranks, 1, 1 << 20);
     place.rank = number_of(environment, launcher.rank, 0, place.ranks - 1);
     place.source = launcher.name;
@@ -65,12 +67,12 @@ ProbePlace place_from(const Environment& environment) {
     if (environment.count("MASTER_ADDR")) {
       place.master = value_of(environment, "MASTER_ADDR");
     } else if (!on_one_host(environment, launcher, place.ranks)) {
-      throw UserError(fmt::format("MASTER_ADDR is not set: where is rank 0 of {}?", place.ranks),
-                      "set it to a name of rank 0's host on all ranks, or say --master HOST:PORT");
+      throw UserError(fmt::format("MASTER_ADDR is not set: the address of rank 0 of {} is unknown", place.ranks),
+                      "set it to the name of rank 0's host on all ranks, or give --master HOST:PORT");
     }
     if (environment.count("MASTER_PORT")) {
       place.port = number_of(environment, "MASTER_PORT", 1, 65534);
-      // There torchrun's own store listens.
+      // The store of torchrun itself listens on MASTER_PORT.
       if (value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True") ++place.port;
     }
     return place;

@@ -1,4 +1,4 @@
-// The order of a plan, its shares of the budget, its words.
+// The plan: its order, the shares of the budget, and its text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,12 +54,11 @@ std::string plan_text(const std::vector<Measurement>& plan, Seconds budget) {
   for (const auto& [of, row] : rows)
     text += fmt::format("{:<8} {:<16} {:>9} {:>11} {:>6} {:>8.1f} {:>11}\n", std::get<0>(of), std::get<1>(of),
                         to_text(Bytes{std::get<2>(of)}), std::get<3>(of), row.count, row.time.value, size(row.traffic));
-  text += fmt::format("{} measurements, about {:.0f} s and {} at the rates assumed; budget {:.0f} s\n", all.count,
+  text += fmt::format("{} measurements, about {:.0f} s and {} at the assumed rates; budget {:.0f} s\n", all.count,
                       all.time.value, size(all.traffic), budget.value);
   const auto unknown = std::count_if(plan.begin(), plan.end(), [](const Measurement& m) { return !m.rate_known; });
-  if (unknown > 0)
-    text += fmt::format("The rate of the ports is not known for {} of them, which count at 100 Gb/s.\n", unknown);
-  if (all.time.value > budget.value) text += "The budget is short: intervals will be wider.\n";
+  if (unknown > 0) text += fmt::format("The port rate is unknown for {} of them; 100 Gb/s is assumed.\n", unknown);
+  if (all.time.value > budget.value) text += "The budget is too short: intervals will be wider.\n";
   return text;
 }
 

@@ -20,7 +20,7 @@ std::map<std::pair<std::string, int>, int> active_mtu_of_ports(const VerbsCalls&
     if (verbs.query_device(context, &device) == 0)
       for (int number = 1; number <= device.phys_port_cnt; ++number) {
         ibv_port_attr port{};
-        // IBV_MTU_256 is 1, and each further one twice as long.
+        // IBV_MTU_256 is 1, and each further value stands for twice the size.
         if (verbs.query_port(context, static_cast<std::uint8_t>(number), &port) == 0 && port.state == IBV_PORT_ACTIVE &&
             port.active_mtu >= IBV_MTU_256 && port.active_mtu <= IBV_MTU_4096)
           found[{verbs.get_device_name(list[i]), number}] = 128 << port.active_mtu;

@@ -1,3 +1,4 @@
+// The active MTU of RDMA ports through a table of calls.
 #pragma once
 
 #include "fabricast/calibrate/port_mtu.hpp"
@@ -5,7 +6,7 @@
 
 namespace fabricast {
 
-/// As `active_mtu_of_ports()`, by calls that a test can replace.
+/// Like `active_mtu_of_ports()`, with calls that a test can replace.
 std::map<std::pair<std::string, int>, int> active_mtu_of_ports(const VerbsCalls& verbs);
 
 }  // namespace fabricast

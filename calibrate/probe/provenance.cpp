@@ -1,4 +1,4 @@
-// What there is to know of this host.
+// Facts about this host, for the line of provenance.
 #include <sys/utsname.h>
 
 #include <chrono>
@@ -43,7 +43,7 @@ std::string cpu_model(const fs::path& root) {
   return {};
 }
 
-/// HCAs with driver and firmware; a file that is missing is left out.
+/// HCAs with driver and firmware. Missing files are left out.
 Json hcas(const fs::path& root) {
   Json list = Json::array();
   for (const fs::path& device : entries(root / "sys/class/infiniband")) {
@@ -81,7 +81,7 @@ Json interfaces(const fs::path& root) {
   return list;
 }
 
-/// "2.28.9", or why there is none.
+/// NCCL's version, e.g. "2.28.9", or why there is none.
 std::string nccl_version() {
   const NcclCalls& calls = library_nccl();
   if (std::string reason = calls.missing(); !reason.empty()) return reason;

@@ -1,4 +1,4 @@
-// NCCL's variables of RDMA, read as NCCL reads them.
+// NCCL's RDMA variables.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -33,9 +33,10 @@ RdmaSettings rdma_settings_from(const std::map<std::string, std::string>& enviro
     char* end = nullptr;
     errno = 0;
     const long long value = std::strtoll(text, &end, 0);
-    // NCCL takes what is no number for 0, and more than the field holds for its lowest bits: neither is meant.
+    // NCCL reads text that is not a number as 0, and truncates numbers that are too large. Neither can be intended, so
+    // both are errors here.
     if (end == text || *end != '\0' || errno != 0 || value < -1 || value > v.most)
-      throw UserError(fmt::format("{} is not a whole number between 0 and {}", v.name, v.most), "or unset it");
+      throw UserError(fmt::format("{} is not a whole number between 0 and {}", v.name, v.most), "correct or unset it");
     if (value >= 0) settings.*v.setting = static_cast<int>(value);
   }
   return settings;

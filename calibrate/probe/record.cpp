@@ -1,4 +1,4 @@
-// Results as JSONL.
+// Results as JSONL, and reading them back.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Six digits: clocks and samples give no more, and lines stay short.
+/// Six significant digits: clocks and samples are not more exact, and lines stay short.
 double rounded(double value) { return fabricast::rounded(value, 6); }
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -27,7 +27,7 @@ Json end_of(int rank, const std::string& port) {
 
 std::string provenance_line(const std::string& version, const std::vector<std::string>& command, std::uint64_t seed,
                             const std::string& time, const std::vector<std::string>& ranks) {
-  // The token is nobody's business.
+  // The token is secret.
   Json words = Json::array();
   bool secret = false;
   for (const std::string& word : command) {
@@ -89,7 +89,7 @@ EarlierResults read_earlier(const std::string& text, const std::string& file) {
       Diagnostic d;
       d.where = {file, number, 1, 1};
       d.message = message;
-      d.hint = "this is not a file that `calibrate probe` has written whole; name another";
+      d.hint = "this is not a valid file of results of `calibrate probe`; give another --output";
       return UserError(std::vector<Diagnostic>{d});
     };
     const Json json = Json::parse(line, nullptr, false);
@@ -99,11 +99,13 @@ EarlierResults read_earlier(const std::string& text, const std::string& file) {
         earlier.hosts.clear();
         for (const Json& rank : json.at("ranks")) earlier.hosts.push_back(rank.at("host"));
       } else if (number == 1) {
-        throw fault("the first line is not of provenance: it has no \"fabricast\"");
+        throw fault("the first line is not provenance: it has no \"fabricast\"");
       } else if (json.at("key").is_string() && !json.contains("error")) {
         earlier.keys.push_back(json.at("key"));
       }
-    } catch (const Json::exception& e) { throw fault(std::string("a key is missing or of another type: ") + e.what()); }
+    } catch (const Json::exception& e) {
+      throw fault(std::string("a key is missing or has the wrong type: ") + e.what());
+    }
     earlier.whole = end + 1;
   }
   return earlier;

@@ -1,3 +1,4 @@
+// The table of backends.
 #include "fabricast/calibrate/probe.hpp"
 
 namespace fabricast {

@@ -18,20 +18,22 @@ namespace {
 
 std::string random_pass() {
   unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Unavailable("the system has no random numbers");
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Unavailable("cannot get random numbers from the system");
   std::string text;
   for (const unsigned char b : bytes) text += fmt::format("{:02x}", b);
   return text;
 }
 
+/// Names the missing ranks, at most eight of them.
 std::string missing(const std::set<int>& here, int ranks) {
   std::string text;
   int count = 0;
   for (int r = 1; r < ranks; ++r)
     if (!here.count(r) && ++count <= 8) text += fmt::format("{}{}", text.empty() ? "" : ", ", r);
-  return fmt::format("rank{} {}{} did not come", count > 1 ? "s" : "", text, count > 8 ? ", ..." : "");
+  return fmt::format("rank{} {}{} did not connect", count > 1 ? "s" : "", text, count > 8 ? ", ..." : "");
 }
 
+/// Rank 0: accepts all ranks and sends them the roster.
 Meeting gather(const SessionOptions& options, const Member& self) {
   const ProbePlace& place = options.place;
   const std::string at = options.bind.empty() ? place.master : options.bind;
@@ -59,12 +61,12 @@ Meeting gather(const SessionOptions& options, const Member& self) {
       meeting.wires[static_cast<std::size_t>(hello.rank)] = std::move(wire);
       continue;
     }
-    refused = fmt::format("; refused one from {}: {}", from, hello.refused);
+    refused = fmt::format("; refused a connection from {}: {}", from, hello.refused);
     options.on_note(fmt::format("refused a connection from {}: {}", from, hello.refused));
     try {
       wire.send(roster_text({hello.refused, {}, {}}), probe::after(1));
     } catch (const SocketError&) {
-      // It did not wait for the answer.
+      // The refused side has already closed the connection.
     }
   }
   const std::string roster = roster_text({{}, meeting.pass, meeting.members});
@@ -73,6 +75,7 @@ Meeting gather(const SessionOptions& options, const Member& self) {
   return meeting;
 }
 
+/// Other ranks: connect to rank 0 and wait for the roster.
 Meeting join(const SessionOptions& options, const Member& self) {
   const ProbePlace& place = options.place;
   const Deadline deadline = probe::after(options.timeout.value);
@@ -81,7 +84,7 @@ Meeting join(const SessionOptions& options, const Member& self) {
     try {
       return Wire(probe::connect_until(place.master, place.port, options.bind, deadline));
     } catch (const SocketError& e) {
-      throw Unavailable(fmt::format("{} does not answer within {:g} s: {}", zero, options.timeout.value, e.what()));
+      throw Unavailable(fmt::format("{} did not answer within {:g} s: {}", zero, options.timeout.value, e.what()));
     }
   }();
   Meeting meeting;
@@ -93,18 +96,18 @@ Meeting join(const SessionOptions& options, const Member& self) {
   std::string answer;
   try {
     wire.send(hello_text(options, named), deadline);
-    // Rank 0 may wait for others as long again.
+    // Rank 0 may wait for other ranks for another timeout.
     answer = wire.receive(deadline + (deadline - Clock::now()));
   } catch (const SocketError& e) { throw Unavailable(fmt::format("{}: {}", zero, e.what())); }
   Roster roster;
   try {
     roster = read_roster(answer);
   } catch (const ProbeFailure&) { throw Unavailable(zero + " is not a fabricast probe"); }
-  if (!roster.refused.empty()) throw UserError(fmt::format("{} refuses rank {}: {}", zero, place.rank, roster.refused));
+  if (!roster.refused.empty()) throw UserError(fmt::format("{} refused rank {}: {}", zero, place.rank, roster.refused));
   meeting.pass = roster.pass;
   meeting.members = std::move(roster.members);
   if (static_cast<int>(meeting.members.size()) != place.ranks)
-    throw Unavailable(fmt::format("{} knows {} ranks, not {}", zero, meeting.members.size(), place.ranks));
+    throw Unavailable(fmt::format("{} reports {} ranks, not {}", zero, meeting.members.size(), place.ranks));
   meeting.wires.push_back(std::move(wire));
   return meeting;
 }
@@ -113,8 +116,8 @@ void check_token(const SessionOptions& options) {
   const std::string& at = options.bind.empty() || options.place.rank > 0 ? options.place.master : options.bind;
   if (options.token.empty() && !probe::is_loopback(at))
     throw UserError(
-        fmt::format("a token is needed, as rank 0 listens at {}, which other hosts reach", at),
-        "the same for all ranks: FABRICAST_TOKEN, or --token; on one host --master 127.0.0.1:PORT needs none");
+        fmt::format("a token is needed: rank 0 listens at {}, which other hosts can reach", at),
+        "give all ranks the same FABRICAST_TOKEN or --token; on one host, --master 127.0.0.1:PORT needs none");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranks meet at rank 0.
+// The start of a session: all ranks connect to rank 0 and learn each other's addresses.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@
 
 namespace fabricast {
 
-/// Everyone, seen from one rank.
+/// All ranks of the session, seen from one of them.
 struct Meeting {
-  std::vector<Member> members;
-  std::string pass;                ///< drawn by rank 0: opens the doors of all ranks
-  std::vector<probe::Wire> wires;  ///< rank 0: to rank r at r, the first unused; others: to rank 0 at 0
-  std::vector<probe::Door> door;   ///< one's own; none if alone
+  std::vector<Member> members;     ///< by rank
+  std::string pass;                ///< random secret from rank 0, which every rank requires
+  std::vector<probe::Wire> wires;  ///< on rank 0: by rank, the first unused; else: to rank 0
+  std::vector<probe::Door> door;   ///< where this rank listens; empty with one rank
 };
 
-/// Waits for all, or goes to rank 0.
-/// \throws Unavailable if someone does not come in time; UserError if rank 0 refuses, or a token is missing
+/// Rank 0 waits for all ranks; the others connect to rank 0.
+/// \param self  this rank; its address and port are filled in
+/// \throws Unavailable if a rank does not connect in time; UserError if rank 0 refuses this rank or a token is missing
 Meeting meet(const SessionOptions& options, const Member& self);
 
-/// The system's name of this host.
+/// Host name of the system.
 std::string host_name();
 
 }  // namespace fabricast

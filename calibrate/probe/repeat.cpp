@@ -1,4 +1,4 @@
-// Adaptive repeats, and the interval of a median.
+// Adaptive repeats, and the confidence interval of a median.
 #include <algorithm>
 #include <cmath>
 
@@ -15,8 +15,9 @@ SampleSet summarise(std::vector<Seconds> samples) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t n = sorted.size();
   set.median = {n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2};
-  // How many samples lie below the true median is binomial, n fair coins: mean n/2, deviation sqrt(n)/2; half a sample
-  // off as it is discrete. With fewer than six even the least and the greatest hold it with less than 95 %.
+  // The number of samples below the true median is binomial, as for n fair coins: mean n/2, standard deviation
+  // sqrt(n)/2. Its normal quantile 1.96 with a continuity correction of half a sample gives the order statistics. Below
+  // six samples even the minimum and the maximum enclose the median with less than 95 %.
   const double below = (static_cast<double>(n) - 1) / 2 - 0.98 * std::sqrt(static_cast<double>(n));
   const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(below)));
   set.low = {sorted[low]}, set.high = {sorted[n - 1 - low]};
@@ -28,7 +29,7 @@ SampleSet repeat_until_tight(const std::function<std::vector<Seconds>(int)>& run
   const Seconds begin = now();
   std::vector<Seconds> samples;
   try {
-    // Warm-up: caches, windows of congestion control, clocks of CPUs. Its samples are thrown away.
+    // Warm-up of caches, congestion windows and CPU clocks. Its sample is discarded.
     run(1);
     Seconds before = now();
     int round = 1;
@@ -42,7 +43,7 @@ SampleSet repeat_until_tight(const std::function<std::vector<Seconds>(int)>& run
       const Seconds time = now(), each = (time - before) / round;
       if (tight || count >= repeats.most || time - begin >= share) return set;
       before = time;
-      // Twice as many, if that takes no longer than a round may and fits into what is left.
+      // Twice as many, limited by the time of a round and by the time that is left.
       const double fit = std::min(repeats.round, share - (time - begin)) / std::max(each, Seconds{1e-9});
       round = std::clamp(static_cast<int>(std::min(fit, 1e6)), 1, std::min(2 * round, repeats.most - count));
     }

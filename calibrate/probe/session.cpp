@@ -1,4 +1,4 @@
-// Rank 0 leads; the others do as told.
+// The session: rank 0 plans and orders measurements, and the other ranks follow its orders.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ struct OwnBackend {
   std::unique_ptr<ProbeBackend> backend;
 };
 
-/// One rank's part of measurements.
+/// The part of this rank in measurements.
 class Rank {
  public:
   Rank(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting)
       : options_(options), backends_(backends), meeting_(meeting) {}
 
-  /// The first side's samples; the other sides have none to tell.
+  /// Measures and returns the samples on the first side; on other sides only an error, if there is one.
   SampleSet measure(const Measurement& m, int number, Seconds share) {
     const ProbeSide side = m.leader() == options_.place.rank ? ProbeSide::first : ProbeSide::second;
     Links links;
@@ -48,8 +48,8 @@ class Rank {
       if (set.error.empty())
         for (const auto& link : links) link->tell("end");
     } catch (const ProbeFailure& e) { set.error = e.what(); } catch (const nlohmann::json::exception&) {
-      set.error = "what the other rank says is damaged";
-    } catch (const std::bad_alloc&) { set.error = "there is not enough memory"; }
+      set.error = "the other rank sent a malformed message";
+    } catch (const std::bad_alloc&) { set.error = "out of memory"; }
     if (!set.error.empty())
       for (const auto& link : links) link->fail(set.error);
     return set;
@@ -79,6 +79,7 @@ class Rank {
     throw ProbeFailure(fmt::format("rank {} has no backend {}", options_.place.rank, name));
   }
 
+  /// The first side orders a round, and collects samples from the side that has them.
   static std::vector<Seconds> lead(ProbeTrial& trial, const Links& links, int repeats) {
     for (const auto& link : links) link->tell(std::to_string(repeats));
     std::vector<Seconds> samples = trial.run(repeats);
@@ -91,11 +92,11 @@ class Rank {
 
   void follow(ProbeTrial& trial, PeerLink& link, Seconds share) {
     while (true) {
-      // The other side may be at a round that this one has no part in.
+      // The first side may still be in a round with other ranks.
       const std::string line = link.hear(share.value + 3 * options_.timeout.value);
       if (line == "end") return;
       const std::optional<int> repeats = small_number(line);
-      if (!repeats || *repeats < 1) throw ProbeFailure("the other rank does not say how often");
+      if (!repeats || *repeats < 1) throw ProbeFailure("the other rank sent no number of repeats");
       link.tell(samples_text(trial.run(*repeats)));
     }
   }
@@ -105,7 +106,7 @@ class Rank {
   Meeting& meeting_;
 };
 
-/// The other ranks: until rank 0 says that it is done.
+/// Other ranks: follow the orders of rank 0 until it ends the session.
 void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting) {
   Rank self(options, backends, meeting);
   Wire& zero = meeting.wires[0];
@@ -116,17 +117,18 @@ void serve(const SessionOptions& options, std::vector<OwnBackend>& backends, Mee
     while (true) {
       const Order order = read_order(zero.receive(probe::Deadline::max()), options.place.ranks);
       if (order.ends) {
-        if (!order.reason.empty()) throw Unavailable("rank 0 has ended: " + order.reason);
+        if (!order.reason.empty()) throw Unavailable("rank 0 ended the session: " + order.reason);
         return;
       }
       const SampleSet set = self.measure(order.measurement, order.number, order.share);
       zero.send(report_text({set.samples, set.error, set.how}), probe::after(options.timeout.value));
     }
-  } catch (const SocketError& e) { throw gone(fmt::format("has gone: {}", e.what())); } catch (const ProbeFailure& e) {
+  } catch (const SocketError& e) { throw gone(fmt::format("is gone: {}", e.what())); } catch (const ProbeFailure& e) {
     throw gone(fmt::format("is not a fabricast probe: {}", e.what()));
   }
 }
 
+/// Rank 0.
 class Leader {
  public:
   Leader(const SessionOptions& options, std::vector<OwnBackend>& backends, Meeting& meeting)
@@ -158,6 +160,8 @@ class Leader {
     return outcome;
   }
 
+  /// Ends the session on all ranks.
+  /// \param reason  why; empty: all measurements are done
   void end(const std::string& reason) {
     for (std::size_t r = 1; r < meeting_.wires.size(); ++r) {
       try {
@@ -166,12 +170,13 @@ class Leader {
         end.reason = reason;
         meeting_.wires[r].send(order_text(end), probe::after(1));
       } catch (const std::exception&) {
-        // It has gone before.
+        // The rank is gone already.
       }
     }
   }
 
  private:
+  /// The shuffled plan of all backends. Why a backend cannot measure is a note, or an error if none can.
   std::vector<Measurement> make_plan() {
     std::vector<Measurement> plan;
     std::vector<std::string> notes;
@@ -180,7 +185,7 @@ class Leader {
       std::map<std::string, int> missing;
       for (const Member& m : meeting_.members) {
         const BackendFacts* there = facts_of(m, backends_[b].name);
-        facts.push_back(there ? *there : BackendFacts{backends_[b].name, "not asked for", {}});
+        facts.push_back(there ? *there : BackendFacts{backends_[b].name, "not requested", {}});
         if (!facts.back().unavailable.empty()) ++missing[facts.back().unavailable];
       }
       std::vector<Measurement> part;
@@ -189,7 +194,7 @@ class Leader {
       } catch (const ProbeFailure& e) { missing[e.what()] = 0; }
       if (part.empty() && missing.empty())
         missing[fmt::format(
-            "nothing to measure with {} rank{}: start two or more, by mpirun, srun, torchrun, or --rank "
+            "nothing to measure with {} rank{}: start two or more with mpirun, srun or torchrun, or with --rank "
             "and --ranks",
             facts.size(), facts.size() == 1 ? "" : "s")] = 0;
       for (const auto& [reason, count] : missing) {
@@ -211,7 +216,9 @@ class Leader {
     return nullptr;
   }
 
+  /// Orders a measurement, takes part in it if it concerns rank 0, and collects the results.
   SampleSet measure(const Measurement& m, int number, Seconds share) {
+    // Notices ranks that were lost, also those that do not take part.
     for (std::size_t r = 1; r < meeting_.wires.size(); ++r)
       with_rank(static_cast<int>(r), [&](Wire& wire) { wire.ready(); });
     const std::string order = order_text({false, {}, m, number, share});
@@ -229,7 +236,7 @@ class Leader {
     return set;
   }
 
-  /// The ranks that measure but this one.
+  /// The ranks that take part, without rank 0.
   std::vector<int> others(const Measurement& m) const {
     std::vector<int> ranks;
     for (int r = 1; r < static_cast<int>(meeting_.members.size()); ++r)
@@ -237,7 +244,7 @@ class Leader {
     return ranks;
   }
 
-  /// What the other ranks have to say. Once one is done the other has little time left.
+  /// Collects the reports of the other ranks. If rank 0 took part and is done, the others must be done soon.
   void collect(const Measurement& m, Seconds share, SampleSet& set, std::map<int, std::string>& errors) {
     double patience = share.value + 5 * options_.timeout.value;
     if (m.concerns(0)) patience = 2 * options_.timeout.value;
@@ -253,7 +260,7 @@ class Leader {
     }
   }
 
-  /// What went wrong, by rank; one that has only heard of it from the other has nothing to add.
+  /// All errors by rank. Ranks that only repeat the failure of another rank are left out.
   static std::string all_of(const std::map<int, std::string>& errors) {
     std::string text;
     for (const auto& [rank, error] : errors)
@@ -264,14 +271,15 @@ class Leader {
     return text;
   }
 
+  /// Calls `f` with the connection to a rank. Its failure ends the session.
   template <class F>
   auto with_rank(int rank, F f) -> decltype(f(std::declval<Wire&>())) {
     try {
       return f(meeting_.wires[static_cast<std::size_t>(rank)]);
     } catch (const SocketError& e) {
-      throw Unavailable(fmt::format("rank {} on {} has gone: {}", rank, host_of(rank), e.what()));
+      throw Unavailable(fmt::format("rank {} on {} is gone: {}", rank, host_of(rank), e.what()));
     } catch (const ProbeFailure&) {
-      throw Unavailable(fmt::format("what rank {} on {} says is damaged", rank, host_of(rank)));
+      throw Unavailable(fmt::format("rank {} on {} sent a malformed message", rank, host_of(rank)));
     }
   }
 
@@ -283,7 +291,7 @@ class Leader {
   Rank self_;
 };
 
-/// The ports that the user wants of this rank.
+/// Sets the ports of this rank, limited to the devices that the user has named.
 void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<std::string>& devices) {
   try {
     facts.ports = backend.ports();

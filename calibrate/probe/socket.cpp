@@ -33,7 +33,7 @@ Addresses resolve(const std::string& host, int port, int flags = 0) {
   hints.ai_socktype = SOCK_STREAM, hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (code != 0) throw SocketError(fmt::format("the host '{}' is not known: {}", host, gai_strerror(code)));
+  if (code != 0) throw SocketError(fmt::format("unknown host '{}': {}", host, gai_strerror(code)));
   return {found, freeaddrinfo};
 }
 
@@ -44,11 +44,11 @@ int milliseconds_to(Deadline deadline) {
 
 Socket open_socket(const addrinfo& address) {
   Socket s(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (s.fd() < 0) throw SocketError("no socket: " + system_reason(errno));
+  if (s.fd() < 0) throw SocketError("cannot create a socket: " + system_reason(errno));
   return s;
 }
 
-/// Small messages go at once; a peer whose host has died is noticed in half a minute.
+/// Small messages are sent at once. A peer whose host has died is noticed within half a minute.
 void prepare(const Socket& s) {
   const int on = 1, idle = 10, interval = 5, count = 4, user_timeout_ms = 30000;
   setsockopt(s.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -59,7 +59,7 @@ void prepare(const Socket& s) {
   setsockopt(s.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
 }
 
-/// Zero, or why not.
+/// Zero, or the error number.
 int try_connect(const Socket& s, const addrinfo& address, const std::string& from, Deadline deadline) {
   if (!from.empty()) {
     const Addresses own = resolve(from, 0, AI_PASSIVE);
@@ -101,7 +101,7 @@ bool wait_for(int fd, short events, Deadline deadline) {
 }
 
 Socket connect_until(const std::string& host, int port, const std::string& from, Deadline deadline) {
-  std::string reason = "nobody answers";
+  std::string reason = "no answer";
   do {
     const Addresses addresses = resolve(host, port);
     for (const addrinfo* a = addresses.get(); a; a = a->ai_next) {
@@ -125,7 +125,7 @@ Socket listen_at(const std::string& host, int port) {
   const int on = 1;
   setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(s.fd(), addresses->ai_addr, addresses->ai_addrlen) != 0 || listen(s.fd(), 1024) != 0)
-    throw SocketError(fmt::format("can not listen at {} port {}: {}", host, port, system_reason(errno)));
+    throw SocketError(fmt::format("cannot listen at {} port {}: {}", host, port, system_reason(errno)));
   return s;
 }
 
@@ -171,7 +171,7 @@ bool Wire::ready() {
   char part[65536];
   while (true) {
     const ssize_t n = recv(socket_.fd(), part, sizeof part, MSG_DONTWAIT);
-    if (n == 0) throw SocketError("the connection has ended");
+    if (n == 0) throw SocketError("the connection was closed");
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (n < 0) throw SocketError(system_reason(errno));
     buffer_.append(part, static_cast<std::size_t>(n));
@@ -209,7 +209,7 @@ std::optional<std::pair<Wire, std::string>> Door::next(Deadline deadline) {
     }
     if (polled[0].revents & POLLIN) {
       Socket s(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      // The one that has been silent longest makes room: a rank says its line at once.
+      // The connection that has been silent longest makes room: a rank sends its line at once.
       if (s.fd() >= 0 && waiting_.size() == most_waiting) waiting_.erase(waiting_.begin());
       if (s.fd() >= 0) prepare(s), waiting_.emplace_back(Wire(std::move(s)), after(5));
     } else if (Clock::now() >= deadline) {

@@ -1,6 +1,7 @@
-// TCP sockets with deadlines, lines of text on them, and a door that strangers can not block.
+// TCP sockets with deadlines, lines of text on sockets, and a listener that silent strangers cannot block.
 //
-// Every wait looks at `stop_requested` at least twenty times a second.
+// Every wait checks `stop_requested` at least twenty times a second and throws Interrupted. An object is used by one
+// thread.
 #pragma once
 
 #include <optional>
@@ -15,14 +16,16 @@ namespace fabricast::probe {
 
 using Deadline = Clock::time_point;
 
+/// This many seconds from now.
 Deadline after(double seconds);
 
-/// A connection broke, was refused, or did not move until its deadline; `what()` is the reason.
+/// A connection broke, was refused, or made no progress until its deadline. `what()` is the reason.
 class SocketError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+/// Owns a file descriptor.
 class Socket {
  public:
   Socket() = default;
@@ -39,33 +42,47 @@ class Socket {
   int fd_ = -1;
 };
 
-/// Waits for one of poll's events; false at the deadline.
+/// Waits for events of poll(2).
+/// \returns false at the deadline
 bool wait_for(int fd, short events, Deadline deadline);
 
-/// Tries until someone answers; `from` is the address to come from, or empty.  \throws SocketError at the deadline
+/// Tries to connect until it succeeds.
+/// \param from  local address to connect from; empty: any
+/// \throws SocketError at the deadline, or if a host is unknown
 Socket connect_until(const std::string& host, int port, const std::string& from, Deadline deadline);
+/// Listens at an address of this host.
+/// \param port  0: any free one
 /// \throws SocketError
 Socket listen_at(const std::string& host, int port);
-/// Address and port of this end.
+/// Numeric address and port of the local end.
 std::pair<std::string, int> own_address(const Socket& socket);
+/// Numeric address of the remote end.
 std::string peer_address(const Socket& socket);
-/// Whether all addresses of a host are this host's loopback.
+/// Whether all addresses of a host are loopback addresses.
+/// \throws SocketError if the host is unknown
 bool is_loopback(const std::string& host);
 
-/// Lines on a socket.
+/// Lines of text on a socket. Received lines are limited to 1 MiB.
 class Wire {
  public:
   Wire() = default;
   explicit Wire(Socket socket) : socket_(std::move(socket)) {}
+  /// Sends a line.
+  /// \throws SocketError
   void send(const std::string& line, Deadline deadline);
-  /// The next line.  \throws SocketError
+  /// Waits for the next line and returns it.
+  /// \throws SocketError
   std::string receive(Deadline deadline);
-  /// Takes in what has come; true if a whole line waits.  \throws SocketError if the connection has ended
+  /// Reads what has arrived, without waiting.
+  /// \returns whether there is a complete line
+  /// \throws SocketError if the connection is closed
   bool ready();
-  /// The line that waits; \pre ready().
+  /// The text that has arrived; it begins with the next line.
+  /// \pre ready()
   const std::string& front() const { return buffer_; }
   const Socket& socket() const { return socket_; }
-  /// For raw bytes from now on; \pre nothing is left unread.
+  /// Gives up the socket, for raw bytes.
+  /// \pre nothing is left unread
   Socket release() { return std::move(socket_); }
 
  private:
@@ -73,11 +90,12 @@ class Wire {
   std::string buffer_;
 };
 
-/// Listens, and gives out connections once they have said a line. Silent ones are dropped after five
-/// seconds, or when there are many and another comes.
+/// Accepts connections and returns each with its first line. A silent connection is dropped after five seconds, or
+/// earlier if 64 are waiting and another one arrives.
 class Door {
  public:
   explicit Door(Socket listener) : listener_(std::move(listener)) {}
+  /// The next connection and its first line; nothing at the deadline.
   std::optional<std::pair<Wire, std::string>> next(Deadline deadline);
   const Socket& listener() const { return listener_; }
 

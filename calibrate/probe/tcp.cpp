@@ -1,8 +1,8 @@
-// TCP sockets between ranks: works everywhere.
+// The tcp backend: sockets between ranks, which work on every host.
 //
-// Latency: half of a round trip of one message each way. Bandwidth: the sender writes messages to all connections
-// without a pause, and the receiver counts what comes in windows, so that buffers of the sender do not count as sent.
-// One thread drives all connections.
+// Latency is half a round trip of one message in each direction. For bandwidth the sender writes to all connections
+// without a pause, and the receiver counts the bytes that arrive in windows, so that data in the sender's buffers do
+// not count as sent. One thread drives all connections.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -28,19 +28,20 @@ using probe::Socket;
 namespace {
 
 constexpr double window_s = 0.02;
-// On slow links a window is longer, for whole packets or messages to average out.
+// Minimum of a window: it is longer on slow links, so that the granularity of packets and messages averages out.
 constexpr std::int64_t window_bytes = 256 << 10, window_messages = 64;
 constexpr BytesPerSecond assumed_rate{1.25e9};
 constexpr std::size_t most_buffer = 4 << 20;
 
 [[noreturn]] void lost(ssize_t n) {
-  throw ProbeFailure(n == 0 ? "a connection has ended" : "a connection broke: " + system_reason(errno));
+  throw ProbeFailure(n == 0 ? "a connection was closed" : "a connection broke: " + system_reason(errno));
 }
 
-/// Blocking, as a waiting thread is woken soonest; looks up now and then.
-class Collective {
+/// Blocking send and receive, because a blocked thread is woken soonest. The socket times out regularly to check for
+/// failures.
+class Transfer {
  public:
-  Collective(const Socket& socket, PeerLink& link) : fd_(socket.fd()), patience_(link) {}
+  Transfer(const Socket& socket, PeerLink& link) : fd_(socket.fd()), patience_(link) {}
   void send(const std::vector<char>& buffer, std::int64_t bytes) {
     move(bytes,
          [&](std::size_t part) { return ::send(fd_, buffer.data(), std::min(part, buffer.size()), MSG_NOSIGNAL); });
@@ -71,30 +72,31 @@ class Collective {
   Patience patience_;
 };
 
+/// Latency.
 class PingPong : public ProbeTrial {
  public:
   PingPong(const Measurement& m, ProbeSide side, PeerLink& link)
       : bytes_(m.bytes.value),
         first_(side == ProbeSide::first),
         socket_(link.connection(0)),
-        collective_(socket_, link),
+        transfer_(socket_, link),
         buffer_(std::min<std::size_t>(static_cast<std::size_t>(bytes_), most_buffer)) {
     const timeval look_up{0, 50000};
     if (fcntl(socket_.fd(), F_SETFL, 0) != 0 ||
         setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVTIMEO, &look_up, sizeof look_up) != 0 ||
         setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDTIMEO, &look_up, sizeof look_up) != 0)
-      throw ProbeFailure("a socket can not be made blocking: " + system_reason(errno));
+      throw ProbeFailure("cannot make a socket blocking: " + system_reason(errno));
   }
   std::vector<Seconds> run(int repeats) override {
     std::vector<Seconds> samples;
     for (int i = 0; i < repeats; ++i) {
       const auto begin = Clock::now();
-      if (first_) collective_.send(buffer_, bytes_);
-      collective_.receive(buffer_, bytes_);
+      if (first_) transfer_.send(buffer_, bytes_);
+      transfer_.receive(buffer_, bytes_);
       if (first_)
         samples.push_back({probe::seconds_since(begin) / 2});
       else
-        collective_.send(buffer_, bytes_);
+        transfer_.send(buffer_, bytes_);
     }
     return samples;
   }
@@ -103,11 +105,11 @@ class PingPong : public ProbeTrial {
   std::int64_t bytes_;
   bool first_;
   Socket socket_;
-  Collective collective_;
+  Transfer transfer_;
   std::vector<char> buffer_;
 };
 
-/// What both ends of a stream have: the connections, and how much has gone through each.
+/// Both ends of a stream: the connections, and the bytes that each has carried.
 class Stream : public ProbeTrial {
  public:
   Stream(const Measurement& m, PeerLink& link) : bytes_(m.bytes.value), link_(link) {
@@ -117,7 +119,8 @@ class Stream : public ProbeTrial {
   }
 
  protected:
-  /// Moves what can be moved on any connection, or waits for it. `some(i)` gives the bytes moved, or -1 with errno.
+  /// Moves data on all connections that are ready, or waits for one.
+  /// \param some  moves data on connection i; returns the bytes moved, or -1 with errno
   template <class F>
   std::int64_t move(short event, Patience& patience, F some) {
     std::int64_t moved = 0;
@@ -143,7 +146,8 @@ class Stream : public ProbeTrial {
 
 class StreamSender : public Stream {
  public:
-  /// Little waits in the sender: else each stream ends with seconds of what the system has buffered on a slow link.
+  /// Limits unsent data in the system's buffers. Otherwise a stream on a slow link would end with seconds of buffered
+  /// data.
   StreamSender(const Measurement& m, PeerLink& link) : Stream(m, link) {
     constexpr int unsent = 256 << 10;
     for (const Socket& socket : sockets_)
@@ -151,7 +155,7 @@ class StreamSender : public Stream {
   }
   std::vector<Seconds> run(int) override {
     Patience patience(link_);
-    // Until the receiver has seen enough; then it is told how much is still to come.
+    // Sends until the receiver has enough. The receiver then learns how much was sent, to drain the connections.
     while (!link_.has_line())
       move(POLLOUT, patience, [&](std::size_t i) {
         const std::int64_t left = bytes_ - counts_[i] % bytes_;
@@ -181,7 +185,7 @@ class StreamReceiver : public Stream {
     }
     link_.tell("enough");
     const auto sent = nlohmann::json::parse(hear_while_receiving(patience, receive)).get<std::vector<std::int64_t>>();
-    if (sent.size() != counts_.size()) throw ProbeFailure("the other rank has other connections");
+    if (sent.size() != counts_.size()) throw ProbeFailure("the other rank has a different number of connections");
     while (counts_ != sent) move(POLLIN, patience, receive);
     return samples;
   }

@@ -1,5 +1,5 @@
-// RDMA over reliable connections: every port of one rank with every port of another that is on the same kind of network.
-// Memory is the host's, or that of the GPU nearest to the port.
+// The verbs backend: RDMA over reliable connections (RC), between every port of one rank and every port of another rank
+// on the same kind of network. Buffers are in host memory, or in the GPU nearest to the port.
 #ifdef FABRICAST_VERBS
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ std::unique_ptr<ProbeBackend> verbs_probe() { return std::make_unique<NoVerbs>()
 
 namespace {
 
-/// Of two ports, as far as they are known; zero: neither is.
+/// The lower of two port rates, or the known one; 0 if neither is known.
 BytesPerSecond lesser_rate(BytesPerSecond a, BytesPerSecond b) {
   return a.value > 0 && b.value > 0 ? std::min(a, b) : std::max(a, b);
 }
@@ -99,7 +99,7 @@ class Verbs : public ProbeBackend {
             }
           }
     if (plan.empty() && settings.memories == std::vector<std::string>{"gpu"})
-      throw ProbeFailure("no two ports that have a GPU near them are on the same kind of network");
+      throw ProbeFailure("no two ports with a GPU near them are on the same kind of network");
     return plan;
   }
 
@@ -118,7 +118,7 @@ class Verbs : public ProbeBackend {
     constexpr Bytes large[] = {{4 << 10}, {64 << 10}, {1 << 20}};
     constexpr int queue_pairs[] = {1, 4};
     for (const char* what : {"write_latency", "send_latency"})
-      // Who waits for a write looks into memory, which the host can not do with that of a GPU.
+      // The receiver of a write polls memory, which the host cannot do in a GPU.
       if (base.from < base.to && (base.memory == "host" || what == std::string_view("send_latency")))
         add_pair(plan, base, {what, false, small, {}}, rate, settings);
     for (const char* what : {"write_bandwidth", "read_bandwidth"})

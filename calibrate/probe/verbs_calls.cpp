@@ -2,7 +2,7 @@
 
 namespace fabricast {
 
-// Lambdas, as some of these are macros or inline.
+// Lambdas, because some of the functions are macros or inline.
 const VerbsCalls& library_verbs() {
   static const VerbsCalls calls = {
       [](int* count) { return ibv_get_device_list(count); },

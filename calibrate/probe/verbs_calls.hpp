@@ -1,4 +1,5 @@
-// The functions of libibverbs that the probe uses, one by one, so that a test can make each of them fail.
+// The libibverbs functions that the probe uses, as a table, so that a test can make each of them fail. They return what
+// libibverbs returns.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,8 +21,8 @@ struct VerbsCalls {
   std::function<ibv_pd*(ibv_context*)> alloc_pd;
   std::function<int(ibv_pd*)> dealloc_pd;
   std::function<ibv_mr*(ibv_pd*, void*, std::size_t, int)> reg_mr;
-  /// As reg_mr, with an address for the other side: the only one that takes optional kinds of access. None if the
-  /// library lacks it.
+  /// Like reg_mr, with an address for the remote side. Only this call accepts optional access flags such as relaxed
+  /// ordering. Null if the library lacks it.
   std::function<ibv_mr*(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned)> reg_mr_iova2;
   /// Domain, offset, bytes, address, file descriptor, access.
   std::function<ibv_mr*(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int)> reg_dmabuf_mr;
@@ -36,7 +37,7 @@ struct VerbsCalls {
   std::function<int(ibv_cq*, int, ibv_wc*)> poll_cq;
 };
 
-/// Those of the library.
+/// The functions of the library.
 const VerbsCalls& library_verbs();
 
 }  // namespace fabricast

@@ -1,4 +1,4 @@
-// Devices of libibverbs: the list, one that is open, what it says; calls that fail throw.
+// RDMA devices: the list, opening one, and its attributes. Calls that fail throw ProbeFailure.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,10 +14,13 @@
 
 namespace fabricast::probe {
 
+/// \param error  errno of the call
+/// \throws ProbeFailure
 [[noreturn]] inline void verbs_failed(std::string_view call, int error, std::string_view hint = {}) {
   throw ProbeFailure(fmt::format("{}: {}{}{}", call, system_reason(error), hint.empty() ? "" : "; ", hint));
 }
 
+/// Owns the list; empty if libibverbs has none. `calls` must outlive it.
 class DeviceList {
  public:
   explicit DeviceList(const VerbsCalls& calls) : calls_(calls), list_(calls.get_device_list(&count_)) {}
@@ -40,7 +43,7 @@ using Context = std::unique_ptr<ibv_context, std::function<void(ibv_context*)>>;
 inline Context open_device(const VerbsCalls& calls, ibv_device* device) {
   errno = 0;
   Context context(calls.open_device(device), [&calls](ibv_context* c) { calls.close_device(c); });
-  if (!context) verbs_failed("ibv_open_device", errno, "may this user open /dev/infiniband/uverbs*?");
+  if (!context) verbs_failed("ibv_open_device", errno, "does this user have access to /dev/infiniband/uverbs*?");
   return context;
 }
 

@@ -37,7 +37,7 @@ std::string gid_text(const ibv_gid& gid) {
 
 ibv_gid gid_of(const std::string& text) {
   ibv_gid gid{};
-  if (text.size() != 2 * sizeof gid.raw) throw ProbeFailure("the other rank's GID is damaged");
+  if (text.size() != 2 * sizeof gid.raw) throw ProbeFailure("the other rank sent a malformed GID");
   for (std::size_t i = 0; i < sizeof gid.raw; ++i)
     gid.raw[i] = static_cast<std::uint8_t>(std::strtoul(text.substr(2 * i, 2).c_str(), nullptr, 16));
   return gid;
@@ -102,7 +102,7 @@ void VerbsEndpoint::register_host(const VerbsMemory& memory, std::size_t size) {
     self_.memory += memory_ ? fmt::format(" on NUMA node {}", memory.place.node) : ", not bound: " + near.reason;
   }
   if (!memory_) memory_ = {static_cast<char*>(std::aligned_alloc(page, whole)), std::free};
-  if (!memory_) throw ProbeFailure("no memory for the buffer");
+  if (!memory_) throw ProbeFailure("cannot allocate the buffer");
   std::memset(memory_.get(), 0, whole);
   mr_ = {register_plainly(memory_.get(), whole), [this](ibv_mr* m) { calls_.dereg_mr(m); }};
   if (!mr_) verbs_failed(register_call(), errno, "the locked-memory limit (ulimit -l) may be too low");
@@ -110,7 +110,7 @@ void VerbsEndpoint::register_host(const VerbsMemory& memory, std::size_t size) {
 }
 
 void VerbsEndpoint::register_gpu(const VerbsMemory& memory, std::size_t size) {
-  // What is exported begins and ends at a page; blocks of this size do by themselves.
+  // Exported memory must begin and end at a page boundary, as allocations in multiples of this size do.
   constexpr std::size_t block = 2 << 20;
   const std::size_t whole = (size + block - 1) / block * block;
   check_gpu(memory.calls, memory.calls.set_device(gpu_number(memory.gpu)), "cudaSetDevice");
@@ -135,7 +135,7 @@ void VerbsEndpoint::register_gpu(const VerbsMemory& memory, std::size_t size) {
   self_.memory = memory.gpu + " by nvidia-peermem";
   if (!mr_)
     throw ProbeFailure(
-        fmt::format("memory of {} can not be registered. By DMA-BUF: {}. By nvidia-peermem: {}: {} (is the module "
+        fmt::format("cannot register memory of {}. By DMA-BUF: {}. By nvidia-peermem: {}: {} (is the module "
                     "nvidia_peermem loaded?)",
                     memory.gpu, by_dma_buf, register_call(), system_reason(errno)));
 }
@@ -150,7 +150,7 @@ void VerbsEndpoint::open(const std::string& port) {
       context_ = open_device(calls_, devices[i]);
       return;
     }
-  throw ProbeFailure(fmt::format("the port {} is not there", port));
+  throw ProbeFailure(fmt::format("there is no port {}", port));
 }
 
 void VerbsEndpoint::choose_gid(int wanted) {
@@ -159,13 +159,13 @@ void VerbsEndpoint::choose_gid(int wanted) {
   for (int i = 0; i < length; ++i) {
     if (wanted >= 0 && i != wanted) continue;
     ibv_gid_entry entry{};
-    // Empty places say ENODATA.
+    // Empty entries return ENODATA.
     if (calls_.query_gid(context_.get(), port_, static_cast<std::uint32_t>(i), &entry) == 0) table.push_back(entry);
   }
   const int best = best_gid(table);
   if (best < 0 && (ethernet_ || wanted >= 0))
     throw ProbeFailure(wanted >= 0 ? fmt::format("there is no GID at index {}", wanted)
-                                   : "the port has no GID: has its interface an address?");
+                                   : "the port has no GID (does its interface have an address?)");
   if (best < 0) return;
   gid_index_ = static_cast<std::uint8_t>(table[static_cast<std::size_t>(best)].gid_index);
   self_.gid = gid_text(table[static_cast<std::size_t>(best)].gid);
@@ -178,7 +178,8 @@ void VerbsEndpoint::modify(ibv_qp* qp, ibv_qp_attr& attributes, int mask, const 
 
 void VerbsEndpoint::connect(const VerbsPeer& peer, const VerbsPeer& first) {
   peer_ = peer;
-  if (peer.queue_pairs.size() != qps_.size()) throw ProbeFailure("the other rank has another number of queue pairs");
+  if (peer.queue_pairs.size() != qps_.size())
+    throw ProbeFailure("the other rank has a different number of queue pairs");
   for (std::size_t i = 0; i < qps_.size(); ++i) {
     ibv_qp_attr a{};
     a.qp_state = IBV_QPS_INIT, a.port_num = port_;
@@ -201,8 +202,8 @@ void VerbsEndpoint::connect(const VerbsPeer& peer, const VerbsPeer& first) {
                IBV_QP_MIN_RNR_TIMER,
            "RTR");
     a = {};
-    // A packet is sent again after 4.096 us * 2^18 = 1.1 s, three times: a link of 100 Mb/s with 4 MiB under way needs
-    // a third of that.
+    // A packet is retransmitted after 4.096 us * 2^18 = 1.1 s, up to three times. A link of 100 Mb/s with 4 MiB in
+    // flight needs a third of this time.
     a.qp_state = IBV_QPS_RTS, a.timeout = 18, a.retry_cnt = 3, a.rnr_retry = 7, a.sq_psn = self_.packet_number;
     a.max_rd_atomic = static_cast<std::uint8_t>(std::min(reads_asked_, peer.reads));
     modify(

@@ -1,4 +1,5 @@
-// One side of RC queue pairs on one port: everything from the device to queue pairs that are ready to send.
+// One side of a set of RC queue pairs on one port, with the device, the registered buffer and the completion queue.
+// Functions throw ProbeFailure. An endpoint is used by one thread.
 #pragma once
 
 #include <memory>
@@ -12,67 +13,76 @@
 
 namespace fabricast {
 
-/// Which GID of a table to take: RoCE v2 over IPv4 before IPv6 before link-local addresses before RoCE v1.
-/// \returns a place in `table`, or -1 if it is empty
+/// The best GID of a table: RoCE v2 over IPv4, else IPv6, else link-local, else RoCE v1.
+/// \returns an index into `table`, or -1 if it is empty
 int best_gid(const std::vector<ibv_gid_entry>& table);
 
-/// A gid as 32 hexadecimal digits, and back.
+/// A GID as 32 hexadecimal digits, and back.
 std::string gid_text(const ibv_gid& gid);
 ibv_gid gid_of(const std::string& text);
 
-/// What the other side has to know.
+/// What the other side needs to know to connect.
 struct VerbsPeer {
   std::vector<std::uint32_t> queue_pairs;
   std::uint32_t packet_number = 0, remote_key = 0;
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  ///< of the buffer
   std::uint16_t lid = 0;
   int mtu = 0;    ///< ibv_mtu
-  int reads = 0;  ///< RDMA reads it answers at a time
+  int reads = 0;  ///< RDMA reads that it serves concurrently
   int traffic_class = 0, service_level = 0;
   std::string gid;
-  std::string memory;  ///< what it is, where, and how it is registered, for people
+  std::string memory;  ///< what it is, where, and how it is registered, as text for `how`
 };
 
+/// As JSON.
 std::string peer_text(const VerbsPeer& peer);
-/// \throws ProbeFailure if it is damaged
+/// \throws ProbeFailure if the text is malformed
 VerbsPeer peer_of(const std::string& text);
 
-/// Where one side's buffer lies.
+/// Where the buffer of one side is allocated.
 struct VerbsMemory {
   const GpuCalls& calls;
-  std::string gpu;  ///< "gpu0"; empty: the host
-  NumaPlace place{};
+  std::string gpu;    ///< "gpu0"; empty: host memory
+  NumaPlace place{};  ///< for host memory
 };
 
+/// Settings of an endpoint.
 struct VerbsWishes {
-  int gid = -1;  ///< index, or -1 for the best
+  int gid = -1;  ///< index into the GID table; -1: the best
   RdmaSettings rdma{};
-  /// Writes arrive in their order whatever `rdma` says: for who looks at the last byte of a message.
+  /// Keeps PCIe writes in order whatever `rdma` states, for a receiver that polls the last byte of a message.
   bool in_order = false;
 };
 
 class VerbsEndpoint {
  public:
-  /// \param size  of the registered buffer  \throws ProbeFailure
+  /// Opens the port, registers a buffer and creates the queue pairs.
+  /// \param size   of the buffer in bytes
+  /// \param depth  messages in flight per queue pair
   VerbsEndpoint(const VerbsCalls& calls, const std::string& port, const VerbsMemory& memory, int queue_pairs,
                 std::size_t size, int depth, const VerbsWishes& wishes);
 
   const VerbsPeer& self() const { return self_; }
-  /// \param first  whose traffic class and service level both sides take, as NCCL takes those of who connects
+  /// Brings the queue pairs to the state ready to send.
+  /// \param first  the side whose traffic class and service level both sides use; in NCCL it is the side that connects
   void connect(const VerbsPeer& peer, const VerbsPeer& first);
 
   int queue_pairs() const { return static_cast<int>(qps_.size()); }
-  /// Where the host can look into it: \pre it is the host's.
+  /// The buffer.
+  /// \pre it is in host memory
   char* memory() const { return memory_.get(); }
-  /// Posts one signaled message from `offset` here; writes and reads go to, or come from, `remote_offset` there.
+  /// Posts one signaled message at `offset` of the own buffer. Writes go to `remote_offset` of the peer's buffer, and
+  /// reads come from there.
   void post(int queue_pair, ibv_wr_opcode opcode, std::size_t bytes, std::size_t offset, std::size_t remote_offset);
   void post_receive(int queue_pair, std::size_t bytes, std::size_t offset);
 
+  /// Completions.
   struct Done {
     int sends = 0, receives = 0;
     std::vector<int> queue_pairs;  ///< of the sends
   };
-  /// Does not wait.  \throws ProbeFailure if one went wrong
+  /// Polls for up to 32 completions; does not wait.
+  /// \throws ProbeFailure if one has an error
   Done poll();
 
  private:
@@ -91,7 +101,7 @@ class VerbsEndpoint {
   const VerbsCalls& calls_;
   std::shared_ptr<char> memory_;
   GpuHandle gpu_memory_;
-  // In this order, so that each goes before what it stands on.
+  // In this order, so that each is destroyed before what it depends on.
   Owned<ibv_context> context_;
   Owned<ibv_pd> pd_;
   Owned<ibv_cq> cq_;

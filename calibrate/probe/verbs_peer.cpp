@@ -1,4 +1,4 @@
-// What one side tells the other of its port.
+// The message with which each side describes its port to the other.
 #include <nlohmann/json.hpp>
 
 #include "verbs_endpoint.hpp"
@@ -28,7 +28,7 @@ VerbsPeer peer_of(const std::string& text) {
     return {j.at("queue_pairs"),   j.at("packet_number"), j.at("remote_key"), j.at("address"),
             j.at("lid"),           j.at("mtu"),           j.at("reads"),      j.at("traffic_class"),
             j.at("service_level"), j.at("gid"),           j.at("memory")};
-  } catch (const Json::exception&) { throw ProbeFailure("what the other rank says of its port is damaged"); }
+  } catch (const Json::exception&) { throw ProbeFailure("the other rank sent a malformed description of its port"); }
 }
 
 }  // namespace fabricast

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned ndr = 128;
 constexpr double bytes_of_gbit = 0.125e9;
 
-/// Lanes, or none if the code is not known.
+/// Number of lanes; 0 for an unknown code.
 int lanes_of(unsigned width) {
   constexpr std::pair<unsigned, int> codes[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
   for (const auto& [code, lanes] : codes)
@@ -26,7 +26,7 @@ int lanes_of(unsigned width) {
   return 0;
 }
 
-/// Payload of a lane, in Gb/s: SDR DDR QDR FDR10 FDR EDR HDR NDR XDR.
+/// Payload rate of a lane in Gb/s: SDR DDR QDR FDR10 FDR EDR HDR NDR XDR; 0 for an unknown code.
 double lane_gbit(unsigned speed) {
   constexpr std::pair<unsigned, double> codes[] = {{1, 2},   {2, 4},   {4, 8},     {8, 10},   {16, 13.64},
                                                    {32, 25}, {64, 50}, {ndr, 100}, {256, 200}};
@@ -35,13 +35,14 @@ double lane_gbit(unsigned speed) {
   return 0;
 }
 
+/// The rate in the kernel's file in Gb/s; 0 if it states none.
 double stated_gbit(const std::string& file) {
   char* end = nullptr;
   const double gbit = std::strtod(file.c_str(), &end);
   return std::string_view(end).starts_with(" Gb/sec") && gbit > 0 && gbit < 1e6 ? gbit : 0;
 }
 
-/// Codes over 8 bits have a field of their own since rdma-core 49; it is zero for the others.
+/// Since rdma-core 49, codes of more than 8 bits have a field of their own, which is zero for other codes.
 template <class Port>
 concept HasWideSpeed = requires(const Port& port) {
   port.active_speed_ex;

@@ -17,12 +17,12 @@ using probe::Clock;
 namespace {
 
 constexpr double window_s = 0.01;
-constexpr std::size_t in_flight = 4 << 20;  // bytes on a queue pair: more than any link holds, yet soon drained
+constexpr std::size_t in_flight = 4 << 20;  // bytes per queue pair: more than any link holds, yet drained soon
 
 std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Gives the CPU away after each look: a waiting process must not starve the one it waits for. The link is looked at
-/// seldom.
+/// Waiting by polling. Each poll is followed by yielding the CPU or by a nap, because a waiting process must not starve
+/// the one it waits for. The link is checked only every 256 polls.
 class Spin {
  public:
   explicit Spin(PeerLink& link) : patience_(link) {}
@@ -31,8 +31,9 @@ class Spin {
     sched_yield();
     look();
   }
-  /// For streams, in which a window is long against a nap: where messages are far apart, looks are as well. Yielding
-  /// leaves a process half of the CPU, which the kernel may need to move data: Soft-RoCE lost a fifth of its rate.
+  /// For streams, whose windows are long compared with a nap: sleeps between polls if messages are far apart. A
+  /// process that only yields keeps half of the CPU, which the kernel may need to move data: Soft-RoCE lost a fifth of
+  /// its rate.
   void rest() {
     if (turns_ == 0) since_ = Clock::now();
     if (probe::seconds_since(since_) < far_apart_s)
@@ -64,7 +65,7 @@ class VerbsTrial : public ProbeTrial {
     VerbsPeer self = end_.self();
     if (const std::string reason = refusal(setup.memory.place); !reason.empty())
       self.memory += ", not bound: " + reason;
-    const VerbsPeer peer = peer_of(link_.collective(peer_text(self)));
+    const VerbsPeer peer = peer_of(link_.swap_lines(peer_text(self)));
     end_.connect(peer, first_ ? self : peer);
     how_ = self.memory + " -> " + peer.memory;
   }
@@ -78,7 +79,7 @@ class VerbsTrial : public ProbeTrial {
     return thread_.reason.empty() ? place.refusal() : thread_.reason;
   }
 
-  // Before the endpoint, whose memory is first touched by the bound thread, and unbound after it.
+  // Declared before the endpoint, so that the bound thread touches the buffer first, and is unbound after it.
   NumaBinding thread_;
 
  protected:
@@ -91,7 +92,7 @@ class VerbsTrial : public ProbeTrial {
   std::string how_;
 };
 
-/// Round trips of RDMA writes: each side looks for a tag in the last byte of what the other writes.
+/// Round trips of RDMA writes: each side polls for a tag in the last byte that the other side writes.
 class WriteLatency : public VerbsTrial {
  public:
   WriteLatency(const VerbsSetup& setup, const Measurement& m)
@@ -114,7 +115,7 @@ class WriteLatency : public VerbsTrial {
   }
 
  private:
-  /// The last byte of a message must not come before the others.
+  /// The last byte of a message must not arrive before the others.
   static VerbsSetup in_order(VerbsSetup setup) {
     setup.wishes.in_order = true;
     return setup;
@@ -127,7 +128,7 @@ class WriteLatency : public VerbsTrial {
   void await_tag(Spin& spin) {
     volatile const char* last = end_.memory() + landing_ + bytes_ - 1;
     while (*last != tag_) {
-      // Errors come by the completion queue.
+      // Errors are reported in the completion queue.
       reap();
       spin.turn();
     }
@@ -148,7 +149,7 @@ class SendLatency : public VerbsTrial {
  public:
   SendLatency(const VerbsSetup& setup, const Measurement& m)
       : VerbsTrial(setup, m, 2 * line_up(static_cast<std::size_t>(m.bytes.value)), 4) {
-    // A receive is there before the other side can send.
+    // The receive is posted before the other side can send.
     end_.post_receive(0, bytes_, line_up(bytes_));
   }
   std::vector<Seconds> run(int repeats) override {
@@ -184,7 +185,7 @@ int depth_of(const Measurement& m) {
   return static_cast<int>(std::clamp<std::size_t>(in_flight / static_cast<std::size_t>(m.bytes.value), 2, 128));
 }
 
-/// Writes or reads without a pause on all queue pairs; a window lasts from one completion to another.
+/// Writes or reads without a pause on all queue pairs. A window lasts from one completion to another.
 class RdmaBandwidth : public VerbsTrial {
  public:
   RdmaBandwidth(const VerbsSetup& setup, const Measurement& m, ibv_wr_opcode opcode)

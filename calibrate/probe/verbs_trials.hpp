@@ -1,4 +1,4 @@
-// What is measured over RC queue pairs.
+// The verbs backend: measurements over RC queue pairs.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace fabricast {
 
-/// The backend on these calls, which must outlive it: those of the libraries, or a test's. `root` is "/", or a copy of
-/// it, where PCI devices are found.
+/// The backend. The calls are those of the libraries, or a test's; they must outlive the backend.
+/// \param root  "/", or a copy of sysfs in a test
 std::unique_ptr<ProbeBackend> make_verbs_backend(const VerbsCalls& calls, const GpuCalls& gpu,
                                                  const std::string& root = "/", const NumaCalls& numa = library_numa());
 
@@ -24,7 +24,8 @@ struct VerbsSetup {
   PeerLink& link;
 };
 
-/// Opens the port, exchanges addresses over the link, connects.  \throws ProbeFailure
+/// Opens the port, swaps addresses with the other side over the link, and connects.
+/// \throws ProbeFailure
 std::unique_ptr<ProbeTrial> prepare_verbs_trial(const VerbsSetup& setup, const Measurement& measurement);
 
 }  // namespace fabricast

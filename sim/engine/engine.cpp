@@ -1,6 +1,6 @@
 // Which engine runs a plan: flow, chunk or bound, as the scenario's `network.engine` says.
 //
-// All take a plan and give its time, so that any of them can be held against another. The equations are those of
+// All take a plan and give its time, so that any two can be compared. The equations are those of
 // flow/flow_engine.cpp and bound/bound_engine.cpp; chunk leaves sharing to SimGrid (docs/models/chunk-engine.md).
 #include "fabricast/engine/engine.hpp"
 

@@ -62,9 +62,9 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
           fault.links.push_back(link);
   }
   if (fault.inside.empty() && fault.links.empty())
-    throw UserError::at(
-        fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
-        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1, node3, node3.gpu2 or node0.gpu0-pcie0");
+    throw UserError::at(fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
+                        "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1, node3, "
+                        "node3.gpu2 or node0.gpu0-pcie0");
 }
 
 std::vector<NetworkSegment> segments(const std::vector<Fault>& faults) {

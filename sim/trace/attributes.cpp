@@ -10,7 +10,7 @@ namespace fabricast::trace {
 
 namespace {
 
-/// Guess: PyTorch makes an all_reduce of one element of a barrier.
+/// Guess: PyTorch runs a barrier as an all_reduce of one element.
 constexpr std::int64_t barrier_bytes = 4;
 
 constexpr std::int64_t barrier = 9;
@@ -22,12 +22,12 @@ constexpr std::array<CollectiveOp, 5> old_types{CollectiveOp::all_reduce, Collec
                                                 CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
                                                 CollectiveOp::broadcast};
 
-/// Sizes beyond have lost their meaning, and would not fit when they are multiplied by ranks.
+/// Larger values are not plausible, and a size times the number of ranks could overflow.
 constexpr std::int64_t most = std::int64_t{1} << 50;
 
 std::int64_t checked(const std::optional<std::int64_t>& value, const char* name, std::int64_t low) {
   if (!value) throw UserError(fmt::format("has no '{}'", name));
-  if (*value < low || *value > most) throw UserError(fmt::format("has {} {}", name, *value));
+  if (*value < low || *value > most) throw UserError(fmt::format("has invalid {} {}", name, *value));
   return *value;
 }
 
@@ -36,7 +36,7 @@ CollectiveOp type_of(std::int64_t number, Generation generation) {
       generation == Generation::old ? std::span<const CollectiveOp>(old_types) : current_types;
   if (number < 0 || number >= static_cast<std::int64_t>(types.size()))
     throw UserError(fmt::format("has unknown comm_type {}", number),
-                    fmt::format("of this generation of the schema: 0 to {}", types.size() - 1));
+                    fmt::format("this generation of the schema has 0 to {}", types.size() - 1));
   return types[static_cast<std::size_t>(number)];
 }
 

@@ -1,4 +1,4 @@
-// Attributes of nodes by name, whatever generation they were written in, and what they say of a node.
+// Attributes of nodes by name, the same for all generations of the schema, and the node that they describe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fabricast::trace {
 
-/// What a node's attributes say, as far as it is read.
+/// The attributes of a node that are read. Names and units are those of the schema; `runtime` is in microseconds.
 struct Attributes {
   std::optional<std::int64_t> comm_type, comm_size, comm_src, comm_dst, comm_tag, num_ops, tensor_size, runtime, stream,
       tid;
@@ -18,17 +18,18 @@ struct Attributes {
   std::string group;
   std::vector<bool> involved_dim;
 
-  /// Where an integer of that name goes; null: it is not read.
+  /// The member for an integer attribute of this name; null: the attribute is not read.
   std::optional<std::int64_t>* integer(std::string_view name);
-  /// A group may be a word or a number.
+  /// Whether the attribute names the process group. Its value may be text or a number.
   static bool is_group(std::string_view name) { return name == "pg_name" || name == "comm_group"; }
 };
 
-/// Numbers of `comm_type` in the schema of 2023 and since.
+/// Generation of the schema, which determines the numbers of `comm_type`: that of 2023 (old), or later (current).
 enum class Generation { old, current };
 
-/// Makes the node, and its exchange where it has one.
-/// \throws UserError  a message of the node, without a place: what is missing or unknown
+/// Fills `node` from its attributes. For a collective, send or receive, also appends to `comms`.
+/// \param index  of the node in its trace
+/// \throws UserError if an attribute is missing or invalid; the message continues `node ID`, without a position
 void fill_node(TraceNode& node, std::vector<CommNode>& comms, std::uint32_t index, const Attributes& attributes,
                Generation generation);
 

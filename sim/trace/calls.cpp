@@ -83,9 +83,9 @@ class Joiner {
                comm(first).op != c.op || comm(first).bytes != c.bytes) {
       faults_.node(
           job_.of(rank), c.node,
-          fmt::format("is {} of {} B, call {} on group {}, which is {} of {} B in {}", name_of(c.op), c.bytes,
-                      number + 1, name_of_group(members), name_of(comm(first).op), comm(first).bytes, place(first)),
-          "all ranks of a group make the same calls in the same order");
+          fmt::format("is {} of {} B, but call {} on group {} is {} of {} B in {}", name_of(c.op), c.bytes, number + 1,
+                      name_of_group(members), name_of(comm(first).op), comm(first).bytes, place(first)),
+          "all ranks of a group must make the same calls in the same order");
     }
     out_.calls[list[number]].members.push_back({rank, k});
     out_.of[rank][k] = list[number];
@@ -108,8 +108,8 @@ class Joiner {
         faults_.node(job_.of(made.front().rank), comm(made.front()).node,
                      fmt::format("is call {} on group {}, which rank {} does not make", n + 1,
                                  name_of_group(out_.groups[group]), wanted[i]),
-                     "all ranks of a group make the same calls in the same order");
-        break;  // those after it would say the same
+                     "all ranks of a group must make the same calls in the same order");
+        break;  // the later calls of the group have the same cause
       }
   }
 
@@ -118,12 +118,13 @@ class Joiner {
     const CommNode& c = trace.comms[k];
     const bool sends = trace.nodes[c.node].kind == NodeKind::send;
     if (c.self >= 0 && c.self != rank)
-      return faults_.node(trace, c.node,
-                          fmt::format("has {} {}, but is of rank {}", sends ? "comm_src" : "comm_dst", c.self, rank));
+      return faults_.node(
+          trace, c.node,
+          fmt::format("has {} {}, but belongs to rank {}", sends ? "comm_src" : "comm_dst", c.self, rank));
     if (c.peer >= job_.ranks() || c.peer == rank)
       return faults_.node(trace, c.node,
                           fmt::format("{} rank {}, {}", sends ? "sends to" : "receives from", c.peer,
-                                      c.peer == rank ? std::string("its own")
+                                      c.peer == rank ? std::string("its own rank")
                                                      : fmt::format("but the trace has {} ranks", job_.ranks())));
     const auto peer = static_cast<std::uint32_t>(c.peer);
     Waiting& w = messages_[sends ? std::tuple(rank, peer, c.tag) : std::tuple(peer, rank, c.tag)];
@@ -149,8 +150,8 @@ class Joiner {
       const Member left = sends_left ? w.sends[pairs] : w.receives[pairs];
       faults_.node(
           job_.of(left.rank), comm(left).node,
-          fmt::format("{} rank {} with tag {}, which {}", sends_left ? "sends to" : "receives from", comm(left).peer,
-                      std::get<2>(key), sends_left ? "does not receive it" : "sends no such"));
+          fmt::format("{} rank {} with tag {}, which has no matching {}", sends_left ? "sends to" : "receives from",
+                      comm(left).peer, std::get<2>(key), sends_left ? "receive" : "send"));
     }
   }
 

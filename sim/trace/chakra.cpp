@@ -1,6 +1,6 @@
-// From protobuf to plain values. Two generations of the schema are read [Chakra-schema]: that with `ctrl_deps`,
-// `data_deps` and `attr`, with or without a version, and that of 2023 with `parent` and `attribute`. They share field
-// numbers, so the generation is told from the wire types of the first nodes' fields.
+// From protobuf to plain values. Two generations of the schema are read [Chakra-schema]: the current one with
+// `ctrl_deps`, `data_deps` and `attr`, with or without a version, and the one of 2023 with `parent` and `attribute`.
+// They share field numbers, so the wire types of the first nodes' fields determine the generation.
 #include <chakra.pb.h>
 #include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
@@ -122,7 +122,7 @@ NodeKind kind_of(pb::NodeType type) {
   return NodeKind::mark;
 }
 
-/// Type 99 is none of the known: proto2 puts it aside.
+/// proto2 stores an enum value that it does not know, such as type 99, among the unknown fields.
 template <class Node>
 void refuse_unknown_type(const Node& node) {
   if (node.has_type()) return;
@@ -152,7 +152,8 @@ class Decoder {
 
   RankTrace finish() {
     faults_.throw_if_any();
-    if (trace_.nodes.size() >= none || trace_.needs.size() >= none) fail(trace_.file, "has more than 4e9 nodes");
+    if (trace_.nodes.size() >= none || trace_.needs.size() >= none)
+      fail(trace_.file, "the file has more than 4e9 nodes");
     trace_.first_dependency.push_back(static_cast<std::uint32_t>(trace_.needs.size()));
     return std::move(trace_);
   }
@@ -207,7 +208,7 @@ struct Message {
   std::string_view bytes;
 };
 
-/// Messages, each after its length.
+/// The messages of a file, each preceded by its length as a varint.
 class Frames {
  public:
   Frames(const std::string& file, std::string_view all) : file_(file), all_(all) {}
@@ -219,7 +220,7 @@ class Frames {
     for (;; shift += 7) {
       if (at_ == all_.size()) truncated(start);
       const auto byte = static_cast<unsigned char>(all_[at_++]);
-      if (shift > 28) fail(file_, fmt::format("byte {}: no length of a message", start), is_it);
+      if (shift > 28) fail(file_, fmt::format("byte {}: not the length of a message", start), is_it);
       length |= std::uint64_t{byte & 0x7fu} << shift;
       if (byte < 0x80) break;
     }
@@ -230,11 +231,11 @@ class Frames {
   }
 
  private:
-  static constexpr const char* is_it = "is it a Chakra trace, and whole?";
+  static constexpr const char* is_it = "is the file a complete Chakra trace?";
   [[noreturn]] void truncated(std::size_t start, std::uint64_t length = 0) const {
     fail(file_,
-         fmt::format("ends at byte {}, within the message of {} bytes that begins at byte {}", all_.size(), length,
-                     start),
+         fmt::format("the file ends at byte {}, inside the message of {} bytes that begins at byte {}", all_.size(),
+                     length, start),
          is_it);
   }
   const std::string& file_;
@@ -255,18 +256,18 @@ bool parse(UnknownFieldSet& set, std::string_view bytes) {
   return set.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-/// What a node's fields tell of its generation.
+/// The generation of a node, from its fields; unknown if they do not determine it.
 Schema schema_of(std::string_view node) {
   UnknownFieldSet set, inner;
   if (!parse(set, node)) return Schema::unknown;
-  // That of 2022 has the run time, the operations and the like as fields: 12 to 22 are its own.
+  // The schema of 2022 has the run time, the operations and so on as fields. Only it uses fields 12 to 22.
   for (int i = 0; i < set.field_count(); ++i)
     if (set.field(i).number() > 11 && set.field(i).number() <= 22) return Schema::first;
   for (int i = 0; i < set.field_count(); ++i) {
     const UnknownField& f = set.field(i);
     if (f.type() != UnknownField::TYPE_LENGTH_DELIMITED || (f.number() != 10 && f.number() != 11)) continue;
     if (!parse(inner, f.length_delimited())) continue;
-    // An attribute of 2023 has its type second, a number.
+    // An attribute of 2023 has its type, a number, in field 2.
     if (f.number() == 11 && has(inner, 1, UnknownField::TYPE_LENGTH_DELIMITED) &&
         has(inner, 2, UnknownField::TYPE_VARINT))
       return Schema::old;
@@ -275,7 +276,7 @@ Schema schema_of(std::string_view node) {
   return Schema::unknown;
 }
 
-/// Metadata has texts only; of a node the id or the type is a number.
+/// A node has a number as id (field 1) or type (field 3). Metadata has only text and messages.
 bool is_node(std::string_view bytes) {
   UnknownFieldSet set;
   return parse(set, bytes) && (has(set, 1, UnknownField::TYPE_VARINT) || has(set, 3, UnknownField::TYPE_VARINT));
@@ -297,29 +298,31 @@ RankTrace decode_binary(std::string file, std::string_view bytes) {
   Decoder decoder(file);
   Frames frames(file, bytes);
   Message m;
-  Node node;  // one for all, so that its memory is
+  Node node;  // reused for all messages, to reuse its memory
   for (bool is_first = true; frames.next(m); is_first = false) {
     if (is_first && !is_node(m.bytes)) {
       UnknownFieldSet set;
       if (!parse(set, m.bytes))
-        fail(file, fmt::format("byte {}: the message is no metadata", m.begin), "is it a Chakra trace, and whole?");
+        fail(file, fmt::format("byte {}: the message is not metadata", m.begin),
+             "is the file a complete Chakra trace?");
       continue;
     }
     node.Clear();
     if (!node.ParseFromArray(m.bytes.data(), static_cast<int>(m.bytes.size())))
-      fail(file, fmt::format("byte {}: the message is no node", m.begin), "is it a Chakra trace, and whole?");
+      fail(file, fmt::format("byte {}: the message is not a node", m.begin), "is the file a complete Chakra trace?");
     decoder.add(node);
   }
   return decoder.finish();
 }
 
-// ---- JSON files: the metadata's object, then one of each node
+// ---- JSON files: an object of metadata, then one object per node
 
 bool is_json(std::string_view bytes) {
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || bytes[first] != '{') return false;
   const std::string_view begin = bytes.substr(0, 4096);
-  // A node's id has the tag 8.
+  // A binary file begins with '{' if its first message has 123 bytes. It then also contains a control character: 0x08,
+  // the tag of a node's id.
   return std::none_of(begin.begin(), begin.end(),
                       [](char c) { return c >= 0 && c < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
 }
@@ -330,7 +333,7 @@ bool is_json(std::string_view bytes) {
   throw UserError(std::vector<Diagnostic>{std::move(d)});
 }
 
-/// The object that begins at `at`; moves behind it.
+/// The object that begins at `at`; moves `at` past it.
 std::string_view next_object(const std::string& file, std::string_view text, std::size_t& at) {
   const std::size_t begin = at;
   int depth = 0;
@@ -349,7 +352,7 @@ std::string_view next_object(const std::string& file, std::string_view text, std
       return text.substr(begin, ++at - begin);
     }
   }
-  fail_at(file, text, begin, fmt::format("the file ends at byte {}, within this object", text.size()));
+  fail_at(file, text, begin, fmt::format("the file ends at byte {}, inside this object", text.size()));
 }
 
 RankTrace decode_json(std::string file, std::string_view text) {
@@ -363,7 +366,7 @@ RankTrace decode_json(std::string file, std::string_view text) {
     at = text.find_first_not_of(" \t\r\n", at);
     if (at == std::string_view::npos) break;
     const std::size_t begin = at;
-    if (text[at] != '{') fail_at(file, text, at, "the object of a node begins with '{'");
+    if (text[at] != '{') fail_at(file, text, at, "the object of a node must begin with '{'");
     const std::string_view object = next_object(file, text, at);
     const google::protobuf::StringPiece piece(object.data(), object.size());
     if (is_first && google::protobuf::util::JsonStringToMessage(piece, &metadata, strict).ok()) continue;
@@ -371,7 +374,7 @@ RankTrace decode_json(std::string file, std::string_view text) {
     const auto status = google::protobuf::util::JsonStringToMessage(piece, &node, lenient);
     if (!status.ok()) {
       const std::string reason = status.ToString();
-      fail_at(file, text, begin, "this is no node: " + printable(reason.substr(0, reason.find('\n'))));
+      fail_at(file, text, begin, "not a node: " + printable(reason.substr(0, reason.find('\n'))));
     }
     decoder.add(node);
   }
@@ -381,14 +384,14 @@ RankTrace decode_json(std::string file, std::string_view text) {
 }  // namespace
 
 RankTrace decode(std::string file, std::string_view bytes) {
-  const google::protobuf::LogSilencer quiet;  // protobuf would print
-  if (bytes.empty()) fail(file, "is empty", "a trace has at least its metadata");
-  if (bytes.size() > std::size_t{std::numeric_limits<int>::max()}) fail(file, "holds more than 2 GiB");
+  const google::protobuf::LogSilencer quiet;  // protobuf prints parse errors otherwise
+  if (bytes.empty()) fail(file, "the file is empty", "a trace contains at least its metadata");
+  if (bytes.size() > std::size_t{std::numeric_limits<int>::max()}) fail(file, "the file is larger than 2 GiB");
   if (is_json(bytes)) return decode_json(std::move(file), bytes);
   switch (schema_of_file(file, bytes)) {
     case Schema::first:
-      fail(file, "has the nodes of Chakra's schema of 2022, which is not read",
-           "write it anew with the converter of Chakra 0.0.4 or later");
+      fail(file, "the file uses the Chakra schema of 2022, which is not supported",
+           "convert the trace again with Chakra 0.0.4 or later");
     case Schema::old: return decode_binary<pb::OldNode>(std::move(file), bytes);
     case Schema::unknown:
     case Schema::current: break;

@@ -1,6 +1,7 @@
-// Which ranks may be one actor: the coarsest partition in which ranks of a class run equal nodes and the n-th exchange of
-// each joins nodes of the same classes. Found as for automata: begin with ranks of equal nodes, split by what their
-// exchanges join, until nothing splits.
+// Which ranks may be one actor: the coarsest partition in which the ranks of a class run equal nodes, and the n-th
+// collective or message of each joins nodes of the same classes. Found by partition refinement, as in the minimization
+// of automata: begin with classes of ranks with equal nodes, and split them by what their collectives join, until
+// nothing splits.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -12,7 +13,7 @@ namespace fabricast::trace {
 
 namespace {
 
-/// Peers and groups aside, which show in what the calls join.
+/// Compares everything except peers and groups. Those count later, through the calls that the ranks join.
 bool do_the_same(const RankTrace& a, const RankTrace& b) {
   if (a.nodes != b.nodes || a.dependencies != b.dependencies || a.first_dependency != b.first_dependency ||
       a.labels != b.labels || a.comms.size() != b.comms.size())
@@ -23,7 +24,7 @@ bool do_the_same(const RankTrace& a, const RankTrace& b) {
 }
 
 std::vector<std::uint32_t> by_nodes(const Job& job) {
-  std::vector<std::uint32_t> first;  // of each class, a trace
+  std::vector<std::uint32_t> first;  // by class, its first trace
   std::vector<std::uint32_t> class_of(job.traces.size());
   for (std::uint32_t t = 0; t < job.traces.size(); ++t) {
     std::uint32_t c = 0;
@@ -36,12 +37,13 @@ std::vector<std::uint32_t> by_nodes(const Job& job) {
   return classes;
 }
 
-/// What a call joins: how often which comm node of which class.
+/// What a call joins: its size, operation and category, then each pair of class and comm node with its number of
+/// members.
 std::vector<std::uint64_t> signature(const Call& call, const std::vector<std::uint32_t>& class_of) {
   std::vector<std::uint64_t> all;
   all.reserve(call.members.size() + 2);
   for (const Member& m : call.members) all.push_back(std::uint64_t{class_of[m.rank]} << 32 | m.comm);
-  // Source and destination of a message stay apart.
+  // The members of a message are not sorted: source and destination differ.
   if (call.op != CollectiveOp::sendrecv) std::sort(all.begin(), all.end());
   std::vector<std::uint64_t> out{static_cast<std::uint64_t>(call.bytes),
                                  static_cast<std::uint64_t>(call.op) << 32 | static_cast<std::uint64_t>(call.part)};
@@ -53,8 +55,9 @@ std::vector<std::uint64_t> signature(const Call& call, const std::vector<std::ui
   return out;
 }
 
-/// Splits classes of ranks until each is of one kind. A class that splits leaves its number to its largest part, so that
-/// only calls of ranks whose number changed are looked at again: along a chain of stages little changes at a time.
+/// Splits classes of ranks until the ranks of each are identical. When a class splits, its largest part keeps the
+/// number. Only calls of ranks with a new number are examined again, which keeps each round small along a chain of
+/// stages.
 class Splitter {
  public:
   Splitter(const Job& job, const Calls& calls)
@@ -90,7 +93,7 @@ class Splitter {
     return list;
   }
 
-  /// \param calls  those of ranks that get a new number are added
+  /// \param calls  receives the calls of ranks that get a new number
   void split(std::uint32_t c, std::vector<std::uint32_t>& calls) {
     std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> parts;
     for (const std::uint32_t r : ranks_of_[c]) {
@@ -120,7 +123,7 @@ class Splitter {
   std::map<std::vector<std::uint64_t>, std::uint32_t> kinds_;
 };
 
-/// The same classes numbered as they first come. \returns how many
+/// Numbers the classes in order of first appearance. \returns the number of classes
 std::uint32_t renumber(std::vector<std::uint32_t>& classes) {
   std::map<std::uint32_t, std::uint32_t> numbers;
   for (std::uint32_t& c : classes) c = numbers.try_emplace(c, static_cast<std::uint32_t>(numbers.size())).first->second;

@@ -16,22 +16,22 @@ std::vector<std::uint32_t> ranks_from(const Json& list) {
   std::vector<std::uint32_t> ranks;
   for (const Json& r : list) {
     if (!r.is_number_unsigned() || r.get<std::uint64_t>() >= none)
-      throw UserError(fmt::format("'{}' is no rank", r.is_number() ? r.dump() : r.type_name()));
+      throw UserError(fmt::format("contains '{}', which is not a rank", r.is_number() ? r.dump() : r.type_name()));
     ranks.push_back(r.get<std::uint32_t>());
   }
   std::vector<std::uint32_t> sorted = ranks;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) throw UserError(fmt::format("names rank {} twice", *twice));
+  if (twice != sorted.end()) throw UserError(fmt::format("contains rank {} twice", *twice));
   return ranks;
 }
 
 std::vector<std::vector<std::uint32_t>> lists_from(const Json& value) {
-  if (!value.is_array() || value.empty()) throw UserError("is no list of ranks");
+  if (!value.is_array() || value.empty()) throw UserError("is not a list of ranks");
   if (!value.front().is_array()) return {ranks_from(value)};
   std::vector<std::vector<std::uint32_t>> lists;
   for (const Json& list : value) {
-    if (!list.is_array() || list.empty()) throw UserError("mixes ranks and lists of ranks, or has an empty list");
+    if (!list.is_array() || list.empty()) throw UserError("mixes ranks and lists of ranks, or contains an empty list");
     lists.push_back(ranks_from(list));
   }
   return lists;
@@ -50,9 +50,9 @@ NamedGroups parse_groups(const std::string& file, std::string_view text) {
   try {
     root = Json::parse(text);
   } catch (const Json::parse_error& e) {
-    fail(e.byte > 0 ? e.byte - 1 : 0, "is not JSON");
-  } catch (const Json::out_of_range&) { fail(0, "holds a number that is too large"); }
-  if (!root.is_object()) fail(0, "is no object of process groups");
+    fail(e.byte > 0 ? e.byte - 1 : 0, "the file is not valid JSON");
+  } catch (const Json::out_of_range&) { fail(0, "the file contains a number that is too large"); }
+  if (!root.is_object()) fail(0, "the file is not an object of process groups");
   NamedGroups named;
   for (const auto& [name, value] : root.items()) {
     try {
@@ -90,7 +90,7 @@ GroupTable::GroupTable(NamedGroups named, std::string file, std::vector<int> dim
     if (product > ranks_) break;
   }
   if (!dimensions_.empty() && product != ranks_)
-    throw UserError::at("workload.dimensions", fmt::format("dimensions {} do not multiply out to {} ranks",
+    throw UserError::at("workload.dimensions", fmt::format("dimensions {} do not multiply to {} ranks",
                                                            fmt::join(dimensions_, " x "), ranks_));
   for (const auto& [name, lists] : named_)
     for (const std::vector<std::uint32_t>& list : lists)
@@ -98,7 +98,7 @@ GroupTable::GroupTable(NamedGroups named, std::string file, std::vector<int> dim
         if (r >= ranks_) {
           Diagnostic d;
           d.where.file = file_;
-          d.message = fmt::format("group '{}' names rank {}, but the trace has {} ranks", name, r, ranks_);
+          d.message = fmt::format("group '{}' contains rank {}, but the trace has {} ranks", name, r, ranks_);
           throw UserError(std::vector<Diagnostic>{std::move(d)});
         }
 }
@@ -114,24 +114,24 @@ std::vector<std::uint32_t> GroupTable::members(const RankTrace& trace, std::uint
   if (const auto given = named_.find(name); given != named_.end()) {
     for (const std::vector<std::uint32_t>& list : given->second)
       if (std::find(list.begin(), list.end(), rank) != list.end()) return list;
-    throw UserError(fmt::format("is a call on group '{}', of which rank {} is no member", name, rank));
+    throw UserError(fmt::format("is a call on group '{}', but rank {} is not a member", name, rank));
   }
   for (const TraceGroup& group : trace.groups)
     if (group.name == name) {
-      if (group.ranks.empty()) break;  // all
+      if (group.ranks.empty()) break;  // all ranks
       for (const std::uint32_t r : group.ranks)
         if (r >= ranks_)
-          throw UserError(
-              fmt::format("is a call on group '{}', which names rank {}, but the trace has {} ranks", name, r, ranks_));
+          throw UserError(fmt::format("is a call on group '{}', which contains rank {}, but the trace has {} ranks",
+                                      name, r, ranks_));
       if (std::find(group.ranks.begin(), group.ranks.end(), rank) == group.ranks.end())
-        throw UserError(fmt::format("is a call on group '{}', of which rank {} is no member", name, rank));
+        throw UserError(fmt::format("is a call on group '{}', but rank {} is not a member", name, rank));
       return group.ranks;
     }
   const bool is_known =
       std::any_of(trace.groups.begin(), trace.groups.end(), [&](const TraceGroup& g) { return g.name == name; });
   if (!name.empty() && !is_known)
-    throw UserError(fmt::format("is a call on group '{}', which nothing defines", name),
-                    "give groups: FILE.json with its ranks");
+    throw UserError(fmt::format("is a call on group '{}', which is not defined", name),
+                    "write groups: FILE.json and list its ranks there");
   std::vector<std::uint32_t> all(ranks_);
   std::iota(all.begin(), all.end(), 0u);
   return all;
@@ -139,8 +139,9 @@ std::vector<std::uint32_t> GroupTable::members(const RankTrace& trace, std::uint
 
 std::vector<std::uint32_t> GroupTable::along(std::uint32_t rank, const std::vector<bool>& involved) const {
   if (dimensions_.empty())
-    throw UserError("involves some dimensions only", "give dimensions: their sizes, from the fastest, e.g. [8, 4]");
-  // Generators write more dimensions than there are; those must be whole.
+    throw UserError("involves only some dimensions, whose sizes are not specified",
+                    "write the sizes, fastest first, e.g. dimensions: [8, 4]");
+  // Generators write more flags than there are dimensions. Flags beyond the dimensions are ignored.
   std::vector<std::uint32_t> list{rank};
   std::uint32_t stride = 1;
   for (std::size_t d = 0; d < dimensions_.size(); ++d) {

@@ -10,28 +10,35 @@
 
 namespace fabricast::trace {
 
-/// By name: the groups of ranks that have it. One, or, where ranks share a trace, one for each rank.
+/// Groups of ranks by name. A name has several groups if ranks share a trace; a rank takes the group that contains it.
 using NamedGroups = std::map<std::string, std::vector<std::vector<std::uint32_t>>>;
 
-/// `{"0": [0, 1], "tensor": [[0, 1], [2, 3]]}`.
-/// \throws UserError with the place in the file
+/// Reads JSON such as `{"0": [0, 1], "tensor": [[0, 1], [2, 3]]}`.
+/// \param file  name of the file in messages
+/// \throws UserError with the position in the file
 NamedGroups parse_groups(const std::string& file, std::string_view text);
 
-/// What PyTorch writes of its process groups into a node named `process_group:init`: a list of objects with `pg_name`
-/// and `ranks`, as text, in quotes or not. Nothing if it is none.
+/// The process groups that PyTorch writes into a node named `process_group:init`: a list of objects with `pg_name` and
+/// `ranks`, as text, in quotes or not. Empty if the text contains no such list.
+/// \throws UserError if a group contains a rank twice, or a value that is not a rank
 std::vector<TraceGroup> parse_process_groups(std::string_view values);
 
-/// The members of the process groups that ranks' exchanges name, each group once.
+/// The process groups that collectives of ranks name, with their members. Each group exists once.
 class GroupTable {
  public:
   struct Group {
     std::string name;
     std::vector<std::uint32_t> ranks;
   };
-  /// \param named  of a file; goes before the traces' own
+  /// \param named  groups of a file, which override those of the traces
+  /// \param file  name of that file in messages
+  /// \param dimensions  sizes, fastest first; empty: none
+  /// \throws UserError if the product of the dimensions is not `ranks`, or a group contains a rank that does not exist
   GroupTable(NamedGroups named, std::string file, std::vector<int> dimensions, std::uint32_t ranks);
 
-  /// The group of a rank's exchange. \throws UserError  a message of the node
+  /// The group of a rank's collective, as an index into groups(). Fastest if called rank by rank.
+  /// \throws UserError if the group is not defined or is invalid for the rank; the message continues `node ID`, without
+  ///         a position
   std::uint32_t find(const RankTrace& trace, std::uint32_t rank, const CommNode& comm);
   const std::vector<Group>& groups() const { return groups_; }
 
@@ -46,7 +53,7 @@ class GroupTable {
   std::uint32_t ranks_;
   std::vector<Group> groups_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint32_t> index_;
-  std::map<std::pair<std::string, std::vector<bool>>, std::uint32_t> of_rank_;  ///< of the rank asked for last
+  std::map<std::pair<std::string, std::vector<bool>>, std::uint32_t> of_rank_;  ///< cache for last_rank_
   std::uint32_t last_rank_ = none;
 };
 

@@ -12,7 +12,7 @@ namespace fabricast::trace {
 
 namespace {
 
-/// The CUDA stream that computes longest.
+/// The CUDA stream with the most computation, as the sum of seconds and operations; -1 if there is none.
 std::int64_t busiest(const RankTrace& trace) {
   std::map<std::int64_t, double> work;
   for (const TraceNode& n : trace.nodes)
@@ -56,7 +56,7 @@ Lanes::Lanes(const RankTrace& trace, const Calls& calls, std::uint32_t rank) : n
   };
   const std::int64_t computes = busiest(trace);
   of_.assign(trace.nodes.size(), 0);
-  // A name for each node would take longer than all else: numbers by what the name is made of.
+  // Formatting a name for each node would dominate the run time, so streams are looked up by what a name is made of.
   std::map<std::pair<int, std::int64_t>, std::uint16_t> known;
   const auto keyed = [&](int what, std::int64_t which, auto name) {
     const auto at = known.find({what, which});

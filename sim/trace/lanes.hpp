@@ -1,4 +1,4 @@
-// Streams of a rank, and which of them each of its nodes takes.
+// The streams of a rank, and the stream of each of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,19 @@
 
 namespace fabricast::trace {
 
-/// `group 'dp'`, or `group of 8 ranks`.
+/// The name of a group's stream: `group dp`, or `group of 8 ranks` if the group has no name.
 std::string stream_of_group(const GroupTable::Group& group);
 
-/// What a node's time counts as: recorded names tell backward and optimizer from forward.
+/// The category of a node's computation: host if it runs on the CPU, otherwise optimizer, backward or forward by
+/// keywords in its recorded name.
 Part part_of_node(const RankTrace& trace, std::uint32_t node);
 
-/// Kernels of a CUDA stream, the busiest first; memory; threads of the host; calls of a group; messages to and from a
-/// peer. One after the other in each.
+/// The first stream, `compute`, is the CUDA stream with the most computation. Kernels without a stream count as one
+/// stream. Each other CUDA stream, memory, each host thread, each process group, and each peer and direction have a
+/// stream of their own. The nodes of a stream run one after the other.
 class Lanes {
  public:
+  /// \throws UserError if the rank needs more than 65536 streams
   Lanes(const RankTrace& trace, const Calls& calls, std::uint32_t rank);
   const std::vector<std::string>& names() const { return names_; }
   std::uint16_t of(std::uint32_t node) const { return of_[node]; }

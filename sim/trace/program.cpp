@@ -1,6 +1,7 @@
-// Activities in an order in which they can be queued. Nodes of one actor and exchanges are items; items that take no time
-// are passed through. Each item is ready when what it needs has ended, and streams take what is ready first, as a
-// scheduler of kernels does: so a trace's times, recorded or estimated, say the order on each stream, not when it runs.
+// Activities in an order in which they can be queued. Items are the nodes of each actor, and collectives, which several
+// actors can share. Items without time are passed through. An item is ready when all items that it needs have ended.
+// Streams take the item that is ready first, as a scheduler of kernels does. The times of a trace, recorded or
+// estimated, therefore determine the order on each stream, not when an activity runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace fabricast::trace {
 
 namespace {
 
-/// Joins of more items than these are an activity of no time, so that what they join is not listed again and again.
+/// An item without time that joins more activities than this becomes an activity of 0 s. Passing it through would copy
+/// its list of dependencies to all its followers.
 constexpr std::size_t most_passed = 16;
 
 class Builder {
@@ -41,24 +43,25 @@ class Builder {
 
  private:
   struct Item {
-    double seconds = 0;  ///< of computation; of an exchange, of its estimate
-    double ready = 0;
-    std::uint32_t waits = 0;     ///< for how many items
-    std::uint32_t actor = none;  ///< none: an exchange
-    std::uint32_t node = none;   ///< of the actor's trace; of an exchange, its class
+    double seconds = 0;          ///< of computation; of a collective, an estimate that determines only the order
+    double ready = 0;            ///< earliest start in s, by recorded and estimated times
+    std::uint32_t waits = 0;     ///< number of items that it still waits for
+    std::uint32_t actor = none;  ///< none: a collective
+    std::uint32_t node = none;   ///< of the actor's trace; of a collective, its class
     bool operator==(const Item&) const = default;
   };
 
   const RankTrace& trace(std::uint32_t actor) const { return job_.of(folded_.rank_of[actor]); }
 
-  /// Nodes of actors, then classes of calls. A node that is an exchange of a class is its item.
+  /// Items are the nodes of all actors, then the classes of calls. A node that belongs to a call is represented by the
+  /// item of its class; the node's own number stays unused.
   void number_items() {
     const auto actors = static_cast<std::uint32_t>(folded_.rank_of.size());
     std::uint64_t n = 0;
     base_.push_back(0);
     for (std::uint32_t a = 0; a < actors; ++a) {
       n += trace(a).nodes.size();
-      if (n + folded_.classes >= none) throw UserError("the trace has more than 4e9 nodes", "leave fold: true");
+      if (n + folded_.classes >= none) throw UserError("the trace has more than 4e9 nodes", "write fold: true");
       base_.push_back(static_cast<std::uint32_t>(n));
     }
     items_.resize(n + folded_.classes);
@@ -82,7 +85,8 @@ class Builder {
     return call == none ? base_[actor] + node : base_.back() + folded_.class_of[call];
   }
 
-  /// Seconds of nodes, and when each may be ready: no sooner than it was when it was recorded.
+  /// Sets the seconds of items, and the earliest time at which each is ready: its recorded start, relative to the first
+  /// of its rank.
   void time_nodes() {
     std::vector<double> least(folded_.classes, std::numeric_limits<double>::infinity());
     for (std::uint32_t a = 0; a < folded_.rank_of.size(); ++a) {
@@ -94,7 +98,8 @@ class Builder {
         const TraceNode& node = t.nodes[i];
         const std::uint32_t at = item_of(a, i);
         if (node.is_recorded) items_[at].ready = std::max(items_[at].ready, node.start - first);
-        // The last rank to join an exchange waits least, so its record is nearest to the exchange alone.
+        // The last rank to join a collective waits least, so its recorded time is closest to that of the collective
+        // alone.
         if (at >= base_.back())
           least[at - base_.back()] = std::min(least[at - base_.back()], node.seconds);
         else if (node.comm == none)
@@ -110,7 +115,7 @@ class Builder {
     if (node.seconds > 0) return node.seconds / (node.cpu ? 1 : spec_.speedup);
     if (node.flops == 0 && node.bytes == 0) return 0;
     if (!kernel_time_) {
-      faults_.node(t, i, "has no duration, only num_ops or tensor_size", "they need a GPU whose rates are known");
+      faults_.node(t, i, "has num_ops or tensor_size but no duration", "an estimate needs a GPU with known rates");
       return 0;
     }
     return kernel_time_(node.flops, node.bytes);
@@ -123,7 +128,7 @@ class Builder {
       lanes_.emplace_back(trace(a), calls_, folded_.rank_of[a]);
       const std::uint32_t r = folded_.rank_of[a];
       program_.actors.push_back(
-          {ranks[a] == 1 ? fmt::format("rank {}", r) : fmt::format("rank {} and {} like it", r, ranks[a] - 1),
+          {ranks[a] == 1 ? fmt::format("rank {}", r) : fmt::format("rank {} and {} identical", r, ranks[a] - 1),
            lanes_.back().names(), static_cast<double>(ranks[a])});
     }
   }
@@ -161,7 +166,7 @@ class Builder {
     }
   }
 
-  /// Turns dependencies round: who waits for an item, and for what an item waits.
+  /// Lists for each item the items that wait for it, and the items that it waits for.
   void link_items() {
     first_follower_.assign(items_.size() + 1, 0), first_need_.assign(items_.size() + 1, 0);
     for_each_pair([&](std::uint32_t before, std::uint32_t after) {
@@ -201,15 +206,15 @@ class Builder {
         if (--follower.waits == 0) ready.push({follower.ready, followers_[k]});
       }
     }
-    if (done + unused < items_.size()) report_circle();
+    if (done + unused < items_.size()) report_cycle();
   }
 
-  /// A node whose exchange is an item of its own.
+  /// Whether the item is a node that the item of its collective represents.
   bool is_stand_in(std::uint32_t i) const {
     return items_[i].actor != none && item_of(items_[i].actor, items_[i].node) != i;
   }
 
-  /// \returns when it ends, by the estimate
+  /// \returns the estimated time at which it ends
   double add_activity(std::uint32_t i, std::vector<std::vector<double>>& free) {
     const Item& item = items_[i];
     needed_.clear();
@@ -260,20 +265,20 @@ class Builder {
     return at->second;
   }
 
-  /// Each file by itself has no circle: it goes through exchanges of several ranks.
-  void report_circle() {
+  /// link_nodes() found no cycle within a file, so this one passes through collectives of several ranks.
+  void report_cycle() {
     std::uint32_t at = 0;
     while (is_stand_in(at) || items_[at].waits == 0) ++at;
-    const std::vector<std::uint32_t> circle = walk_circle(at, [&](std::uint32_t i) {
+    const std::vector<std::uint32_t> cycle = walk_cycle(at, [&](std::uint32_t i) {
       std::uint32_t k = first_need_[i];
       while (items_[needs_[k]].waits == 0) ++k;
       return needs_[k];
     });
     std::vector<std::string> places;
-    for (const std::uint32_t i : circle)
+    for (const std::uint32_t i : cycle)
       if (i >= base_.back()) places.push_back(place_of(members_[items_[i].node]));
-    faults_.add(trace(0).file, "exchanges wait for each other in a circle: " + shown_circle(places),
-                "a send ends when it is received, a collective when all ranks have made it");
+    faults_.add(trace(0).file, "collectives wait for each other in a cycle: " + shown_cycle(places),
+                "a send ends when it is received, other collectives when all ranks have joined");
     faults_.throw_if_any();
   }
 
@@ -297,14 +302,14 @@ class Builder {
   Faults& faults_;
   Program program_;
   std::vector<Item> items_;
-  std::vector<std::uint32_t> base_;  ///< by actor, its first item; last: the first exchange
+  std::vector<std::uint32_t> base_;  ///< by actor, its first item; last: the first collective
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> members_;  ///< by class: actors and comms
   std::vector<std::vector<std::uint32_t>> groups_of_;                          ///< by class: calls
   std::vector<std::uint32_t> kind_of_;                                         ///< by class
   std::vector<Lanes> lanes_;
   std::vector<std::uint32_t> first_follower_, followers_, first_need_, needs_, activity_of_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
-      passed_;  ///< by item of no time: activities that it waits for
+      passed_;  ///< by item without time: activities that it waits for
   std::vector<std::uint32_t> needed_;
   std::vector<Place> places_;
   std::map<std::string, std::uint32_t> labels_;

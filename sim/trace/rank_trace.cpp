@@ -25,12 +25,13 @@ void Faults::throw_if_any() {
   if (list_.empty()) return;
   if (count_ > most_faults) {
     Diagnostic more;
-    more.message = fmt::format("{} more of the trace", count_ - most_faults);
+    more.message = fmt::format("{} more errors in the trace", count_ - most_faults);
     list_.push_back(std::move(more));
   }
   throw UserError(std::move(list_));
 }
 
+/// Reports one cycle of dependencies, if there is any: nodes that a topological sort cannot reach.
 void check_order(const RankTrace& trace, Faults& faults) {
   const auto n = static_cast<std::uint32_t>(trace.nodes.size());
   std::vector<std::uint32_t> first(n + 1, 0), followers(trace.dependencies.size()), waits(n), ready;
@@ -53,17 +54,17 @@ void check_order(const RankTrace& trace, Faults& faults) {
   if (done == n) return;
   std::uint32_t at = 0;
   while (waits[at] == 0) ++at;
-  const std::vector<std::uint32_t> circle = walk_circle(at, [&](std::uint32_t i) {
+  const std::vector<std::uint32_t> cycle = walk_cycle(at, [&](std::uint32_t i) {
     std::uint32_t k = trace.first_dependency[i];
     while (waits[trace.dependencies[k]] == 0) ++k;
     return trace.dependencies[k];
   });
   std::vector<std::string> ids;
-  for (const std::uint32_t i : circle) ids.push_back(fmt::format("{}", trace.nodes[i].id));
-  faults.add(trace.file, "nodes wait for each other in a circle: " + shown_circle(ids));
+  for (const std::uint32_t i : cycle) ids.push_back(fmt::format("{}", trace.nodes[i].id));
+  faults.add(trace.file, "nodes depend on each other in a cycle: " + shown_cycle(ids));
 }
 
-std::string shown_circle(const std::vector<std::string>& places) {
+std::string shown_cycle(const std::vector<std::string>& places) {
   constexpr std::size_t most_shown = 12;
   std::string text;
   for (std::size_t i = 0; i < std::min(places.size(), most_shown); ++i) text += places[i] + " -> ";
@@ -76,7 +77,7 @@ void link_nodes(RankTrace& trace, Faults& faults) {
   index.reserve(trace.nodes.size());
   for (std::uint32_t i = 0; i < trace.nodes.size(); ++i)
     if (!index.emplace(trace.nodes[i].id, i).second)
-      faults.node(trace, i, "is there twice", "every node of a file has its own id");
+      faults.node(trace, i, "is defined twice", "every node of a file needs its own id");
   trace.dependencies.clear();
   trace.dependencies.reserve(trace.needs.size());
   bool all_there = true;
@@ -86,7 +87,7 @@ void link_nodes(RankTrace& trace, Faults& faults) {
       trace.dependencies.push_back(found == index.end() ? none : found->second);
       if (found != index.end()) continue;
       all_there = false;
-      faults.node(trace, i, fmt::format("depends on node {}, which is not there", trace.needs[k]));
+      faults.node(trace, i, fmt::format("depends on node {}, which does not exist", trace.needs[k]));
     }
   if (all_there) check_order(trace, faults);
 }

@@ -1,3 +1,4 @@
+// The section of the scenario and the files of a trace: which files there are, and all steps from them to a program.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,15 +14,16 @@
 namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, TraceSpec& spec) {
-  visit("path", spec.path, "trace of each rank: PREFIX of PREFIX.RANK.et or PREFIX.RANK.json");
-  visit("file", spec.file, "one trace that all ranks run, instead of path");
-  visit("ranks", spec.ranks, "ranks of the trace; 0: as many as path has files", between(0, 1 << 20));
+  visit("path", spec.path, "PREFIX of a trace per rank: PREFIX.RANK.et or PREFIX.RANK.json");
+  visit("file", spec.file, "alternatively, one trace that all ranks run");
+  visit("ranks", spec.ranks, "number of ranks; 0: the number of files of path", between(0, 1 << 20));
   visit("groups", spec.groups, "JSON file of process groups: {\"NAME\": [RANK, ...]}");
-  visit("dimensions", spec.dimensions, "sizes of the dimensions that involved_dim names, from the fastest",
+  visit("dimensions", spec.dimensions, "sizes of the dimensions that involved_dim refers to, fastest first",
         between(1, 1 << 20));
-  visit("speedup", spec.speedup, "recorded computation on GPUs runs so many times faster", between(1e-3, 1e3));
-  visit("fold", spec.fold, "simulate ranks that do the same as one");
-  visit("parts", spec.parts, "process group: tensor, context, expert, data or pipeline in the breakdown");
+  visit("speedup", spec.speedup, "factor by which recorded computation on GPUs is faster", between(1e-3, 1e3));
+  visit("fold", spec.fold, "simulate ranks with identical work as one");
+  visit("parts", spec.parts,
+        "process group to tensor, context, expert, data or pipeline: its category in the breakdown");
 }
 
 std::int64_t ranks_of(const Program& program) {
@@ -36,12 +38,13 @@ namespace fs = std::filesystem;
 
 void check(const TraceSpec& spec) {
   if (spec.path.empty() && spec.file.empty())
-    throw UserError::at("workload.path", "no trace is given", "path: PREFIX of a file per rank, or file: with ranks:");
+    throw UserError::at("workload.path", "no trace is given",
+                        "write path: PREFIX for a file per rank, or file: and ranks:");
   if (!spec.path.empty() && !spec.file.empty())
     throw UserError::at("workload.file", "path and file exclude each other",
-                        "path: a file per rank; file: one for all");
+                        "write path for a file per rank, or file for one that all ranks run");
   if (!spec.file.empty() && spec.ranks == 0)
-    throw UserError::at("workload.ranks", "a file that all ranks run does not say how many there are", "give ranks: N");
+    throw UserError::at("workload.ranks", "file requires the number of ranks", "write ranks: N");
   constexpr std::array<std::string_view, 5> collectives{"tensor", "context", "expert", "data", "pipeline"};
   for (const auto& [group, part] : spec.parts)
     if (std::find(collectives.begin(), collectives.end(), part) == collectives.end())
@@ -54,7 +57,7 @@ bool is_there(const std::string& file) {
   return fs::exists(file, error);
 }
 
-/// The rank in a file's name, or -1.
+/// The rank in the name of a file, or -1 if the name is not PREFIX.RANK.et or PREFIX.RANK.json.
 std::int64_t rank_in(const std::string& name, const std::string& prefix) {
   const std::vector<std::string> parts = split(name.substr(std::min(prefix.size(), name.size())), '.');
   if (!name.starts_with(prefix) || parts.size() != 3 || !parts[0].empty() || (parts[2] != "et" && parts[2] != "json") ||
@@ -79,7 +82,7 @@ std::vector<std::string> files_of(const TraceSpec& spec) {
   const std::int64_t found = highest_rank(spec.path) + 1;
   if (found == 0)
     throw UserError::at("workload.path", fmt::format("there is no '{}.0.et'", spec.path),
-                        "path: PREFIX of PREFIX.RANK.et");
+                        "write the PREFIX of PREFIX.RANK.et");
   if (spec.ranks > 0 && found > spec.ranks)
     throw UserError::at("workload.ranks",
                         fmt::format("{} ranks, but '{}' has a trace of rank {}", spec.ranks, spec.path, found - 1));

@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   const auto bytes = u.finished ? std::filesystem::file_size(report) : 0;
   std::filesystem::remove_all(folder);
   const bool met = u.finished && u.seconds <= 120 && bytes < 2'000'000;
-  fmt::print("{} rows: {:.1f} s, of processor time {:.1f} s, {:.0f} MB, report {} bytes (targets 120 s, 2,000,000 bytes){}\n",
-             100 * seeds, u.seconds, u.processor, u.megabytes, bytes, met ? "" : "  missed");
+  fmt::print(
+      "{} rows: {:.1f} s, of processor time {:.1f} s, {:.0f} MB, report {} bytes (targets 120 s, 2,000,000 bytes){}\n",
+      100 * seeds, u.seconds, u.processor, u.megabytes, bytes, met ? "" : "  missed");
   return met ? 0 : 1;
 }

@@ -250,14 +250,14 @@ CLAIMS = [
         Row("8 KiB, 128 ranks: PAT against a ring by LL", None, None, "times",
             times_faster(("pat", "8KiB", *env(ALGO="Ring", PROTO="LL")), ("pat", "8KiB"))),
     ]),
-    Claim("D8", "hand-over of a cache", [
-        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", handover("path", *RACK)),
-        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", handover("path")),
-        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", handover("path", "node.gdr=false")),
+    Claim("D8", "KV-cache transfer", [
+        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", kv_transfer("path", *RACK)),
+        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", kv_transfer("path")),
+        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", kv_transfer("path", "node.gdr=false")),
         *[Row(f"100,000 tokens, {where}", None, None, "ms",
-              lambda run, words=words: 1e3 * handover("time_s", *words)(run))
+              lambda run, words=words: 1e3 * kv_transfer("time_s", *words)(run))
           for where, words in (("NVLink", RACK), ("RDMA", ()), ("host memory", ("node.gdr=false",)))],
-        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * handover("bytes")(run)),
+        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * kv_transfer("bytes")(run)),
     ]),
 ]
 

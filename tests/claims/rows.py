@@ -146,6 +146,6 @@ def reduces_share(scenario, *words):
     return lambda run: percent(reduces_ms(scenario, *words)(run) / (1e3 * run.step(scenario, *words).time))
 
 
-def handover(what, *words):
+def kv_transfer(what, *words):
     """Of a request's cache."""
     return lambda run: run.step("kv_cache", *words).disaggregated["transfer"][what]

@@ -21,7 +21,7 @@ def data_parallel(run, *words):
 
 
 def utilization(*words):
-    """Part of the step that GPUs do not wait for exchanges."""
+    """Part of the step that GPUs do not wait for communication."""
     return lambda run: percent(1 - data_parallel(run, *words).exposed / data_parallel(run, *words).time)
 
 

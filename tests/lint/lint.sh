@@ -91,8 +91,26 @@ no_forbidden_words() {
   done
 }
 
+# Words that the documents and the program left behind: one word for each idea (docs/glossary.md).
+one_word_per_idea() {
+  called() {  # old word, word of the glossary
+    find README.md docs scenarios include sim models calibrate -type f \( -name '*.md' -o -name '*.yaml' -o -name '*.hpp' -o -name '*.cpp' \) \
+      ! -name CHANGELOG.md ! -name 'validation*.md' -print0 2>/dev/null | LC_ALL=C sort -z | xargs -0 grep -nwE "$1" /dev/null |
+      sed -E "s#^([^:]*:[0-9]+):.*#\1: the word here is $2#"
+  }
+  called 'hand''-overs?|hand''overs?' 'KV-cache transfer'
+  called 'crowd''s?|crowd''ed' 'contention'
+  called 'exchan''ges of|exchan''ges wait|other exchan''ges' 'collective'
+  called 'models? of exp''erts' 'MoE model'
+  called 'laid ov''er|laid un''der' 'override or default'
+  called 'held agai''nst' 'compared with'
+  called 'in the me''an' 'on average'
+  called 'dra''ws? of the (hash|network|hardware)' 'sample'
+  called 'fe''lt' 'affected by'
+}
+
 found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; files_are_short
-  public_types_have_one_name; only_the_command_line_prints; no_forbidden_words)
+  public_types_have_one_name; only_the_command_line_prints; no_forbidden_words; one_word_per_idea)
 [ -z "$found" ] && exit 0
 echo "$found"
 exit 1

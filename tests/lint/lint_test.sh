@@ -24,6 +24,7 @@ printf 'void g() { exit(1); }\n' > sim/core/ends.cpp
 yes '// long' | head -n 501 > sim/core/long.cpp
 printf 'see /wor''k/notes\n' > tests/words.txt
 printf '// TO''DO later\n' > sim/core/later.cpp
+printf '// the hand-''over of a cache\n' > sim/core/words.cpp
 
 cat > expected <<'END'
 calibrate/prints.cpp:2: only sim/cli prints and ends the program
@@ -36,6 +37,7 @@ sim/core/later.cpp:1: a word that is not to be here
 sim/core/long.cpp:501: more than 500 lines: split it by concept
 sim/core/sideways.cpp:1: core includes report, which lies above it
 sim/core/up.cpp:1: core includes planner, which lies above it
+sim/core/words.cpp:1: the word here is KV-cache transfer
 sim/report/nowhere.cpp:1: the layer "attic" has no place in tests/lint/lint.sh
 tests/words.txt:1: a word that is not to be here
 END

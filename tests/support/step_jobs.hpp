@@ -27,7 +27,7 @@ inline StepForecast step(const std::string& name, const Sets& set = {}) { return
 
 inline double step_seconds(const std::string& name, const Sets& set = {}) { return step(name, set).seconds; }
 
-/// Seconds that a step's GPUs wait for exchanges, mean over all.
+/// Seconds that a step's GPUs wait for communication, mean over all.
 inline double exposed(const StepForecast& f) {
   double sum = 0;
   for (const double seconds : f.mean.exposed) sum += seconds;

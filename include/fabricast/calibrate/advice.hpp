@@ -61,7 +61,7 @@ struct FitAdvice {
 /// \param fit  the result of fit_parameters for these cases and options
 /// \throws UserError if a case cannot run; Interrupted on Ctrl-C
 FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const FitOptions& options);
-/// The advice as text, with 90 % intervals instead of standard deviations.
+/// The advice as text, with intervals of 90 % instead of standard deviations.
 std::string advice_text(const FitAdvice& advice);
 
 }  // namespace fabricast

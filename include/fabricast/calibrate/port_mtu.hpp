@@ -1,4 +1,4 @@
-// The active MTU of RDMA ports, which sysfs does not contain. Asks libibverbs, which is loaded at run time.
+// The active MTU of RDMA ports, which sysfs does not contain. It is queried through libibverbs.
 #pragma once
 
 #include <map>
@@ -7,8 +7,9 @@
 
 namespace fabricast {
 
-/// Payload of a packet in bytes (256 to 4096) of each active port of this host, by device and port. Empty without
-/// libibverbs or RDMA devices. Devices that cannot be opened or queried are left out.
+/// Payload of a packet in bytes (256 to 4096) for each active port of this host, by device and port number. Empty if
+/// Fabricast was built without libibverbs or the host has no RDMA devices. Devices and ports that cannot be opened or
+/// queried are left out. Keeps no state.
 std::map<std::pair<std::string, int>, int> active_mtu_of_ports();
 
 }  // namespace fabricast

@@ -1,8 +1,17 @@
-// Several processes that probe together: who they are, how they meet, what each does.
+// A probe session: several processes that measure together, how they find each other, and the files of results.
 //
-// Every rank connects to rank 0 at MASTER_ADDR and says hello: version, token, rank, what it has. Rank 0 takes who
-// fits and refuses others with a reason that both sides see. The token keeps strangers and other jobs out; it is sent
-// in the clear, so it does not help against one who listens on the network.
+// Every rank connects to rank 0 at the master address and sends a hello message: version, token, rank, host and
+// backends. Rank 0 accepts ranks that fit and refuses others. Both sides learn the reason. The token keeps out
+// strangers and other jobs. It is sent in the clear, so it does not protect against somebody who listens on the
+// network.
+//
+// Every rank also listens on a port of its own for the other ranks, and requires a secret that rank 0 generates for
+// each session.
+//
+// Results are JSONL: a line of provenance, then one line per measurement (docs/formats.md, "Probe results").
+//
+// Thread safety: all functions except run_probe_session keep no state. Callbacks of a session run on the thread that
+// called run_probe_session.
 #pragma once
 
 #include <functional>
@@ -14,77 +23,96 @@
 
 namespace fabricast {
 
-/// Who this process is among the ranks.
+/// The position of this process among the ranks, and the address of rank 0.
 struct ProbePlace {
   int rank = 0, ranks = 1;
   std::string master = "127.0.0.1";  ///< where rank 0 listens
   int port = 0;
-  std::string source;  ///< where that was found: "torchrun", "--rank"
+  std::string source;  ///< where rank and ranks come from: "torchrun", "open_mpi", "slurm", "pmix", "--ranks"; or empty
 };
 
-/// Reads the variables of torchrun, Open MPI, Slurm and PMIx, in this order; one rank if there are none.
-/// \throws UserError if they are incomplete or do not fit together
+/// Reads the variables of torchrun, Open MPI, Slurm and PMIx, in this order. Without any of them there is one rank. The
+/// address of rank 0 is MASTER_ADDR, or loopback if the launcher states that all ranks are on one host. The port is
+/// MASTER_PORT, or 29577; under torchrun, whose own store listens on MASTER_PORT, it is the next one.
+/// \throws UserError if variables are incomplete, out of range or contradictory
 ProbePlace place_from(const std::map<std::string, std::string>& environment);
-/// `host:port` of --master.  \throws UserError
+/// Sets master and port from the HOST:PORT of --master. An IPv6 address is in brackets.
+/// \throws UserError
 void set_master(ProbePlace& place, const std::string& text);
 
-/// What NCCL would take of NCCL_IB_TC, NCCL_IB_SL, NCCL_IB_PKEY and NCCL_IB_PCI_RELAXED_ORDERING: whole numbers, decimal,
-/// 0x or octal; -1 stands for the default. \throws UserError if one is out of range, or no number
+/// Reads NCCL_IB_TC, NCCL_IB_SL, NCCL_IB_PKEY and NCCL_IB_PCI_RELAXED_ORDERING: decimal, 0x or octal. -1 and an empty
+/// value stand for the default.
+/// \throws UserError if a value is out of range or not a whole number
 RdmaSettings rdma_settings_from(const std::map<std::string, std::string>& environment);
 
 struct SessionOptions {
   ProbePlace place;
-  std::string bind;   ///< address to listen on; empty: the one that leads to rank 0
-  std::string token;  ///< may be empty if all are on one host
-  std::string version;
-  Seconds timeout{30};
+  std::string bind;     ///< local address to listen on and to connect from; empty: the one that leads to rank 0
+  std::string token;    ///< the same on all ranks; may be empty if rank 0 listens on loopback
+  std::string version;  ///< must be the same on all ranks
+  Seconds timeout{30};  ///< for a rank that does not connect or respond
   ProbeSettings settings;
   Repeats repeats;
-  Seconds budget{60};
+  Seconds budget{60};  ///< for all measurements
   std::uint64_t seed = 1;
-  bool dry_run = false;
-  std::string provenance;  ///< JSON of this rank's host
+  bool dry_run = false;    ///< plan only
+  std::string provenance;  ///< host_provenance() of this rank
 
-  /// Rank 0 only: measured before, by key; to be left out.
+  // The callbacks are called on rank 0 only.
+
+  /// Whether a measurement already has a result; then it is skipped.
   std::function<bool(const Measurement&)> is_known = [](const Measurement&) { return false; };
-  /// The plan in order, what is known left out.
+  /// The plan in the order of measurement, without known measurements.
   std::function<void(const std::vector<Measurement>&)> on_plan = [](const auto&) {};
-  /// Provenance of every rank (JSON), before the first result.
+  /// Provenance of every rank (JSON), before the first result. Not called in a dry run.
   std::function<void(const std::vector<std::string>&)> on_start = [](const auto&) {};
+  /// One measurement is done or has failed.
   std::function<void(const Measurement&, const SampleSet&)> on_result = [](const auto&, const auto&) {};
-  /// Remarks of any rank: a backend that is missing somewhere, a stranger refused.
+  /// A note for the user: a backend that a rank lacks, a refused connection.
   std::function<void(const std::string&)> on_note = [](const auto&) {};
 };
 
+/// Numbers of measurements. `known` ones had a result before the session; for `left_out` ones the budget was used up.
 struct SessionOutcome {
-  std::size_t planned = 0, known = 0, measured = 0, failed = 0, left_out = 0;  ///< left out: no time
+  std::size_t planned = 0, known = 0, measured = 0, failed = 0, left_out = 0;
 };
 
-/// Does this rank's part, whichever it is; all returns are rank 0's.
-/// \throws Unavailable if no backend can run, or a rank does not come or goes; UserError if rank 0 refuses this one;
-///         Interrupted
+/// Does the part of this rank in the session and returns when the session has ended.
+/// \returns the outcome on rank 0, zeros on other ranks
+/// \throws Unavailable if no backend can run, or if a rank does not connect or is lost; UserError if a token is
+///         missing or rank 0 refuses this rank; Interrupted on Ctrl-C; on rank 0 also what callbacks throw
 SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& backends, const SessionOptions& options);
 
-/// What there is to know of this host, as JSON: kernel, CPU, PCI devices, drivers, NCCL's variables, and the settings of RDMA
-/// that this rank takes.
-/// \param root  "/", or a copy of it in a test
+/// Facts about this host as JSON: kernel, CPU, clock, NCCL's variables, HCAs, network interfaces, drivers, PCI devices,
+/// GPUs, NCCL's version, and the RDMA settings of this rank.
+/// \param environment  variables; only those that begin with NCCL_ are kept
+/// \param root         "/", or a copy of its sysfs and procfs in a test
 std::string host_provenance(const std::map<std::string, std::string>& environment, const RdmaSettings& rdma = {},
                             const std::string& root = "/");
 
-/// JSONL: a line of provenance, then one per measurement.
+/// The line of provenance, ending in a newline. The token is removed from the command.
+/// \param time   UTC, as text
+/// \param ranks  host_provenance() by rank
+/// \pre each of `ranks` is JSON
 std::string provenance_line(const std::string& version, const std::vector<std::string>& command, std::uint64_t seed,
                             const std::string& time, const std::vector<std::string>& ranks);
+/// The line of a measurement, ending in a newline. Times are in microseconds and rates in GB/s, with six significant
+/// digits.
 std::string result_line(const Measurement& measurement, const SampleSet& samples);
 
-/// A file of an earlier run, read to go on with it.
+/// A file of results that a session continues.
 struct EarlierResults {
-  std::vector<std::string> keys;   ///< of what was measured without error
-  std::vector<std::string> hosts;  ///< by rank, of the last line of provenance
-  std::size_t whole = 0;           ///< bytes up to the last whole line
+  std::vector<std::string> keys;   ///< of measurements without an error
+  std::vector<std::string> hosts;  ///< by rank, from the last line of provenance
+  std::size_t whole = 0;           ///< bytes up to the end of the last complete line
 };
-/// \throws UserError, with the line, if it is not such a file
+/// Reads the complete lines. An incomplete last line is ignored.
+/// \param file  its name, for messages
+/// \throws UserError, with the line, if the text is not a file of results
 EarlierResults read_earlier(const std::string& text, const std::string& file);
-/// Host names by rank, of provenance by rank.
+/// Host names by rank.
+/// \param ranks  host_provenance() by rank
+/// \pre each has a host, as host_provenance() writes it
 std::vector<std::string> hosts_of(const std::vector<std::string>& ranks);
 
 }  // namespace fabricast

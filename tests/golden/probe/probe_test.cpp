@@ -1,4 +1,4 @@
-// `calibrate probe` as processes on loopback.
+// `calibrate probe` with real processes on loopback.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -54,7 +54,7 @@ TEST_CASE("two processes measure sockets and write JSONL") {
   CHECK(keys.size() == 10);
 }
 
-TEST_CASE("results go to standard output, and nothing else") {
+TEST_CASE("only results are written to standard output") {
   const Scratch scratch;
   const Ran ran = run_two(scratch, "$other" + quick + "& $probe" + quick + "; wait");
   std::istringstream text(ran.out);
@@ -63,14 +63,14 @@ TEST_CASE("results go to standard output, and nothing else") {
   CHECK(count == 11);
 }
 
-TEST_CASE("a plan is only a plan") {
+TEST_CASE("a dry run prints the plan and measures nothing") {
   const Scratch scratch;
   const Ran ran = run_two(scratch, "$other" + quick + "& $probe" + quick + "--dry-run --output p.jsonl; wait");
   CHECK_THAT(ran.out, Contains("10 measurements, about"));
   CHECK(scratch.files() == 0);
 }
 
-TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
+TEST_CASE("Ctrl-C keeps finished measurements, and --resume makes the others") {
   const Scratch scratch;
   const std::string slow = " --backend tcp --size 1KiB,64KiB --connections 1,2 --budget 20s --output p.jsonl ";
   const Ran stopped =
@@ -80,7 +80,7 @@ TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
                            "kill -INT $zero; wait $zero; code=$?; wait; cat other >&2; exit $code");
   CHECK(stopped.code == 130);
   CHECK_THAT(stopped.err, Contains("results are in p.jsonl; --resume continues") && Contains("interrupted"));
-  CHECK_THAT(stopped.err, Contains("unavailable: rank 0"));  // what the other rank says
+  CHECK_THAT(stopped.err, Contains("unavailable: rank 0"));  // from the other rank
   const std::size_t kept = lines_of(scratch / "p.jsonl").size() - 1;
   CHECK(kept >= 2);
   CHECK(kept < 10);
@@ -96,7 +96,7 @@ TEST_CASE("Ctrl-C keeps what is measured, and --resume measures the rest") {
   CHECK(std::set<std::string>(keys.begin(), keys.end()).size() == 10);
 }
 
-TEST_CASE("a file of other ranks is not gone on with") {
+TEST_CASE("a file of other hosts or ranks is not continued") {
   const Scratch scratch;
   const std::string before = "{\"fabricast\": \"0\", \"ranks\": [{\"host\": \"elsewhere\"}]}\n";
   std::ofstream(scratch / "p.jsonl") << before;
@@ -106,7 +106,7 @@ TEST_CASE("a file of other ranks is not gone on with") {
   CHECK(read_text(scratch / "p.jsonl") == before);
 }
 
-TEST_CASE("a rank that dies ends the others soon, with its name") {
+TEST_CASE("a rank that dies ends the others promptly, with an error that names it") {
   const Scratch scratch;
   const std::string slow = " --backend tcp --budget 8s --size 64KiB --connections 1,2 ";
   const std::string measuring = "while [ \"$(cat p.jsonl 2>/dev/null | wc -l)\" -lt 2 ]; do sleep 0.05; done\n";
@@ -114,17 +114,17 @@ TEST_CASE("a rank that dies ends the others soon, with its name") {
       run_two(scratch, "$other" + slow + "& one=$!; $probe" + slow + "--output p.jsonl & zero=$!\n" + measuring +
                            "kill -9 $one; SECONDS=0; wait $zero; code=$?; [ $SECONDS -lt 5 ] || exit 8; exit $code");
   CHECK(one.code == 3);
-  CHECK_THAT(one.err, Contains("unavailable: rank 1 on ") && Contains(" has gone: "));
+  CHECK_THAT(one.err, Contains("unavailable: rank 1 on ") && Contains(" is gone: "));
 
   std::ofstream(scratch / "p.jsonl") << "";
   const Ran zero = run_two(
       scratch, "rm p.jsonl; $other" + slow + "& one=$!; $probe" + slow + "--output p.jsonl & zero=$!\n" + measuring +
                    "kill -9 $zero; SECONDS=0; wait $one; code=$?; [ $SECONDS -lt 5 ] || exit 8; exit $code");
   CHECK(zero.code == 3);
-  CHECK_THAT(zero.err, Contains("unavailable: rank 0 on ") && Contains(" has gone: "));
+  CHECK_THAT(zero.err, Contains("unavailable: rank 0 on ") && Contains(" is gone: "));
 }
 
-TEST_CASE("a rank that hangs is given up") {
+TEST_CASE("a rank that hangs ends the session after the timeout") {
   const Scratch scratch;
   const std::string slow = " --backend tcp --budget 8s --size 64KiB --connections 1 --timeout 500ms ";
   const Ran ran = run_two(
@@ -134,10 +134,10 @@ TEST_CASE("a rank that hangs is given up") {
           "while [ \"$(cat p.jsonl 2>/dev/null | wc -l)\" -lt 2 ]; do sleep 0.05; done\n"
           "kill -STOP $one; SECONDS=0; wait $zero; code=$?; kill -9 $one; [ $SECONDS -lt 10 ] || exit 8; exit $code");
   CHECK(ran.code == 3);
-  CHECK_THAT(ran.err, Contains("unavailable: rank 1 on ") && Contains(" has gone: no answer in time"));
+  CHECK_THAT(ran.err, Contains("unavailable: rank 1 on ") && Contains(" is gone: no answer in time"));
 }
 
-TEST_CASE("without a GPU the probe says what is missing, and measures the rest") {
+TEST_CASE("without a GPU the probe states what is missing, and measures the rest") {
   const Scratch scratch;
   const Ran none = run_shell("CUDA_VISIBLE_DEVICES= $fabricast calibrate probe --backend cuda,nccl");
   CHECK(none.code == 3);
@@ -154,7 +154,7 @@ TEST_CASE("without a GPU the probe says what is missing, and measures the rest")
   CHECK(lines[0]["ranks"][0].contains("nccl"));
 }
 
-TEST_CASE("words for NCCL are those it knows") {
+TEST_CASE("values of the options for NCCL are checked") {
   for (const auto& [option, hint] : {std::pair("--algorithm=rng", "did you mean 'ring'?"),
                                      {"--protocol=ll182", "did you mean 'll128'?"},
                                      {"--collective=all_reduc", "did you mean 'all_reduce'?"},
@@ -166,7 +166,7 @@ TEST_CASE("words for NCCL are those it knows") {
   }
 }
 
-TEST_CASE("the variables of launchers are enough") {
+TEST_CASE("the variables of a launcher suffice") {
   const Scratch scratch;
   const std::string port = std::to_string(test::free_port());
   const Ran ran =

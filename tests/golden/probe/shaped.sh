@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sockets over links of known rate: network namespaces joined by a veth pair, tbf at both ends. The measured rate has to
-# be within 3 % of what the link carries as payload. Skipped (77) where namespaces or tbf can not be had.
+# Sockets over links of known rate: network namespaces connected by a veth pair, with tbf at both ends. The measured
+# rate must be within 3 % of the payload rate of the link. Skipped (77) where namespaces or tbf are unavailable.
 #
 #   shaped.sh BINARY
 set -u
@@ -20,8 +20,8 @@ ip netns add "$a" 2>"$work/why" && ip netns add "$b" 2>"$work/why" || skip "no n
 ip link add veth0 netns "$a" type veth peer name veth1 netns "$b" 2>"$work/why" || skip "no veth: $(cat "$work/why")"
 ip -n "$a" addr add 10.9.0.1/24 dev veth0 && ip -n "$b" addr add 10.9.0.2/24 dev veth1
 ip -n "$a" link set veth0 up && ip -n "$b" link set veth1 up
-# On a busy machine the shaper's timer comes late, and the link is slower than it was told to be: its bucket holds 4 ms,
-# and a rate that misses is measured up to three times. A fault of the probe misses each time.
+# On a busy machine the shaper's timer is late, and the link is slower than configured. Its bucket therefore holds 4 ms,
+# and a rate out of tolerance is measured up to three times. A fault of the probe would show each time.
 measure() {
   local mbit=$1 burst=$(($1 * 500))
   for end in "$a veth0" "$b veth1"; do
@@ -35,7 +35,7 @@ measure() {
   ip netns exec "$a" "$binary" calibrate probe $options --rank 0 --output "$work/$mbit.jsonl" >"$work/out" 2>"$work/err" ||
     { echo "the probe failed:"; cat "$work/err" "$work/other"; exit 1; }
   wait
-  # Of 1514 bytes on an Ethernet of MTU 1500, 1448 are payload of TCP with timestamps.
+  # With an Ethernet MTU of 1500, 1448 of 1514 bytes are TCP payload, with timestamps.
   python3 - "$work/$mbit.jsonl" "$mbit" <<'CHECK'
 import json, sys
 truth = float(sys.argv[2]) / 8000 * 1448 / 1514

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# RDMA for real, without an RDMA NIC: two Soft-RoCE devices on a veth pair in a virtual machine whose time is virtual
-# (QEMU, icount), so that results repeat. netem gives the link a known delay and rate, and the probe has to find them:
-# latency within 10 us or 6 %, rate within 2 %. Takes minutes. Skipped (77) where QEMU or the kernel is missing.
+# Real RDMA without an RDMA NIC: two Soft-RoCE devices on a veth pair in a virtual machine that runs in virtual time
+# (QEMU, icount), so that results are reproducible. netem gives the link a known delay and rate, which the probe must
+# find: latency within 10 us or 6 %, rate within 2 %. Takes minutes. Skipped (77) where QEMU or the kernel is missing.
 #
 #   soft_roce.sh BINARY
 #
-# The kernel: Debian's linux-image-amd64, installed, or unpacked somewhere and named:
+# The kernel is Debian's linux-image-amd64, either installed, or unpacked and named by FABRICAST_VM_KERNEL:
 #   apt-get download linux-image-6.1.0-56-amd64 && dpkg -x linux-image-*.deb kernel && export FABRICAST_VM_KERNEL=$PWD/kernel
 set -u
 binary=$1 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) kernel=${FABRICAST_VM_KERNEL:-}
@@ -55,7 +55,7 @@ depmod -b "$root" "$version" 2>/dev/null
 install -m 755 "$here/soft_roce_init.sh" "$root/init"
 (cd "$root" && find . | cpio -o -H newc --quiet) >"$work/initrd"
 
-# cx16 is left out: the guest's kernel panicked where QEMU's emulation offered it.
+# Without cx16: the guest's kernel panicked when QEMU's emulation offered it.
 timeout "${FABRICAST_VM_TIMEOUT:-900}" qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu max,-cx16 -smp 1 \
   -m 1536 -machine q35 -nodefaults -no-user-config -display none -serial stdio -no-reboot -nic none -kernel "$image" \
   -initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable nokaslr" </dev/null 2>&1 |

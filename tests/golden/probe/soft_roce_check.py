@@ -1,10 +1,10 @@
-"""What the probe found in the virtual machine against what netem was told.
+"""Compares the results of the probe in the virtual machine with the settings of netem.
 
   soft_roce_check.py CONSOLE
 
-Latency: that of 8 bytes, less that of the link without netem; truth is the delay and what the packet takes on the wire.
-Rate: that of messages of 1 MiB; of 4154 bytes on the wire 4096 are payload (Ethernet, IP, UDP, BTH with RETH or AETH,
-ICRC).
+Latency: of 8 bytes, minus the latency of the link without netem. The truth is the delay plus the time of the packet on
+the wire. Rate: of messages of 1 MiB. 4096 of 4154 bytes on the wire are payload (the rest is Ethernet, IP, UDP, BTH
+with RETH or AETH, ICRC).
 """
 
 import json
@@ -15,7 +15,7 @@ WIRE = {"write_latency": 82, "send_latency": 66}  # bytes of a packet with 8 of 
 
 
 def results(path):
-    """(delay in us, rate in Mb/s) -> what is measured there."""
+    """Results by link: (delay in us, rate in Mb/s) -> list of results."""
     links, ended = {}, False
     for line in open(path, errors="replace"):
         if line.startswith("@ end"):
@@ -29,7 +29,7 @@ def results(path):
 
 
 def check_doctor(path):
-    """What `doctor` finds on a kernel that is not made up: no GPU, two devices of software that are fine."""
+    """Faults in what `doctor` finds on a real kernel: no GPU, and two healthy software devices."""
     line = next((line for line in open(path, errors="replace") if line.startswith("@doctor ")), "@doctor -1 {}")
     _, code, text = line.split(" ", 2)
     report = json.loads(text)
@@ -43,7 +43,7 @@ def check_doctor(path):
 def find(link, what, size, start=0):
     found = [r for r in link if r["what"] == what and r["bytes"] == size and r["peer"]["from"]["rank"] == start]
     if not found:
-        sys.exit(f"no {what} of {size} B from rank {start}: the budget was short")
+        sys.exit(f"no {what} of {size} B from rank {start}: the budget was too short")
     return found[0]
 
 
@@ -71,7 +71,7 @@ if __name__ == "__main__":
     found, ended = results(sys.argv[1])
     if not ended or len(found) != 6:
         print("".join(open(sys.argv[1], errors="replace").readlines()[-40:]))
-        sys.exit("the virtual machine did not get to its end")
+        sys.exit("the virtual machine did not finish")
     errors = [r for link in found.values() for r in link if "error" in r]
     for r in errors:
         print(r["key"], r["error"])

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The first process of the virtual machine: two Soft-RoCE devices on a veth pair, and the probe over links of several
-# delays and rates. Prints `@ DELAY_US RATE_MBIT LINE` for every line of results; before, `@doctor CODE REPORT`.
+# The first process of the virtual machine: creates two Soft-RoCE devices on a veth pair and runs the probe over links
+# of several delays and rates. Prints `@doctor CODE REPORT`, then `@ DELAY_US RATE_MBIT LINE` for every line of results.
 /bin/busybox --install -s /sbin 2>/dev/null
 export PATH=/bin:/sbin LD_LIBRARY_PATH=/lib/x86_64-linux-gnu HOME=/tmp
 mount -t proc proc /proc
@@ -11,7 +11,7 @@ echo 3 >/proc/sys/kernel/printk
 for module in veth sch_netem rdma_rxe ib_uverbs; do modprobe $module || echo "no module $module"; done
 ulimit -l unlimited
 ip link set lo up
-# Both ends in one namespace: packets leave by one and come in by the other, as addresses are local to both.
+# Both ends are in one namespace: packets leave through one end and arrive at the other. Both addresses are local.
 ip link add left type veth peer name right
 n=1
 for end in left right; do

@@ -28,7 +28,8 @@ TEST_CASE("a million GPUs are forecast in seconds, with intervals, in less than 
 }
 
 TEST_CASE("a training step on a million GPUs is forecast in minutes", "[scale]") {
-  const Usage u = measure(FABRICAST_SOURCES "/scenarios/million_gpus_step.yaml", {}, 600, {"--threads", "2", "--no-intervals"});
+  const Usage u =
+      measure(FABRICAST_SOURCES "/scenarios/million_gpus_step.yaml", {}, 600, {"--threads", "2", "--no-intervals"});
   REQUIRE(u.finished);
   CHECK(u.processor < 240);  // 60 s on two cores are aimed at
   CHECK(u.megabytes < 8000);

@@ -57,9 +57,10 @@ constexpr double infiniband_cable = 50 * 4096.0 / 4122, roce_cable = 50 * 4096.0
 }  // namespace
 
 TEST_CASE("every scenario runs its sizes, and the forecast grows with them", "[scenarios]") {
-  const std::string scenario = GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized",
-                                        "nodes64_fat_tree", "oversubscription_2", "oversubscription_4", "slow_cable",
-                                        "gdr_off", "wrong_numa", "nodes2048", "alltoall", "nvl72", "sharp", "imported_fabric");
+  const std::string scenario =
+      GENERATE(as<std::string>(), "one_node", "two_nodes", "nodes64_rail_optimized", "nodes64_fat_tree",
+               "oversubscription_2", "oversubscription_4", "slow_cable", "gdr_off", "wrong_numa", "nodes2048",
+               "alltoall", "nvl72", "sharp", "imported_fabric");
   CAPTURE(scenario);
   const json forecast = run(scenario);
   double before = 0;

@@ -16,7 +16,8 @@ std::vector<std::string> names(const NodeGraph& graph, const std::vector<std::ui
 using Names = std::vector<std::string>;
 
 long crossings(const NodeGraph& graph, const std::vector<std::uint16_t>& route, LinkKind kind) {
-  return std::count_if(route.begin(), route.end(), [&](std::uint16_t l) { return graph.links[l].link_class.kind == kind; });
+  return std::count_if(route.begin(), route.end(),
+                       [&](std::uint16_t l) { return graph.links[l].link_class.kind == kind; });
 }
 
 /// Two sockets, each with a PCIe switch for two GPUs and a NIC, and a third switch below the second.

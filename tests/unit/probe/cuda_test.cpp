@@ -30,12 +30,12 @@ std::map<std::string, double> medians(const RankEnd& end) {
   return found;
 }
 
-TEST_CASE("copies and launches take what the GPUs need", "[probe]") {
+TEST_CASE("copies and launches take the time of the GPUs", "[probe]") {
   const FakeGpu fake(2);
   const GpuCalls calls = fake.calls();
   const RankEnd end = probe_with(calls, {{1 << 20}});
   CHECK(end.error.empty());
-  // Per GPU three copies and two launches; per pair each way two; the host's own.
+  // Three copies and two launches per GPU, two measurements per pair and direction, and the copy in host memory.
   CHECK(end.outcome.measured == 2 * 5 + 2 * 2 + 1);
   auto time = medians(end);
   constexpr double bytes = 1 << 20;
@@ -53,7 +53,7 @@ TEST_CASE("copies and launches take what the GPUs need", "[probe]") {
   CHECK(fake.open_objects() == 0);
 }
 
-TEST_CASE("peers that can not reach each other are measured as they are", "[probe]") {
+TEST_CASE("peers without direct access are measured through host memory", "[probe]") {
   const FakeGpu fake(2);
   fake.world->direct = false;
   const GpuCalls calls = fake.calls();
@@ -63,7 +63,7 @@ TEST_CASE("peers that can not reach each other are measured as they are", "[prob
     if (m.what.starts_with("peer_")) CHECK(set.how == "through host memory");
 }
 
-TEST_CASE("sizes asked for do not multiply what has no size", "[probe]") {
+TEST_CASE("requested sizes do not multiply measurements without a size", "[probe]") {
   const FakeGpu fake(1);
   const GpuCalls calls = fake.calls();
   const std::vector<BackendFacts> facts = {{"cuda", "", gpu_ports(calls)}, {"cuda", "no GPU", {}}};
@@ -88,14 +88,14 @@ struct Fault {
   std::string call;
   std::function<void(GpuCalls&)> breaks;
   std::string reason;
-  int concerned;  ///< measurements of 15
+  int concerned;  ///< failed measurements, out of 15
 };
 
-TEST_CASE("without a GPU there is a reason", "[probe]") {
+TEST_CASE("without a GPU the backend states why", "[probe]") {
   const std::vector<Fault> faults = {
       {"missing", [](GpuCalls& c) { c.missing = [] { return "not built in"; }; }, "not built in", 0},
       {"no driver", [](GpuCalls& c) { c.driver_version = [](int* v) { return *v = 0, 0; }; },
-       "no CUDA driver: libcuda.so.1 is not there", 0},
+       "no CUDA driver: libcuda.so.1 is missing", 0},
       {"device_count", [](GpuCalls& c) { c.device_count = [](int*) { return 35; }; },
        "no GPU: cudaGetDeviceCount: error 35", 0},
       {"none", [](GpuCalls& c) { c.device_count = [](int* n) { return *n = 0, 0; }; },
@@ -117,7 +117,7 @@ TEST_CASE("without a GPU there is a reason", "[probe]") {
   CHECK_THAT(gpu_provenance(fake.calls()), Contains(R"("driver_cuda":"13.0")") && Contains("GPU-1") && Contains("9.0"));
 }
 
-TEST_CASE("each call of CUDA that fails costs its measurements, and leaves nothing behind", "[probe]") {
+TEST_CASE("a failing CUDA call fails only its measurements and leaks nothing", "[probe]") {
   const std::vector<Fault> faults = {
       {"set_device", [](GpuCalls& c) { c.set_device = [](int) { return 101; }; }, "cudaSetDevice: error 101", 14},
       {"allocate", [](GpuCalls& c) { c.allocate = [](void**, std::size_t) { return 2; }; }, "cudaMalloc: error 2", 10},
@@ -143,7 +143,7 @@ TEST_CASE("each call of CUDA that fails costs its measurements, and leaves nothi
       {"query_stream", [](GpuCalls& c) { c.query_stream = [](void*) { return 719; }; }, "cudaStreamQuery: error 719",
        14},
       {"load_empty_kernel", [](GpuCalls& c) { c.load_empty_kernel = [](void**, void**) { return 222; }; },
-       "cuModuleLoadData of a kernel that does nothing: error 222", 4},
+       "cuModuleLoadData of an empty kernel: error 222", 4},
       {"launch", [](GpuCalls& c) { c.launch = [](void*, void*) { return 719; }; }, "cuLaunchKernel: error 719", 4},
   };
   for (const Fault& fault : faults) {

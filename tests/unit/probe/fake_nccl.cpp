@@ -15,7 +15,7 @@ namespace {
 
 using Stream = FakeGpu::Stream;
 
-/// What one rank has called, or is to get from or give to a peer.
+/// A collective call of a rank, or a send to or receive from a peer.
 struct Posted {
   std::string what;
   int rank = 0, peer = -1;
@@ -107,7 +107,7 @@ struct FakeNccl::World {
   }
 
   bool run_collective(Ranks& ranks) {
-    // The first that each rank waits with.
+    // The first pending collective of each rank.
     std::vector<std::size_t> first;
     for (int r = 0; r < ranks.size; ++r)
       for (std::size_t i = 0; i < ranks.waiting.size(); ++i)
@@ -188,7 +188,7 @@ NcclCalls FakeNccl::calls() const {
   c.abandon = [w](void* communicator) {
     const std::lock_guard lock(w->gpu->mutex);
     Communicator* gone = static_cast<Communicator*>(communicator);
-    // What nobody will finish any more.
+    // Drops operations that will never finish.
     std::erase_if(gone->ranks->waiting, [&](const Posted& p) {
       if (p.rank == gone->rank) --p.stream->pending;
       return p.rank == gone->rank;

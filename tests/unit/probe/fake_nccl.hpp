@@ -1,5 +1,5 @@
-// NCCL without GPUs: ranks are threads of one process, data move in the host's memory, and time passes on the fake GPU's
-// clock.
+// NCCL without GPUs: ranks are threads of one process, data move in host memory, and time passes on the clock of the
+// fake GPU.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace fabricast::test {
 
 class FakeNccl {
  public:
-  static constexpr double latency = 10e-6, rate = 40e9;  ///< a collective takes that, and its bytes over that
+  static constexpr double latency = 10e-6, rate = 40e9;  ///< a collective takes latency + bytes / rate
 
   explicit FakeNccl(const FakeGpu& gpu);
   /// Working calls; a test replaces some. Variables belong to the calls.

@@ -1,4 +1,4 @@
-// Hosts of one NUMA node or two, without hwloc.
+// Hosts with one or two NUMA nodes, without hwloc.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace fabricast::test {
 
-/// A host where there is nothing to bind.
+/// A host with one NUMA node, where nothing is bound.
 inline const NumaCalls& one_node() {
   static const NumaCalls calls = {[] { return std::string(); }, [] { return 1; },
                                   [](int) {
@@ -24,7 +24,7 @@ inline const NumaCalls& one_node() {
   return calls;
 }
 
-/// A host of two nodes that writes down what is bound, and what still is.
+/// A host with two NUMA nodes that records what was bound, and what still is.
 struct FakeNuma {
   std::mutex mutex;
   std::vector<int> threads, memories;

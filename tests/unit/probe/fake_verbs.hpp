@@ -1,4 +1,4 @@
-// libibverbs without a device: queue pairs of one process, joined by a link of known latency and rate.
+// libibverbs without a device: queue pairs of one process, connected by a link of known latency and rate.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@ namespace fabricast::test {
 
 class FakeVerbs {
  public:
-  /// \param latency  one way; an acknowledgement takes it once more
+  /// \param latency  one way; an acknowledgement takes the same time again
   FakeVerbs(Seconds latency, BytesPerSecond rate);
   /// Working calls, for both sides; a test replaces some.
   VerbsCalls calls() const;
-  /// Contexts, domains, regions and queues that are open.
+  /// Number of live contexts, protection domains, memory regions and queues.
   int open_objects() const;
 
  private:

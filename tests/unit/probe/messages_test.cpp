@@ -1,4 +1,4 @@
-// What ranks say to each other: it arrives as it was, and what a stranger says is refused.
+// Messages between ranks: they are read back as they were written, and malformed ones are refused.
 #include <catch2/catch.hpp>
 
 #include "calibrate/probe/messages.hpp"
@@ -23,7 +23,7 @@ std::string replaced(std::string text, const std::string& old, const std::string
   return text.replace(at, old.size(), with);
 }
 
-TEST_CASE("a hello arrives as it was", "[probe]") {
+TEST_CASE("a hello message is read back as it was written", "[probe]") {
   const Member self{"b", "10.0.0.2", 4242, provenance, {{"tcp", "", {{"eth0", "", {1.25e9}, "", "gpu1"}}}}};
   const Hello hello = read_hello(hello_text(of_rank(2), self), of_rank(0), {});
   CHECK(hello.refused.empty());
@@ -36,19 +36,19 @@ TEST_CASE("a hello arrives as it was", "[probe]") {
   CHECK(hello.member.backends[0].ports[0].rate.value == 1.25e9);
 }
 
-TEST_CASE("a hello that is damaged is refused, whatever is damaged", "[probe]") {
+TEST_CASE("a malformed hello message is refused, whatever is malformed", "[probe]") {
   const std::string whole = hello_text(of_rank(2), {"b", "10.0.0.2", 4242, provenance, {}});
   const auto reason = [](const std::string& text) { return read_hello(text, of_rank(0), {1}).refused; };
   CHECK(reason(whole).empty());
-  CHECK(reason(replaced(whole, "\"rank\":2", "\"rank\":1")) == "rank 1 is there already");
-  CHECK(reason(replaced(whole, "4242", "70000")) == "its hello is damaged");
-  CHECK(reason(replaced(whole, "4242", "\"x\"")) == "its hello is damaged");
-  // Rank 0 writes it into the results.
-  CHECK(reason(replaced(whole, R"({\"host\": \"b\"})", "{")) == "its hello is damaged");
+  CHECK(reason(replaced(whole, "\"rank\":2", "\"rank\":1")) == "rank 1 has already joined");
+  CHECK(reason(replaced(whole, "4242", "70000")) == "its hello message is malformed");
+  CHECK(reason(replaced(whole, "4242", "\"x\"")) == "its hello message is malformed");
+  // Rank 0 writes provenance into the results.
+  CHECK(reason(replaced(whole, R"({\"host\": \"b\"})", "{")) == "its hello message is malformed");
   CHECK(reason("[1]") == "this is not a rank of `fabricast calibrate probe`");
 }
 
-TEST_CASE("numbers that do not fit are refused, not cut off", "[probe]") {
+TEST_CASE("numbers that do not fit are refused, not truncated", "[probe]") {
   Order order;
   order.measurement.backend = "tcp";
   order.measurement.to = 2;
@@ -68,7 +68,7 @@ TEST_CASE("numbers that do not fit are refused, not cut off", "[probe]") {
   CHECK_THROWS_AS(read_order("null", 3), ProbeFailure);
 }
 
-TEST_CASE("answers and samples arrive as they were", "[probe]") {
+TEST_CASE("answers and samples are read back as they were written", "[probe]") {
   const Roster roster = read_roster(roster_text({{}, "pass", {{"a", "10.0.0.1", 1, {}, {}}}}));
   CHECK(roster.pass == "pass");
   REQUIRE(roster.members.size() == 1);
@@ -78,7 +78,7 @@ TEST_CASE("answers and samples arrive as they were", "[probe]") {
   CHECK(read_samples(samples_text({{1e-6}, {2.5e-6}})).at(1).value == 2.5e-6);
   CHECK_THROWS_AS(read_samples("[-1]"), ProbeFailure);
   CHECK_THROWS_AS(read_samples("{}"), ProbeFailure);
-  // A remark of another host is shown clean.
+  // Control characters and invalid UTF-8 from another host are removed.
   CHECK(read_report(report_text({{}, "no \033[31m", "\xff"})).error == "no  [31m");
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("without a launcher there is one rank", "[probe]") {
   CHECK(place.rank == 0);
 }
 
-TEST_CASE("every launcher is understood", "[probe]") {
+TEST_CASE("the variables of every launcher are read", "[probe]") {
   struct Case {
     std::string name;
     Environment environment;
@@ -44,7 +44,7 @@ TEST_CASE("every launcher is understood", "[probe]") {
   }
 }
 
-TEST_CASE("a job on one host meets there", "[probe]") {
+TEST_CASE("a job on one host uses loopback", "[probe]") {
   const Environment mpi = {
       {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
   CHECK(place_from(mpi).master == "127.0.0.1");
@@ -53,7 +53,7 @@ TEST_CASE("a job on one host meets there", "[probe]") {
   CHECK(place_from(slurm).port == place_from(mpi).port);
 }
 
-TEST_CASE("the launcher inside Slurm wins over Slurm", "[probe]") {
+TEST_CASE("a launcher inside Slurm takes precedence over Slurm", "[probe]") {
   const ProbePlace place = place_from({{"SLURM_PROCID", "0"},
                                        {"SLURM_NTASKS", "1"},
                                        {"RANK", "5"},
@@ -62,13 +62,13 @@ TEST_CASE("the launcher inside Slurm wins over Slurm", "[probe]") {
                                        {"MASTER_PORT", "29500"},
                                        {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   CHECK(place.rank == 5);
-  CHECK(place.port == 29501);  // torchrun's store has the other
+  CHECK(place.port == 29501);  // the store of torchrun listens on 29500
 }
 
-TEST_CASE("variables that do not fit together are the user's fault", "[probe]") {
+TEST_CASE("contradictory variables are errors", "[probe]") {
   CHECK(fault({{"RANK", "8"}, {"WORLD_SIZE", "8"}}) == "RANK '8' is not a whole number between 0 and 7");
   CHECK(fault({{"RANK", "0"}, {"WORLD_SIZE", "many"}}).starts_with("WORLD_SIZE 'many'"));
-  CHECK(fault({{"PMIX_RANK", "1"}}) == "PMIX_RANK is set, but not how many ranks there are");
+  CHECK(fault({{"PMIX_RANK", "1"}}) == "PMIX_RANK is set, but the number of ranks is not");
   CHECK(fault({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "99999"}})
             .starts_with("MASTER_PORT '99999'"));
 }

@@ -1,4 +1,4 @@
-// How NCCL sets up its queue pairs and memory, and that the probe does as well.
+// The probe sets up queue pairs and memory as NCCL does.
 #include <sched.h>
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("NCCL's variables of RDMA are read as NCCL reads them", "[probe]") {
+TEST_CASE("NCCL's RDMA variables are read as NCCL reads them", "[probe]") {
   const RdmaSettings none = rdma_settings_from({});
   CHECK(none.traffic_class == 0);
   CHECK(none.service_level == 0);
@@ -48,7 +48,7 @@ GpuCalls no_gpu() {
   return calls;
 }
 
-/// What the driver was asked for.
+/// Records what the driver was asked for.
 struct Asked {
   std::mutex mutex;
   std::vector<int> traffic_classes, service_levels, partitions;
@@ -97,13 +97,13 @@ std::vector<RankEnd> probe_with(const VerbsCalls& calls, const std::vector<RdmaS
       });
 }
 
-TEST_CASE("both sides take class and level of the first, and each its own partition", "[probe]") {
+TEST_CASE("both sides use traffic class and service level of the first, and each its own partition", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   Asked asked;
   const VerbsCalls calls = asked.listen(fake.calls());
   const auto ends = probe_with(calls, {{106, 3, 1, 2}, {8, 5, 2, 2}}, one_node());
   CHECK(ends[0].outcome.failed == 0);
-  // Rank 0 leads four of six: both latencies, and its own two bandwidths.
+  // Rank 0 leads four of the six measurements: both latencies, and its own two bandwidths.
   CHECK(std::count(asked.traffic_classes.begin(), asked.traffic_classes.end(), 106) == 8);
   CHECK(std::count(asked.traffic_classes.begin(), asked.traffic_classes.end(), 8) == 4);
   CHECK(std::count(asked.service_levels.begin(), asked.service_levels.end(), 3) == 8);
@@ -112,7 +112,7 @@ TEST_CASE("both sides take class and level of the first, and each its own partit
   CHECK(std::count(asked.partitions.begin(), asked.partitions.end(), 2) == 6);
 }
 
-TEST_CASE("regions are registered with relaxed ordering where NCCL does it", "[probe]") {
+TEST_CASE("memory is registered with relaxed ordering where NCCL does so", "[probe]") {
   const unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const auto regions = [&](int setting, bool has_call) {
     const FakeVerbs fake({1e-6}, {1e9});
@@ -126,14 +126,14 @@ TEST_CASE("regions are registered with relaxed ordering where NCCL does it", "[p
     for (const unsigned access : asked.wide) CHECK((access & relaxed) == relaxed);
     return std::pair(asked.plain.size(), asked.wide.size());
   };
-  // Of six measurements write_latency is in order whatever is set.
+  // One of the six measurements, write_latency, is always in order.
   CHECK(regions(2, true) == std::pair<std::size_t, std::size_t>(2, 10));
   CHECK(regions(1, true) == std::pair<std::size_t, std::size_t>(2, 10));
   CHECK(regions(0, true) == std::pair<std::size_t, std::size_t>(12, 0));
   CHECK(regions(2, false) == std::pair<std::size_t, std::size_t>(12, 0));
 }
 
-/// A tree whose fake0 is on this node.
+/// A sysfs tree in which fake0 is on this NUMA node.
 struct Placed {
   explicit Placed(const std::string& node) {
     const auto folder = scratch.path / "sys/class/infiniband/fake0/device";
@@ -144,7 +144,7 @@ struct Placed {
   Scratch scratch;
 };
 
-TEST_CASE("threads and buffers are bound to the node of the port, and let go", "[probe]") {
+TEST_CASE("threads and buffers are bound to the NUMA node of the port, and released", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   const Placed tree("1");
@@ -165,7 +165,7 @@ TEST_CASE("threads and buffers are bound to the node of the port, and let go", "
   CHECK(fake_numa.held == 0);
 }
 
-TEST_CASE("what can not be bound is measured, and says why", "[probe]") {
+TEST_CASE("a measurement that cannot be bound is made, and states why", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   const auto how = [&](const std::string& node, const std::string& missing, const std::string& no_thread) {
@@ -179,13 +179,13 @@ TEST_CASE("what can not be bound is measured, and says why", "[probe]") {
     const std::string text = ends[0].results.at(0).second.how;
     return text.substr(0, text.find(" ->"));
   };
-  CHECK(how("-1", "", "") == "host, not bound: the port's NUMA node is not told");
+  CHECK(how("-1", "", "") == "host, not bound: the port's NUMA node is unknown");
   CHECK(how("1", "no hwloc", "") == "host, not bound: no hwloc");
   CHECK(how("1", "", "the thread's CPUs are on other nodes") ==
         "host on NUMA node 1, not bound: the thread's CPUs are on other nodes");
 }
 
-TEST_CASE("the library binds a thread to a node, and gives its CPUs back", "[probe]") {
+TEST_CASE("hwloc binds a thread to a NUMA node, and restores its CPUs", "[probe]") {
   const NumaCalls& numa = library_numa();
   if (!numa.missing().empty()) return;
   CHECK(numa.nodes() >= 1);
@@ -195,7 +195,7 @@ TEST_CASE("the library binds a thread to a node, and gives its CPUs back", "[pro
     const NumaBinding bound = numa.bind_thread(0);
     CHECK(bound.reason == "");
     const NumaMemory memory = numa.allocate(8192, 0);
-    // A container may forbid mbind; then it says so.
+    // A container may forbid mbind; then there is a reason instead of memory.
     CHECK(memory.reason.empty() == static_cast<bool>(memory.memory));
     if (memory.memory) memory.memory.get()[8191] = 1;
   }

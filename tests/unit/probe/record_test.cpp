@@ -18,7 +18,7 @@ Measurement stream() {
   return m;
 }
 
-TEST_CASE("a line has what was measured, between whom, and how well", "[probe]") {
+TEST_CASE("a line states the measurement, its ranks and its interval", "[probe]") {
   const std::string line = result_line(stream(), summarise({{2e-5}, {2.5e-5}, {4e-5}}));
   CHECK(line.back() == '\n');
   CHECK(line.find('\n') == line.size() - 1);
@@ -40,7 +40,7 @@ TEST_CASE("a line has what was measured, between whom, and how well", "[probe]")
   CHECK_FALSE(j.contains("error"));
 }
 
-TEST_CASE("a latency has no rate; a failure has its reason", "[probe]") {
+TEST_CASE("a latency has no rate, and a failure has its reason", "[probe]") {
   Measurement m = stream();
   m.stream = false, m.from_port = m.to_port = "";
   CHECK_FALSE(json::parse(result_line(m, summarise({{1e-6}}))).contains("rate_gbps"));
@@ -54,7 +54,7 @@ TEST_CASE("a latency has no rate; a failure has its reason", "[probe]") {
 
 const std::string rank_of_a = R"({"host": "a"})", rank_of_b = R"({"host": "b"})";
 
-TEST_CASE("provenance does not tell the token", "[probe]") {
+TEST_CASE("provenance does not contain the token", "[probe]") {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"probe", "--token", "s3cret", "--ranks", "2"}, {"probe", "--token=s3cret"}}) {
     const std::string line = provenance_line("1.2.3", command, 7, "2026-01-01T00:00:00Z", {rank_of_a});
@@ -68,7 +68,7 @@ TEST_CASE("provenance does not tell the token", "[probe]") {
   CHECK(j["ranks"][1]["host"] == "b");
 }
 
-TEST_CASE("an earlier file is read back: what it has, and where it is whole", "[probe]") {
+TEST_CASE("an earlier file is read back: its results, and the end of its last complete line", "[probe]") {
   SampleSet failed;
   failed.error = "gone";
   Measurement other = stream();
@@ -76,13 +76,13 @@ TEST_CASE("an earlier file is read back: what it has, and where it is whole", "[
   const std::string whole = provenance_line("1", {}, 1, "t", {rank_of_a, rank_of_b}) +
                             result_line(stream(), summarise({{1e-6}})) + result_line(other, failed);
   const EarlierResults earlier = read_earlier(whole + "{\"backend\": \"tc", "p.jsonl");
-  CHECK(earlier.keys == std::vector<std::string>{stream().key()});  // a failed one is tried again
+  CHECK(earlier.keys == std::vector<std::string>{stream().key()});  // a failed measurement is repeated
   CHECK(earlier.hosts == std::vector<std::string>{"a", "b"});
   CHECK(earlier.whole == whole.size());
   CHECK(read_earlier("", "p.jsonl").whole == 0);
 }
 
-TEST_CASE("a host says what it is", "[probe]") {
+TEST_CASE("the provenance of a host is read from sysfs and procfs", "[probe]") {
   namespace fs = std::filesystem;
   const Scratch scratch;
   const fs::path& root = scratch.path;
@@ -111,7 +111,7 @@ TEST_CASE("a host says what it is", "[probe]") {
   CHECK(j.contains("pci"));
 }
 
-TEST_CASE("a line of NCCL has bandwidths as nccl-tests counts them, and what it was held to", "[probe]") {
+TEST_CASE("a line of the nccl backend has bandwidths as nccl-tests counts them, and the forced settings", "[probe]") {
   Measurement m;
   m.backend = "nccl", m.what = "all_reduce", m.memory = "gpu", m.to = 1, m.bytes = {1000000}, m.everyone = true;
   m.gpus = 8, m.bus_factor = 1.75, m.in_place = true, m.algorithm = "ring", m.protocol = "ll128", m.channels = 4;

@@ -11,7 +11,7 @@ namespace {
 
 using Catch::Detail::Approx;
 
-/// A clock that only measuring moves, and what was asked of it.
+/// A clock that only measuring advances, and the rounds that were requested.
 struct Fake {
   Seconds time{100};
   std::vector<int> rounds;
@@ -29,7 +29,7 @@ struct Fake {
   }
 };
 
-TEST_CASE("the interval of a median is that of order statistics", "[probe]") {
+TEST_CASE("the interval of a median comes from order statistics", "[probe]") {
   std::vector<Seconds> samples;
   for (int i = 99; i >= 0; --i) samples.push_back({static_cast<double>(i)});
   const SampleSet set = summarise(samples);
@@ -44,7 +44,7 @@ TEST_CASE("the interval of a median is that of order statistics", "[probe]") {
   CHECK(summarise({}).samples.empty());
 }
 
-TEST_CASE("the interval holds the true median in 95 of 100 draws", "[probe]") {
+TEST_CASE("the interval covers the true median in 95 of 100 trials", "[probe]") {
   Rng rng(7);
   int held = 0;
   for (int trial = 0; trial < 2000; ++trial) {
@@ -57,7 +57,7 @@ TEST_CASE("the interval holds the true median in 95 of 100 draws", "[probe]") {
   CHECK(held <= 2000 * 0.985);
 }
 
-TEST_CASE("steady samples end soon, after a warm-up that does not count", "[probe]") {
+TEST_CASE("steady samples end soon, after a warm-up that is discarded", "[probe]") {
   Fake fake;
   fake.sample = [](int i) { return Seconds{i == 0 ? 1.0 : 0.001}; };
   const SampleSet set = fake.repeat({10});
@@ -66,7 +66,7 @@ TEST_CASE("steady samples end soon, after a warm-up that does not count", "[prob
   CHECK(set.high.value == 0.001);
 }
 
-TEST_CASE("noisy samples go on until they are tight, or there are too many", "[probe]") {
+TEST_CASE("noisy samples are repeated until the interval is tight, or up to the maximum", "[probe]") {
   Fake fake;
   Rng rng(3);
   fake.sample = [&](int) { return Seconds{1e-5 * rng.uniform(0.8, 1.2)}; };
@@ -80,7 +80,7 @@ TEST_CASE("noisy samples go on until they are tight, or there are too many", "[p
   CHECK(wild.repeat({100}).samples.size() == 2000);
 }
 
-TEST_CASE("the share of the budget ends it; one sample is always taken", "[probe]") {
+TEST_CASE("the share of the budget bounds a measurement, but one sample is always taken", "[probe]") {
   Fake fake;
   Rng rng(5);
   fake.sample = [&](int) { return Seconds{0.01 * rng.uniform(0.1, 1.9)}; };
@@ -93,7 +93,7 @@ TEST_CASE("the share of the budget ends it; one sample is always taken", "[probe
   CHECK(slow.repeat({0.5}).samples.size() == 1);
 }
 
-TEST_CASE("rounds take no longer than a quarter of a second, to look at the clock between them", "[probe]") {
+TEST_CASE("rounds take no longer than a quarter of a second, so that the clock is checked between them", "[probe]") {
   Fake fake;
   Rng rng(5);
   fake.sample = [&](int) { return Seconds{0.001 * rng.uniform(0.5, 1.5)}; };
@@ -102,7 +102,7 @@ TEST_CASE("rounds take no longer than a quarter of a second, to look at the cloc
   CHECK(*std::max_element(fake.rounds.begin(), fake.rounds.end()) > 100);
 }
 
-TEST_CASE("a failure keeps what was measured before it", "[probe]") {
+TEST_CASE("a failure keeps the samples before it", "[probe]") {
   Fake fake;
   Rng rng(5);
   fake.sample = [&](int i) {
@@ -133,7 +133,7 @@ std::vector<std::string> keys(const std::vector<Measurement>& plan) {
   return list;
 }
 
-TEST_CASE("the order depends on the seed alone", "[probe]") {
+TEST_CASE("the order depends only on the seed", "[probe]") {
   auto a = some_plan(), b = some_plan(), c = some_plan();
   std::reverse(b.begin(), b.end());
   shuffle_plan(a, 1), shuffle_plan(b, 1), shuffle_plan(c, 2);
@@ -145,14 +145,14 @@ TEST_CASE("the order depends on the seed alone", "[probe]") {
   CHECK(sorted_a == sorted_c);
 }
 
-TEST_CASE("what one leaves of its share is there for the others", "[probe]") {
+TEST_CASE("time that a measurement leaves is shared by the later ones", "[probe]") {
   const auto plan = some_plan();  // 4 * (1 + 2 + 3) s
   CHECK(share_of(plan, 0, {48}).value == Approx(2));
   CHECK(share_of(plan, 2, {48}).value == Approx(48 * 3.0 / 21));
   CHECK(share_of(plan, plan.size() - 1, {48}).value == Approx(48));
 }
 
-TEST_CASE("keys tell apart all that may differ", "[probe]") {
+TEST_CASE("keys distinguish measurements in every member", "[probe]") {
   Measurement m = some_plan()[0];
   const std::string before = m.key();
   CHECK(before == "tcp latency host 0 -> 1 8B x1");
@@ -168,13 +168,13 @@ TEST_CASE("keys tell apart all that may differ", "[probe]") {
   }
 }
 
-TEST_CASE("the plan in words says how long and how much", "[probe]") {
+TEST_CASE("the text of the plan states time and traffic", "[probe]") {
   const std::string text = plan_text(some_plan(), {60});
   CHECK(text.find("tcp      latency               1MiB           1      3      6.0    0.315 GB\n") !=
         std::string::npos);
-  CHECK(text.find("12 measurements, about 24 s and 0.335 GB at the rates assumed; budget 60 s\n") != std::string::npos);
+  CHECK(text.find("12 measurements, about 24 s and 0.335 GB at the assumed rates; budget 60 s\n") != std::string::npos);
   CHECK(text.find("short") == std::string::npos);
-  CHECK(plan_text(some_plan(), {20}).find("The budget is short") != std::string::npos);
+  CHECK(plan_text(some_plan(), {20}).find("The budget is too short") != std::string::npos);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 using namespace test;
 using Catch::Matchers::Contains;
 
-/// Sides say words to each other; samples are the number of the round.
+/// How a fake backend fails. Its sides send words to each other in every round.
 struct FakeFaults {
   std::string unavailable;
   bool at_prepare = false;
@@ -36,7 +36,7 @@ class FakeTrial : public ProbeTrial {
   std::vector<Seconds> run(int repeats) override {
     if (round_++ == faults_.at_round) throw ProbeFailure(faults_.reason);
     for (PeerLink* link : links_)
-      if (link->collective("ping") != "ping") throw ProbeFailure("not what was said");
+      if (link->swap_lines("ping") != "ping") throw ProbeFailure("wrong word");
     if (!faults_.says.empty() && side_ == ProbeSide::second) links_.front()->tell(faults_.says);
     return side_ == ProbeSide::first ? std::vector<Seconds>(static_cast<std::size_t>(repeats), Seconds{0.001})
                                      : std::vector<Seconds>();
@@ -86,7 +86,7 @@ std::vector<ProbeBackendEntry> fake(const FakeFaults& faults = {}) {
 const auto as_is = [](int, SessionOptions&) {};
 const auto healthy = [](int) { return fake(); };
 
-TEST_CASE("every pair of three ranks is measured once each way", "[probe]") {
+TEST_CASE("every pair of three ranks is measured once in each direction", "[probe]") {
   const auto ends = run_ranks(3, healthy, as_is);
   for (const RankEnd& e : ends) CHECK(e.error.empty());
   CHECK(ends[0].outcome.measured == 6);
@@ -100,7 +100,7 @@ TEST_CASE("every pair of three ranks is measured once each way", "[probe]") {
   CHECK(ends[1].results.empty());
 }
 
-TEST_CASE("all ranks measure together, and one that fails is named") {
+TEST_CASE("all ranks measure together, and a rank that fails is named") {
   FakeFaults faults;
   faults.everyone = true;
   for (const int broken : {-1, 0, 2}) {
@@ -148,7 +148,7 @@ TEST_CASE("a failure on either side is a result, and the next pair is measured",
     }
 }
 
-TEST_CASE("what another rank says is shown clean, and told if it is damaged", "[probe]") {
+TEST_CASE("text from another rank is shown without control characters, and malformed text is an error", "[probe]") {
   const auto with = [](const FakeFaults& faults) {
     const auto ends = run_ranks(
         2, [&](int r) { return r == 1 ? fake(faults) : fake(); }, as_is);
@@ -165,7 +165,7 @@ TEST_CASE("what another rank says is shown clean, and told if it is damaged", "[
   for (const char* damaged : {"nonsense", "[\"a\"]"}) {
     FakeFaults odd;
     odd.says = damaged;
-    CHECK_THAT(with(odd), Contains("what the other rank says is damaged"));
+    CHECK_THAT(with(odd), Contains("the other rank sent a malformed message"));
   }
 }
 
@@ -180,10 +180,10 @@ TEST_CASE("a backend that one rank lacks is used between the others", "[probe]")
   const auto nowhere = run_ranks(
       2, [&](int) { return fake(none); }, as_is);
   CHECK(nowhere[0].error == "unavailable: no backend can measure here\n  fake: no such device (2 of 2 ranks)");
-  CHECK_THAT(nowhere[1].error, Contains("unavailable: rank 0 has ended: no backend can measure here"));
+  CHECK_THAT(nowhere[1].error, Contains("unavailable: rank 0 ended the session: no backend can measure here"));
 }
 
-TEST_CASE("a rank offers the ports that its user names", "[probe]") {
+TEST_CASE("a rank offers only the ports that its user names", "[probe]") {
   const auto named = run_ranks(2, healthy, [](int, SessionOptions& o) { o.settings.devices = {"p0"}; });
   CHECK(named[0].outcome.measured == 2);
   const auto other = run_ranks(2, healthy, [](int r, SessionOptions& o) {
@@ -192,7 +192,7 @@ TEST_CASE("a rank offers the ports that its user names", "[probe]") {
   CHECK_THAT(other[0].error, Contains("fake: no port is called p1 or p2 (1 of 2 ranks)"));
 }
 
-TEST_CASE("what is known is left out; what does not fit the budget is too", "[probe]") {
+TEST_CASE("known measurements are skipped, and so are those that do not fit the budget", "[probe]") {
   const auto some = run_ranks(
       3, healthy, [](int, SessionOptions& o) { o.is_known = [](const Measurement& m) { return m.from == 0; }; });
   CHECK(some[0].outcome.known == 2);
@@ -208,7 +208,7 @@ TEST_CASE("what is known is left out; what does not fit the budget is too", "[pr
   CHECK(dry[1].error.empty());
 }
 
-/// A stranger knocks while rank 0 waits for rank 1, who then comes.
+/// A stranger connects while rank 0 waits for rank 1, which connects afterwards.
 RankEnd with_stranger(const std::function<void(int port)>& knock, std::string& other) {
   const int port = free_port();
   auto zero = std::async(std::launch::async, [&] { return run_rank(fake(), options_of(0, 2, port)); });
@@ -230,7 +230,7 @@ RankEnd refused(const std::function<void(SessionOptions&)>& change, std::string&
   return zero;
 }
 
-TEST_CASE("strangers are refused, are told why, and the session goes on", "[probe]") {
+TEST_CASE("strangers are refused with a reason, and the session continues", "[probe]") {
   std::string reason;
   const auto check = [&](const std::function<void(SessionOptions&)>& change, const std::string& expected) {
     const RankEnd zero = refused(change, reason);
@@ -242,22 +242,22 @@ TEST_CASE("strangers are refused, are told why, and the session goes on", "[prob
   };
   check([](SessionOptions& o) { o.token = "wrong"; }, "the token is wrong");
   check([](SessionOptions& o) { o.version = "2.0"; },
-        "rank 0 is fabricast 1.0, rank 1 is 2.0: all ranks must run the same version");
+        "rank 0 runs fabricast 1.0, rank 1 runs 2.0: all ranks must run the same version");
   check([](SessionOptions& o) { o.place.ranks = 3; }, "rank 0 expects 2 ranks, rank 1 expects 3");
   check([](SessionOptions& o) { o.place.ranks = 3, o.place.rank = 2; }, "rank 0 expects 2 ranks, rank 2 expects 3");
 }
 
-TEST_CASE("a token that is asked for has to be the same", "[probe]") {
+TEST_CASE("the token must be the same on all ranks", "[probe]") {
   const auto same = run_ranks(2, healthy, [](int, SessionOptions& o) { o.token = "s3cret"; });
   CHECK(same[0].outcome.measured == 2);
   const auto none =
       run_ranks(2, healthy, [](int r, SessionOptions& o) { o.token = r == 0 ? "s3cret" : "", o.timeout = {0.5}; });
   CHECK_THAT(none[0].error,
-             Contains("rank 1 did not come") && Contains("refused one from 127.0.0.1: the token is wrong"));
+             Contains("rank 1 did not connect") && Contains("refused a connection from 127.0.0.1: the token is wrong"));
   CHECK_THAT(none[1].error, Contains("the token is wrong"));
 }
 
-TEST_CASE("one that says nothing, or nonsense, does not hold up the others", "[probe]") {
+TEST_CASE("a connection that sends nothing, or nonsense, does not block the others", "[probe]") {
   for (const std::string said : {"", "GET / HTTP/1.1\r\n", "{\"protocol\": 7}\n", "[1]\n", "{\"protocol\"",
                                  "{\"protocol\": \"fabricast probe 1\", \"version\": \"1.0\", \"token\": \"\", "
                                  "\"rank\": 1, \"ranks\": 2, \"port\": \"x\"}\n"}) {
@@ -278,7 +278,7 @@ TEST_CASE("one that says nothing, or nonsense, does not hold up the others", "[p
   }
 }
 
-TEST_CASE("nothing of a stranger's is repeated before its token is right, and nothing raw after", "[probe]") {
+TEST_CASE("text of a stranger is not repeated before its token is right, and never raw", "[probe]") {
   const auto knocks = [](const std::string& token, const std::string& version) {
     const int port = free_port();
     SessionOptions options = options_of(0, 2, port);
@@ -290,12 +290,12 @@ TEST_CASE("nothing of a stranger's is repeated before its token is right, and no
     return std::pair(zero.get(), wire.receive(probe::after(2)));
   };
   const std::string escape = "\\u001b[2J\\u009b2J", marker = "XYZZY" + std::string(10000, 'x');
-  const auto [stranger, stated_stranger] = knocks("wrong", escape + marker);
-  for (const std::string& text : {stranger.error, stranger.notes.at(0), stated_stranger}) {
+  const auto [stranger, answer_to_stranger] = knocks("wrong", escape + marker);
+  for (const std::string& text : {stranger.error, stranger.notes.at(0), answer_to_stranger}) {
     CHECK_THAT(text, Contains("the token is wrong"));
     CHECK_THAT(text, !Contains("XYZZY") && !Contains("\x1b") && !Contains("\xc2\x9b"));
   }
-  const auto [other, stated_other] = knocks("s3cret", escape + marker);
+  const auto [other, answer_to_other] = knocks("s3cret", escape + marker);
   for (const std::string& text : {other.error, other.notes.at(0)}) {
     CHECK_THAT(text, Contains("all ranks must run the same version") && Contains("XYZZY"));
     CHECK_THAT(text, !Contains("\x1b") && !Contains("\xc2\x9b"));
@@ -303,7 +303,7 @@ TEST_CASE("nothing of a stranger's is repeated before its token is right, and no
   }
 }
 
-TEST_CASE("two hundred that say nothing keep no rank out", "[probe]") {
+TEST_CASE("two hundred silent connections keep no rank out", "[probe]") {
   std::vector<probe::Socket> silent;
   std::string other;
   const auto begin = std::chrono::steady_clock::now();
@@ -317,7 +317,7 @@ TEST_CASE("two hundred that say nothing keep no rank out", "[probe]") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
 }
 
-TEST_CASE("whatever one says that only claims to be rank 0, it is named in words", "[probe]") {
+TEST_CASE("whatever a false rank 0 sends, the error names rank 0", "[probe]") {
   const std::string roster =
       R"({"pass": "p", "members": [{"host": "a", "address": "127.0.0.1", "port": 1}, {"host": "b", "address": "", "port": 2}]})";
   const std::string order =
@@ -353,31 +353,31 @@ TEST_CASE("whatever one says that only claims to be rank 0, it is named in words
   }
 }
 
-TEST_CASE("two that call themselves the same are one too many", "[probe]") {
+TEST_CASE("two processes with the same rank: the second one is refused", "[probe]") {
   const auto ends = run_ranks(3, healthy, [](int r, SessionOptions& o) {
     if (r == 2) o.place.rank = 1;
     o.timeout = {0.5};
   });
-  CHECK_THAT(ends[0].error, Contains("rank 2 did not come") && Contains("rank 1 is there already"));
-  CHECK(((ends[1].error.find("rank 1 is there already") != std::string::npos) !=
-         (ends[2].error.find("rank 1 is there already") != std::string::npos)));
+  CHECK_THAT(ends[0].error, Contains("rank 2 did not connect") && Contains("rank 1 has already joined"));
+  CHECK(((ends[1].error.find("rank 1 has already joined") != std::string::npos) !=
+         (ends[2].error.find("rank 1 has already joined") != std::string::npos)));
 }
 
-TEST_CASE("nobody comes, or nobody is there", "[probe]") {
+TEST_CASE("ranks that do not connect, and a rank 0 that does not listen", "[probe]") {
   SessionOptions zero = options_of(0, 11, free_port());
   zero.timeout = {0.2};
   CHECK_THAT(run_rank(fake(), zero).error,
-             Contains("unavailable: ranks 1, 2, 3, 4, 5, 6, 7, 8, ... did not come to 127.0.0.1 port") &&
+             Contains("unavailable: ranks 1, 2, 3, 4, 5, 6, 7, 8, ... did not connect to 127.0.0.1 port") &&
                  Contains("within 0.2 s"));
   SessionOptions one = options_of(1, 2, free_port());
   one.timeout = {0.2};
-  CHECK_THAT(run_rank(fake(), one).error, Contains("does not answer within 0.2 s: connection refused"));
+  CHECK_THAT(run_rank(fake(), one).error, Contains("did not answer within 0.2 s: connection refused"));
 }
 
-TEST_CASE("a port that is taken is said to be", "[probe]") {
+TEST_CASE("a port in use is an error", "[probe]") {
   const probe::Socket taken = probe::listen_at("127.0.0.1", 0);
   const int port = probe::own_address(taken).second;
-  CHECK_THAT(run_rank(fake(), options_of(0, 2, port)).error, Contains("can not listen at 127.0.0.1 port"));
+  CHECK_THAT(run_rank(fake(), options_of(0, 2, port)).error, Contains("cannot listen at 127.0.0.1 port"));
 }
 
 TEST_CASE("tcp measures between two ranks", "[probe]") {

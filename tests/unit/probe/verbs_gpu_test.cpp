@@ -21,7 +21,7 @@ using namespace test;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
-/// A tree of PCI devices: two roots, and a switch below the first with an HCA and a GPU.
+/// A sysfs tree of PCI devices. A switch below the first root has an HCA and a GPU; further devices are elsewhere.
 class Tree {
  public:
   Tree() {
@@ -47,7 +47,7 @@ class Tree {
   Scratch scratch_;
 };
 
-TEST_CASE("the GPU nearest to an HCA shares most bridges, or its NUMA node", "[probe]") {
+TEST_CASE("the GPU nearest to an HCA shares the most bridges, or its NUMA node", "[probe]") {
   const Tree tree;
   const std::string same_switch = "0000:04:00.0", same_root = "0000:05:00.0", other = "0000:81:00.0";
   CHECK(nearest_pci(tree.root(), "fake0", {other, same_root, same_switch}) == 2);
@@ -58,7 +58,7 @@ TEST_CASE("the GPU nearest to an HCA shares most bridges, or its NUMA node", "[p
   CHECK(nearest_pci(tree.root(), "soft", {other}) == -1);
 }
 
-/// One GPU that can be registered, on two ranks.
+/// Two ranks with two GPUs, whose memory can be registered.
 struct Setting {
   Tree tree;
   FakeGpu gpu{2};
@@ -85,14 +85,15 @@ struct Setting {
           o.budget = {3}, o.timeout = {1}, o.repeats = {0.3, 3, 3};
         });
   }
-  /// All of GPU memory went this way, or failed for this reason; the host's did not.
+  /// Checks that all GPU memory was registered as `how` states or failed with `error`, and that host memory never
+  /// failed.
   void check(const std::string& how, const std::string& error) const {
     const auto ends = probe();
     std::map<std::string, int> count;
     for (const auto& [m, set] : ends[0].results) {
       INFO(m.key() << " " << set.error);
       ++count[m.memory + " " + m.what];
-      // Who looks at the last byte of a message needs the bytes in order.
+      // A receiver that polls the last byte of a message needs the bytes in order.
       CHECK(set.how == (m.memory == "gpu"           ? how
                         : m.what == "write_latency" ? "host -> host"
                                                     : "host, relaxed ordering -> host, relaxed ordering"));
@@ -119,14 +120,14 @@ int open_files() {
   return count;
 }
 
-TEST_CASE("GPU memory is registered by DMA-BUF, and its file is closed", "[probe]") {
+TEST_CASE("GPU memory is registered by DMA-BUF, and its file descriptor is closed", "[probe]") {
   const Setting setting;
   const int before = open_files();
   setting.check("gpu1 by DMA-BUF, relaxed ordering -> gpu1 by DMA-BUF, relaxed ordering", "");
   CHECK(open_files() == before);
 }
 
-TEST_CASE("where DMA-BUF does not do, nvidia-peermem does", "[probe]") {
+TEST_CASE("if DMA-BUF fails, nvidia-peermem is used", "[probe]") {
   Setting setting;
   SECTION("nothing to export") {
     setting.cuda.export_dma_buf = [](int*, void*, std::size_t) { return GpuCalls::not_supported; };
@@ -139,7 +140,7 @@ TEST_CASE("where DMA-BUF does not do, nvidia-peermem does", "[probe]") {
   setting.check("gpu1 by nvidia-peermem, relaxed ordering -> gpu1 by nvidia-peermem, relaxed ordering", "");
 }
 
-TEST_CASE("GPU memory that can not be registered says why", "[probe]") {
+TEST_CASE("GPU memory that cannot be registered is an error with the reasons", "[probe]") {
   Setting setting;
   const auto host_only = [reg = setting.verbs.reg_mr_iova2, gpu = setting.gpu.world](
                              ibv_pd* pd, void* at, std::size_t n, std::uint64_t address, unsigned access) {
@@ -151,7 +152,7 @@ TEST_CASE("GPU memory that can not be registered says why", "[probe]") {
     setting.verbs.reg_mr_iova2 = host_only;
     setting.cuda.export_dma_buf = [](int*, void*, std::size_t) { return GpuCalls::not_supported; };
     reason =
-        "memory of gpu1 can not be registered. By DMA-BUF: cuMemGetHandleForAddressRange: error 801. By "
+        "cannot register memory of gpu1. By DMA-BUF: cuMemGetHandleForAddressRange: error 801. By "
         "nvidia-peermem: ibv_reg_mr_iova2: bad address (is the module nvidia_peermem loaded?)";
   }
   SECTION("no memory") {
@@ -169,7 +170,7 @@ TEST_CASE("GPU memory that can not be registered says why", "[probe]") {
   setting.check("", reason);
 }
 
-TEST_CASE("memory is what is asked for", "[probe]") {
+TEST_CASE("only the requested memory is measured", "[probe]") {
   Setting setting;
   for (const std::string memory : {"host", "gpu"}) {
     setting.memories = {memory};
@@ -178,7 +179,7 @@ TEST_CASE("memory is what is asked for", "[probe]") {
     for (const auto& [m, set] : ends[0].results) CHECK(m.memory == memory);
   }
   setting.cuda.missing = [] { return "no CUDA"; };
-  CHECK_THAT(setting.probe()[0].error, Contains("no two ports that have a GPU near them"));
+  CHECK_THAT(setting.probe()[0].error, Contains("no two ports with a GPU near them"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a port carries: by the codes of PortInfo, and by the kernel's file where those do not tell.
+// The rate of a port: from the codes of PortInfo, and from the kernel's file where the codes do not suffice.
 #include "calibrate/probe/verbs_ports.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ double gbit(unsigned speed, unsigned width, const std::string& file = {}) {
 }
 
 TEST_CASE("codes of speed and width are decoded up to XDR", "[probe]") {
-  // Widths are a bit each: 1X 4X 8X 12X, and 2X, which came last.
+  // Each width is a bit: 1X 4X 8X 12X, and 2X, which was added last.
   CHECK(gbit(32, 2) == Approx(100));    // EDR 4X
   CHECK(gbit(64, 2) == Approx(200));    // HDR 4X
   CHECK(gbit(64, 16) == Approx(100));   // HDR100: 2X
@@ -30,13 +30,13 @@ TEST_CASE("codes of speed and width are decoded up to XDR", "[probe]") {
   CHECK(gbit(4, 2) == Approx(32));      // QDR 4X: 8 of 10 bits are data
 }
 
-TEST_CASE("a narrow field says NDR for XDR: the kernel's file knows better", "[probe]") {
+TEST_CASE("a narrow field states NDR for XDR, and the kernel's file takes precedence", "[probe]") {
   CHECK(gbit(128, 2, "800 Gb/sec (4X XDR)") == Approx(800));
   CHECK(gbit(128, 2, "400 Gb/sec (4X NDR)") == Approx(400));
   CHECK(gbit(128, 2, "?") == Approx(400));
 }
 
-TEST_CASE("a code that is not known is not ten gigabits", "[probe]") {
+TEST_CASE("the rate of an unknown code is unknown", "[probe]") {
   CHECK(gbit(0, 2) == 0);
   CHECK(gbit(512, 2) == 0);
   CHECK(gbit(128, 32) == 0);
@@ -46,7 +46,7 @@ TEST_CASE("a code that is not known is not ten gigabits", "[probe]") {
     CHECK(gbit(512, 2, damaged) == 0);
 }
 
-/// A port of the fake with these codes, and maybe a file.
+/// A port of the fake with this speed code, and a `rate` file unless `file` is empty.
 std::vector<ProbePort> ports_with(std::uint8_t speed, const std::string& file) {
   const FakeVerbs fake({1e-6}, {1e9});
   VerbsCalls calls = fake.calls();
@@ -63,13 +63,13 @@ std::vector<ProbePort> ports_with(std::uint8_t speed, const std::string& file) {
   return verbs_ports(calls, scratch.path.string());
 }
 
-TEST_CASE("the file is looked for below the root, at the port's own place", "[probe]") {
+TEST_CASE("the rate file is read below the root, from the folder of the port", "[probe]") {
   CHECK(ports_with(128, "800 Gb/sec (4X XDR)").at(0).rate.value == Approx(100e9));
   CHECK(ports_with(128, "").at(0).rate.value == Approx(50e9));
   CHECK(ports_with(0, "").at(0).rate.value == 0);
 }
 
-TEST_CASE("a plan says what it counts at an assumed rate, and takes the other port's where that is known", "[probe]") {
+TEST_CASE("a plan states where it assumes a rate, and uses the other port's rate if it is known", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   GpuCalls no_gpu;
@@ -87,8 +87,8 @@ TEST_CASE("a plan says what it counts at an assumed rate, and takes the other po
     CHECK(std::isfinite(neither[i].estimate.value));
     CHECK(neither[i].estimate.value > one[i].estimate.value);
   }
-  CHECK(plan_text(neither, {60}).find("not known for 6 of them, which count at 100 Gb/s") != std::string::npos);
-  CHECK(plan_text(one, {60}).find("not known") == std::string::npos);
+  CHECK(plan_text(neither, {60}).find("unknown for 6 of them; 100 Gb/s is assumed") != std::string::npos);
+  CHECK(plan_text(one, {60}).find("unknown") == std::string::npos);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ const GpuCalls& no_gpu() {
   return calls;
 }
 
-/// Two ranks on these calls.
+/// Measures between two ranks with these calls.
 std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const ProbeSettings& settings, Seconds budget,
                                 const GpuCalls& gpu = no_gpu(), const std::string& root = "/") {
   return run_ranks(
@@ -39,7 +39,7 @@ std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const Prob
       });
 }
 
-TEST_CASE("latency and rate of a link come out of all four measurements", "[probe]") {
+TEST_CASE("all four measurements find latency and rate of a link", "[probe]") {
   const FakeVerbs fake({10e-3}, {50e6});
   const std::vector<VerbsCalls> calls{fake.calls()};
   ProbeSettings settings;
@@ -52,11 +52,11 @@ TEST_CASE("latency and rate of a link come out of all four measurements", "[prob
     INFO(m.key() << " " << set.error << " " << set.median.value);
     CHECK(m.from_port == "fake0/1");
     const double message = static_cast<double>(m.bytes.value) / 50e6;
-    // The fake is as punctual as the machine that runs the test; never early.
+    // The fake is late when the machine that runs the test is busy, but never early.
     const double truth = m.stream ? message : 10e-3 + message;
     CHECK(set.median.value >= (m.stream ? 0.75 : 0.98) * truth);
     const double best = std::min_element(set.samples.begin(), set.samples.end())->value;
-    // At 8 bytes the sender's own pace binds.
+    // At 8 bytes the sender is the bottleneck.
     if (!m.stream || m.bytes.value == 20000) CHECK(best <= (m.stream ? 2 : 1.3) * truth);
   }
   CHECK(fake.open_objects() == 0);
@@ -68,7 +68,7 @@ struct Fault {
   std::string reason;
 };
 
-TEST_CASE("without a device that can be used there is a reason", "[probe]") {
+TEST_CASE("without a usable device the backend states why", "[probe]") {
   const std::vector<Fault> faults = {
       {"none",
        [](VerbsCalls& c) {
@@ -79,7 +79,7 @@ TEST_CASE("without a device that can be used there is a reason", "[probe]") {
       {"get_device_list", [](VerbsCalls& c) { c.get_device_list = [](int*) { return errno = ENOSYS, nullptr; }; },
        "no RDMA device: ibv_get_device_list: function not implemented (is the module ib_uverbs loaded?)"},
       {"open_device", [](VerbsCalls& c) { c.open_device = [](ibv_device*) { return errno = EACCES, nullptr; }; },
-       "ibv_open_device: permission denied; may this user open /dev/infiniband/uverbs*?"},
+       "ibv_open_device: permission denied; does this user have access to /dev/infiniband/uverbs*?"},
       {"query_device", [](VerbsCalls& c) { c.query_device = [](ibv_context*, ibv_device_attr*) { return EIO; }; },
        "ibv_query_device: input/output error"},
       {"query_port",
@@ -128,7 +128,7 @@ std::function<void(VerbsCalls&)> bad_completion(ibv_wc_status status) {
   };
 }
 
-TEST_CASE("each call that fails costs its measurement, on either side, and leaves nothing open", "[probe]") {
+TEST_CASE("a failing call on either side fails only its measurement and leaks nothing", "[probe]") {
   const std::vector<Fault> faults = {
       {"alloc_pd", [](VerbsCalls& c) { c.alloc_pd = [](ibv_context*) { return nothing<ibv_pd>(ENOMEM); }; },
        "ibv_alloc_pd: cannot allocate memory"},
@@ -152,7 +152,7 @@ TEST_CASE("each call that fails costs its measurement, on either side, and leave
        [](VerbsCalls& c) {
          c.query_gid = [](ibv_context*, std::uint32_t, std::uint32_t, ibv_gid_entry*) { return ENODATA; };
        },
-       "the port has no GID: has its interface an address?"},
+       "the port has no GID (does its interface have an address?)"},
       {"post_send", [](VerbsCalls& c) { c.post_send = [](ibv_qp*, ibv_send_wr*, ibv_send_wr**) { return ENOMEM; }; },
        "ibv_post_send: cannot allocate memory"},
       {"post_recv", [](VerbsCalls& c) { c.post_recv = [](ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) { return ENOMEM; }; },
@@ -183,21 +183,21 @@ TEST_CASE("each call that fails costs its measurement, on either side, and leave
     }
 }
 
-TEST_CASE("a message that never comes is waited for as long as the timeout", "[probe]") {
+TEST_CASE("a lost message is an error after the timeout", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   std::vector<VerbsCalls> calls{fake.calls(), fake.calls()};
-  // It is posted, and lost.
+  // Messages are posted and lost.
   calls[1].post_send = [](ibv_qp*, ibv_send_wr*, ibv_send_wr**) { return 0; };
   ProbeSettings settings;
   settings.sizes = {{8}}, settings.connections = {1};
   const auto ends = probe_with(calls, settings, {6});
   CHECK(ends[0].error.empty());
   int lost = 0;
-  for (const auto& [m, set] : ends[0].results) lost += set.error.find("nothing has moved for 1 s") != std::string::npos;
+  for (const auto& [m, set] : ends[0].results) lost += set.error.find("no progress for 1 s") != std::string::npos;
   CHECK(lost >= 3);
 }
 
-TEST_CASE("a stream of messages that are far apart leaves the CPU to others", "[probe]") {
+TEST_CASE("a stream of messages far apart leaves the CPU to others", "[probe]") {
   using Clock = std::chrono::steady_clock;
   constexpr auto far_apart = std::chrono::milliseconds(2);
   constexpr double nap_s = 50e-6;
@@ -256,15 +256,15 @@ TEST_CASE("the best GID is RoCE v2 over IPv4", "[probe]") {
   CHECK_THROWS_AS(gid_of("12"), ProbeFailure);
 }
 
-TEST_CASE("a GID that is asked for has to be there", "[probe]") {
+TEST_CASE("a requested GID must exist", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   CHECK_NOTHROW(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, {2}));
   CHECK_THROWS_WITH(VerbsEndpoint(calls, "fake0/1", {no_gpu(), {}}, 1, 64, 2, {1}), "there is no GID at index 1");
-  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", {no_gpu(), {}}, 1, 64, 2, {}), "the port other/1 is not there");
+  CHECK_THROWS_WITH(VerbsEndpoint(calls, "other/1", {no_gpu(), {}}, 1, 64, 2, {}), "there is no port other/1");
 }
 
-TEST_CASE("ports pair up on the same network", "[probe]") {
+TEST_CASE("ports are paired within the same network", "[probe]") {
   const FakeVerbs fake({1e-6}, {1e9});
   const VerbsCalls calls = fake.calls();
   const auto backend = make_verbs_backend(calls, no_gpu());
@@ -273,7 +273,7 @@ TEST_CASE("ports pair up on the same network", "[probe]") {
   ProbeSettings settings;
   settings.sizes = {{8}}, settings.connections = {1};
   const auto plan = backend->plan(settings, facts);
-  CHECK(plan.size() == 2 * (2 + 4));  // per network two latencies, and two bandwidths each way
+  CHECK(plan.size() == 2 * (2 + 4));  // per network two latencies, and two bandwidths in each direction
   for (const Measurement& m : plan) CHECK(m.from_port == m.to_port);
 }
 

@@ -1,4 +1,4 @@
-// Traces as programs: who computes what on which stream, what waits for what, which ranks exchange how much.
+// Traces as programs: streams, order, dependencies, and which ranks communicate how much.
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
@@ -57,7 +57,7 @@ TEST_CASE("A data-parallel step of four ranks that share a trace is one actor") 
   const Program p = program_of_files({data_parallel_step(2, 100, 1 << 20)}, shared_by(4));
   REQUIRE(p.actors.size() == 1);
   CHECK(p.actors[0].ranks == 4);
-  CHECK(p.actors[0].name == "rank 0 and 3 like it");
+  CHECK(p.actors[0].name == "rank 0 and 3 identical");
   CHECK(p.actors[0].streams == std::vector<std::string>{"compute", "group of 4 ranks"});
   CHECK(ranks_of(p) == 4);
   REQUIRE(p.collectives.size() == 1);
@@ -81,7 +81,7 @@ TEST_CASE("A data-parallel step of four ranks that share a trace is one actor") 
   CHECK(needs_of(p, others[4]) == last);
 }
 
-TEST_CASE("Ranks that are not folded join the same calls, and hold a stream each") {
+TEST_CASE("Unfolded ranks join the same calls, and each has its own streams") {
   const std::string step = data_parallel_step(1, 10, 4096);
   const Program p = program_of_files({step, step, step}, unfolded());
   REQUIRE(p.actors.size() == 3);
@@ -92,7 +92,7 @@ TEST_CASE("Ranks that are not folded join the same calls, and hold a stream each
   CHECK(streams_of(p, collective) ==
         std::vector<std::string>{"rank 0: group of 3 ranks", "rank 1: group of 3 ranks", "rank 2: group of 3 ranks"});
   CHECK(needs_of(p, collective).size() == 3);
-  // The same files fold; one that is slower does not.
+  // Identical files fold. A slower one does not.
   CHECK(program_of_files({step, step, step}).actors.size() == 1);
   const Program odd = program_of_files({step, data_parallel_step(1, 11, 4096), step});
   REQUIRE(odd.actors.size() == 2);
@@ -100,7 +100,7 @@ TEST_CASE("Ranks that are not folded join the same calls, and hold a stream each
   CHECK(odd.actors[1].name == "rank 1");
 }
 
-TEST_CASE("Sends meet receives by source, destination, tag and order") {
+TEST_CASE("Sends match receives by source, destination, tag and order") {
   std::vector<std::string> files;
   for (int r = 0; r < 4; ++r) files.push_back(ring_of_sends(r, 4, 1000));
   const Program p = program_of_files(files, unfolded());
@@ -114,7 +114,7 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
     if (p.activities[i].is_collective() && p.groups[p.collectives[p.activities[i].collective].groups] == Groups{{1, 2}})
       CHECK(streams_of(p, i) == std::vector<std::string>{"rank 1: to 2", "rank 2: from 1"});
 
-  // All do the same: one actor, whose exchange is the whole ring.
+  // All ranks do the same: one actor, whose collective is the whole ring.
   const Program folded = program_of_files(files);
   REQUIRE(folded.actors.size() == 1);
   REQUIRE(folded.activities.size() == 3);
@@ -124,7 +124,7 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
   CHECK(seconds_of(folded)[2] == Approx(20e-6));
   CHECK(needs_of(folded, 2) == std::vector<std::uint32_t>{1});
 
-  // Two messages of a pair: by tag, and of one tag in order.
+  // Several messages of a pair match by tag, and within a tag in order.
   const std::string sender = ChakraFile()
                                  .add(send_node(1, 1, 10, {}, 7))
                                  .add(send_node(2, 1, 20, {1}, 8))
@@ -141,9 +141,9 @@ TEST_CASE("Sends meet receives by source, destination, tag and order") {
   CHECK(bytes == std::vector<std::int64_t>{10, 20, 30});
 }
 
-TEST_CASE("Ranks of equal nodes are told apart by whom they exchange with") {
-  // Two chains of five stages: each stage differs from all others of its chain, the middle ones only by their distance
-  // from the ends, and is the same as that of the other chain.
+TEST_CASE("Ranks with equal nodes are distinguished by the ranks that they communicate with") {
+  // Two chains of five stages. Each stage differs from all others of its chain, the middle ones only by their distance
+  // from the ends. It is identical to the same stage of the other chain.
   std::vector<std::string> files;
   for (int r = 0; r < 10; ++r) {
     ChakraFile file;
@@ -158,13 +158,13 @@ TEST_CASE("Ranks of equal nodes are told apart by whom they exchange with") {
   std::vector<Groups> pairs;
   for (const CollectiveKind& e : p.collectives) pairs.push_back(p.groups[e.groups]);
   CHECK(pairs == std::vector<Groups>{{{0, 1}, {5, 6}}, {{1, 2}, {6, 7}}, {{2, 3}, {7, 8}}, {{3, 4}, {8, 9}}});
-  // One kernel more, and that chain is apart from the other.
+  // One slower kernel distinguishes the two chains.
   files[7] =
       ChakraFile().add(compute_node(1, 11)).add(receive_node(2, 6, 64, {1})).add(send_node(3, 8, 64, {1})).bytes();
   CHECK(program_of_files(files).actors.size() == 10);
 }
 
-TEST_CASE("Groups come from a file, and count as what it is said they are") {
+TEST_CASE("Groups come from a file, and count as the category that parts specifies") {
   TraceSpec spec = shared_by(4);
   spec.parts["experts"] = "expert";
   const Program p = program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 2], [1, 3]]})");
@@ -179,7 +179,7 @@ TEST_CASE("Groups come from a file, and count as what it is said they are") {
   spec.parts["experts"] = "tensor";
   CHECK(program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 2], [1, 3]]})").collectives[0].part ==
         Part::tensor);
-  // Halves that differ do not fold into one: a group of three and one of its own.
+  // Groups of different sizes, three ranks and one, do not fold into one actor.
   const Program uneven = program_of_files({mixture_of_experts(4096)}, spec, R"({"experts": [[0, 1, 2], [3]]})");
   REQUIRE(uneven.actors.size() == 2);
   CHECK(uneven.actors[0].ranks == 3);
@@ -200,7 +200,7 @@ TEST_CASE("Groups come from PyTorch's metadata and from dimensions") {
   REQUIRE(p.collectives.size() == 2);
   CHECK(p.groups[p.collectives[0].groups] == Groups{{1, 0}});
   CHECK(p.groups[p.collectives[1].groups] == Groups{{0, 1}});
-  CHECK(p.collectives[0].bytes == 200);  // the trace says what a rank puts in, nccl-tests what comes out
+  CHECK(p.collectives[0].bytes == 200);  // a trace counts the input of a rank, nccl-tests the output
   CHECK(p.collectives[1].bytes == 100);
 
   TraceSpec spec = shared_by(8);
@@ -218,7 +218,7 @@ TEST_CASE("Groups come from PyTorch's metadata and from dimensions") {
   CHECK(d.groups[d.collectives[2].groups] == Groups{{0, 1, 2, 3, 4, 5, 6, 7}});
 }
 
-TEST_CASE("Streams: kernels, other CUDA streams, memory, threads of the host; nodes of no time are passed through") {
+TEST_CASE("Streams: kernels, other CUDA streams, memory, host threads; zero-time nodes are passed through") {
   const std::string file = ChakraFile()
                                .add(ChakraNode(1, comp, "launch").runs(5).on_cpu().is("tid", 1))
                                .add(ChakraNode(2, metadata, "mark").after({1}))
@@ -236,7 +236,7 @@ TEST_CASE("Streams: kernels, other CUDA streams, memory, threads of the host; no
   CHECK(streams_of(p, 2) == std::vector<std::string>{"rank 0: compute"});
   CHECK(streams_of(p, 3) == std::vector<std::string>{"rank 0: memory"});
 
-  // A join of many is kept, or all that follow would list all that it joins.
+  // A join of many nodes is kept. Otherwise each of its followers would list all of them.
   ChakraFile many;
   std::vector<std::uint64_t> all;
   for (std::uint64_t id = 1; id <= 40; ++id) many.add(compute_node(id, 1)), all.push_back(id);
@@ -246,7 +246,7 @@ TEST_CASE("Streams: kernels, other CUDA streams, memory, threads of the host; no
   CHECK(joined.dependencies.size() == 42);
 }
 
-TEST_CASE("Kernels without a duration take what the hook says; recorded ones are sped up") {
+TEST_CASE("Kernels without a duration take the time that the hook returns; speedup applies to recorded ones") {
   const std::string file = ChakraFile()
                                .add(ChakraNode(1, comp).is("num_ops", 1000).is("tensor_size", 10))
                                .add(ChakraNode(2, mem_store).after({1}).is("tensor_size", 50))
@@ -260,12 +260,12 @@ TEST_CASE("Kernels without a duration take what the hook says; recorded ones are
   REQUIRE(p.activities.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) CHECK(p.activities[i].seconds == Approx(wanted[i]));
   CHECK(faults_of({file}) ==
-        std::vector<std::string>{"t.0.et: error: node 1 has no duration, only num_ops or tensor_size",
-                                 "t.0.et: error: node 2 has no duration, only num_ops or tensor_size"});
+        std::vector<std::string>{"t.0.et: error: node 1 has num_ops or tensor_size but no duration",
+                                 "t.0.et: error: node 2 has num_ops or tensor_size but no duration"});
 }
 
-TEST_CASE("Streams take what is ready first, and what was recorded in its order") {
-  // By its place in the file, 3 would go before 4 and hold up its stream.
+TEST_CASE("Streams take the node that is ready first, and recorded nodes in their recorded order") {
+  // In the order of the file, 3 would run before 4 and block its stream.
   const std::string file = ChakraFile()
                                .add(compute_node(1, 10))
                                .add(compute_node(2, 50, {1}).is("stream", 1))
@@ -287,7 +287,8 @@ TEST_CASE("Both generations, with and without a version, and JSON are read") {
         .add(collective_node(2, all_to_all, 512, {1}))
         .bytes();
   };
-  // Of 2023: parent is field 4, attributes are field 11, and their values are unsigned 6, signed 7, text 8.
+  // The schema of 2023: parent is field 4, and attributes are field 11. Their values are field 6 (unsigned), 7 (signed)
+  // or 8 (text).
   ChakraFile old("");
   const auto attribute = [](std::string_view name, int type, int field, std::uint64_t value) {
     return Wire().text(1, name).number(2, static_cast<std::uint64_t>(type)).number(field, value).bytes();
@@ -336,7 +337,7 @@ TEST_CASE("A barrier is a small all_reduce; a group of one sends nothing") {
   CHECK(alone.activities.size() == 1);
 }
 
-TEST_CASE("A trace is found by its prefix, and ranks must have theirs") {
+TEST_CASE("A trace is found by its prefix, and every rank must have a file") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("fabricast_trace_" + std::to_string(::getpid()));
   fs::create_directories(folder);
@@ -367,12 +368,12 @@ TEST_CASE("A trace is found by its prefix, and ranks must have theirs") {
   spec.file = (folder / "job.0.et").string();
   CHECK(message() == "workload.file: path and file exclude each other");
   spec.path.clear();
-  CHECK(message() == "workload.ranks: a file that all ranks run does not say how many there are");
+  CHECK(message() == "workload.ranks: file requires the number of ranks");
   spec.ranks = 64;
   CHECK(ranks_of(read_trace(spec)) == 64);
   put("groups.json", R"({"dp": [0, 64]})");
   spec.groups = (folder / "groups.json").string();
-  CHECK(message() == ": group 'dp' names rank 64, but the trace has 64 ranks");
+  CHECK(message() == ": group 'dp' contains rank 64, but the trace has 64 ranks");
   spec.parts["dp"] = "datta";
   CHECK(message() == "workload.parts.dp: unknown part 'datta'");
   fs::remove_all(folder);
