@@ -147,7 +147,7 @@ bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const
 
 /// How the timing of a case may explain a time that pulls a launch parameter beyond its prior; empty if it may not.
 std::string suspect_of(const MeasuredCase& c, const std::string& path) {
-  // Launch and issue costs are paid once per call, and that is where the way of timing shows: several GPUs per process
+  // Launch and issue costs are paid once per call, and that is where the harness shows: several GPUs per process
   // serialize their launches, and CUDA graphs shorten them.
   if (path.find("launch") == std::string::npos && path.find("issue") == std::string::npos) return {};
   if (harness_number(c, "ranks_per_process") > 1) return "one process drives several GPUs in that case";
