@@ -56,8 +56,8 @@ void LogProblem::keep_what_matters() {
   std::vector<Parameter> priors;
   for (Eigen::Index j = 0; j < size(); ++j) {
     const auto k = static_cast<std::size_t>(j);
-    // Residuals are in units of their noise. A parameter below the limit could not be distinguished from noise, but each
-    // iteration would run all of its cases once more.
+    // Residuals are in units of their noise. A parameter below the limit could not be distinguished from noise, but
+    // each iteration would run all of its cases once more.
     if (jacobian_.col(j).cwiseAbs().maxCoeff() * deviation_of(priors_[k]) < least) continue;
     kept.push_back(j);
     paths.push_back(paths_[k]);
