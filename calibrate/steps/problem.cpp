@@ -1,3 +1,7 @@
+// The fit of steps as a least-squares problem. It differs from fit/log_problem.hpp in its derivatives: a step is a
+// maximum over what the GPU, the host and the network need, so derivatives jump where the bottleneck changes, and
+// forward differences at one point mislead far from it. They are corrected with every residual that the fit computes
+// [Broyden1965].
 #include "problem.hpp"
 
 #include <algorithm>
@@ -16,6 +20,7 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   runners_.resize(chosen_.size());
   in_parallel(chosen_.size(), thread_count(0), [&](std::size_t i) { runners_[i].emplace(*chosen_[i]); });
   for (const auto& [path, ref] : prior_.all_parameters()) {
+    // Parameters of collectives are fitted to collectives. In a step their effect cannot be distinguished from overlap.
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
     if (path.ends_with(".spread")) continue;  // does not affect times
@@ -37,6 +42,7 @@ void StepProblem::keep_informative() {
   for (Eigen::Index j = 0; j < size(); ++j) {
     const Parameter& p = priors_[static_cast<std::size_t>(j)];
     const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+    // In units of the noise: a parameter that moves no step by a fifth of its noise stays at its prior.
     if (linear_.matrix.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
   }
   std::vector<std::string> paths;
@@ -91,9 +97,13 @@ void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& a
       explained += linear_.matrix(row, j) * moved[j];
       if (uses(i, j)) length += weighted[j] * moved[j];
     }
+    // What the linear model of the step before did not explain.
     const double missing = at[row] - linear_.at[row] - explained;
     if (!(length > 0) || !std::isfinite(missing)) continue;
     for (Eigen::Index j = 0; j < size(); ++j)
+      // The update of least norm, row += missing (Q s)' / (s' Q s) with the step s and the precisions Q of the priors:
+      // parameters with a wide prior take most of the change. Entries of parameters that the step does not use stay
+      // zero.
       if (uses(i, j)) linear_.matrix(row, j) += missing * weighted[j] / length;
   }
 }
@@ -101,11 +111,13 @@ void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& a
 /// Step times are nearly linear in the logarithms, so a column is computed again only if its parameter has moved far.
 const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double h = 0.03, moved_enough = 0.15;
+  // Not on the first call, which has nothing to correct.
   if (linear_.x.size() == size()) correct(theta, at);
   linear_.x = theta, linear_.at = at;
   if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
   for (Eigen::Index j = 0; j < size(); ++j)
+    // Written so that NaN, a column that was never computed, counts as moved.
     if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough))
       columns.push_back(j), linear_.taken_at[j] = theta[j];
   std::vector<Hardware> moved;
@@ -146,6 +158,7 @@ LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {
   task.weights = std::move(weights);
   task.prior = centre(), task.precision = precision();
   task.scale = 2.5;  // scale of Cauchy's loss, in units of the noise
+  // A factor of 1.65 at most, because the linear model holds only nearby.
   task.longest_step = 0.5, task.iterations = iterations, task.tolerance = 1e-4;
   return task;
 }

@@ -1,3 +1,5 @@
+// The validation of steps as text and as docs/validation-steps.md. The page is generated, so that its numbers are those
+// of the current model.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/steps.hpp"
@@ -51,6 +53,7 @@ std::string what_was_left_out(LeftOutSteps by) {
 std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   std::vector<LeftOutSteps> kinds;
   for (const LeftOutFit& f : v.left_out)
+    // Fits are sorted by kind of group.
     if (kinds.empty() || kinds.back() != f.by) kinds.push_back(f.by);
   return kinds;
 }
@@ -75,6 +78,7 @@ std::string left_out_markdown(const StepValidation& v) {
   for (const LeftOutSteps by : kinds_left_out(v)) {
     const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
     out += fmt::format("\n## Left out by {}\n\n{}\n", name_of(by), what_was_left_out(by));
+    // What all kinds have in common is said once.
     if (by == kinds_left_out(v).front())
       out +=
           "Each fit starts at the priors. The widths of the intervals are learned from the errors of the other groups "
@@ -139,6 +143,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
   out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
   Hardware copy = hardware;
   for (const auto& [path, p] : copy.all_parameters())
+    // Parameters of collectives are on docs/validation.md.
     if (path.starts_with("compute.") || path.starts_with("stacks.") || path.starts_with("forecast.steps."))
       out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,
                          p.parameter->low, p.parameter->high, p.parameter->source);
