@@ -1,3 +1,8 @@
+// Finds pairs of measured configurations of one system that differ in a single thing, and compares which of the two is
+// faster. Operators choose between such configurations, and errors that both forecasts share do not matter for the
+// choice.
+//
+// Cases are described by attributes (text by name). Two cases form a pair if all attributes but one are equal.
 #include "fabricast/calibrate/directions.hpp"
 
 #include <fmt/format.h>
@@ -47,6 +52,7 @@ Attributes attributes_of(const MeasuredCase& c) {
   for (const auto& [key, value] : c.env) {
     std::string& text = a[aspect_of(key)];
     if (!text.empty()) text += " ";
+    // NCCL ignores the case of these values, and `Ring` and `ring` are no difference.
     text += key == "NCCL_ALGO" || key == "NCCL_PROTO" ? lower_case(value) : key + "=" + value;
   }
   for (const auto& [key, value] : c.harness) {
@@ -101,6 +107,7 @@ std::vector<Configuration> configurations_of(const std::vector<TimedCase>& cases
   return list;
 }
 
+// Numbers are compared as numbers: "16" is not below "2".
 bool is_number_of(const std::string& aspect) { return aspect == "nodes" || aspect == "GPUs per node"; }
 
 bool comes_first(const std::string& aspect, const Configuration& a, const Configuration& b) {
@@ -112,6 +119,7 @@ std::vector<PairRow> common_rows(const Configuration& a, const Configuration& b)
   std::vector<PairRow> rows;
   for (const auto& [bytes, here] : a.times) {
     const double size = static_cast<double>(bytes);
+    // Sizes within 1 % are the same: tools round to multiples of the number of ranks.
     const auto it = b.times.lower_bound(static_cast<std::int64_t>(std::ceil(size * 0.99)));
     if (it == b.times.end() || static_cast<double>(it->first) > size * 1.01) continue;
     const auto& there = it->second;
@@ -135,6 +143,7 @@ std::vector<Crossing> crossings(const std::vector<PairRow>& rows, Value value, C
     if (!counts(row)) continue;
     if (last && (value(*last) > 0) != (value(row) > 0)) {
       const double x = std::log(static_cast<double>(last->bytes)), y = std::log(static_cast<double>(row.bytes));
+      // Linear in the logarithm of the ratio over the logarithm of the size.
       const double fraction = value(*last) / (value(*last) - value(row));
       list.push_back({std::exp(x + fraction * (y - x)), value(row) < 0});
     }
@@ -172,6 +181,7 @@ std::optional<double> ConfigurationPair::crossing_forecast() const {
   std::optional<double> nearest;
   const auto distance = [&](double bytes) { return std::abs(std::log(bytes / measured.front().bytes)); };
   for (const Crossing& c : crossings(
+           // All sizes count for the forecast: it has no noise that could change its sign by chance.
            rows, [](const PairRow& r) { return r.forecast; }, [](const PairRow& r) { return r.forecast != 0; }))
     if (c.falls == measured.front().falls && (!nearest || distance(c.bytes) < distance(*nearest))) nearest = c.bytes;
   return nearest;
@@ -188,6 +198,7 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
   for (const Configuration& a : list)
     for (const Configuration& b : list) {
       const std::string aspect = difference(a.attributes, b.attributes);
+      // Each pair is met in both orders and kept in one.
       if (aspect.empty() || !comes_first(aspect, a, b)) continue;
       // A number is compared only with the next larger one.
       const auto between = [&](const Configuration& c) {
@@ -202,6 +213,7 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
       if (aspect != "nodes") pair.where += value_of(a.attributes, "nodes") + " nodes";
       if (aspect != "GPUs per node")
         pair.where += (pair.where.empty() ? "" : " x ") + value_of(a.attributes, "GPUs per node") + " GPUs";
+      // `where` names what both have in common, but only where the system has alternatives: the rest is no information.
       for (const char* key :
            {"NCCL version", "network", "GDR", "GPU", "NVLS", "SHARP", "algorithm", "channels and QPs"}) {
         const auto other = [&](const Configuration& c) {

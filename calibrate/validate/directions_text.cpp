@@ -1,3 +1,4 @@
+// Counts of right directions, and the pairs that are wrong somewhere, as text and as a section of docs/validation.md.
 #include <fmt/format.h>
 
 #include <array>
@@ -31,6 +32,7 @@ std::string about(double bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
   while (bytes >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
+  // 1,000 to 1,023 of a unit have four digits before the point.
   return fmt::format("{:.{}g}{}", bytes, bytes >= 999.5 ? 4 : 3, units[unit]);
 }
 

@@ -70,6 +70,7 @@ Json row_json(const ForecastOfCase::Row& r) {
               {"protocol", name_of(r.protocol)},
               {"stands_in", !r.served},
               {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}};
+  // A factor of 1 means that no interval was computed.
   if (r.factor > 1) row["interval_factor"] = rounded(r.factor);
   return row;
 }

@@ -1,3 +1,5 @@
+// The page docs/validation.md. It is generated, so that its numbers are those of the current model and cases. The first
+// screen has the errors to expect; tables by system follow.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/validate.hpp"
@@ -72,6 +74,7 @@ std::string short_markdown(const Validation& v) {
   for (const LeaveOneOut& l : v.leave_out)
     out += line(fmt::format("left out of the fit by {}", name_of(l.by)), l.left_out);
   out += line("in the fit", v.errors);
+  // Without fits that leave systems out, the page cannot say what to expect elsewhere.
   if (v.leave_out.empty()) return out;
   return out +
          "\nFor your own cluster, expect the errors of systems left out: by site if machines of its kind (GPU "

@@ -1,3 +1,5 @@
+// The study of terms as text and as docs/validation-terms.md. A verdict is given only if the 90 % interval over systems
+// excludes zero in some size band.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/terms.hpp"
