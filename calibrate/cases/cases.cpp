@@ -81,15 +81,18 @@ MeasuredCase read_case(const json& j) {
   c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
   c.nodes = whole<int>(j, "nodes");
   c.gpus_per_node = whole<int>(j, "gpus_per_node");
+  // 0 means that the source states no number, as null does.
   if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = whole<int>(j, "nics");
   if (!j.at("nic_gbps").is_null() && j.at("nic_gbps") != 0) c.nic_gbps = j.at("nic_gbps").get<double>();
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
+  // A system without a site is a site of its own.
   c.site = c.system;
   if (j.contains("site")) take(j, "site", c.site);
   if (j.contains("nvlink_domain_nodes")) c.nvlink_domain_nodes = whole<int>(j, "nvlink_domain_nodes");
   if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
+  // The shipped cases mark their sources' confidence; a low one keeps a case out of fits.
   if (c.set_aside.empty() && j.value("confidence", "") == "low")
     c.set_aside = "its source leaves open what was measured";
   for (const json& row : j.at("rows"))
@@ -160,19 +163,24 @@ std::string scenario_of(const MeasuredCase& c) {
   std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,
                               c.gpus_per_node, c.intranode);
   if (network)
+    // Not stated: one NIC per GPU of 400 Gb/s, the usual design of current nodes.
     y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node),
                      c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
   y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
   constexpr int trays = 18;  // nodes of a full NVL72 rack
+  // Trays of one rack share an NVLink domain, whatever the job's network.
   if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1)
     y += fmt::format("nvlink_domain: {{nodes: {}}}\n", c.nvlink_domain_nodes.value_or(trays));
   if (network) {
+    // With a NIC for each GPU, rail-optimized is the usual fabric. Adaptive routing, because rows hold the best of
+    // repeats.
     const bool rails = c.nics && *c.nics >= c.gpus_per_node && c.gpus_per_node > 1;
     y += fmt::format("fabric: {{kind: {}}}\nrouting: {{kind: adaptive}}\n", rails ? "rail_optimized" : "fat_tree");
   }
   std::string env;
   for (const auto& [key, value] : c.env)
+    // Other variables of the launch have no meaning in a scenario.
     if (key.starts_with("NCCL_")) env += fmt::format("{}{}: \"{}\"", env.empty() ? "" : ", ", key, value);
   const std::string version = version_digits(c.nccl_version);
   if (!env.empty() || !version.empty()) y += "nccl:\n";
@@ -203,6 +211,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
+  // NCCL's graph searches depend on the topology and not on fitted parameters.
   searches_ = build_world(scenario_)->searches;
   scenario_.hardware = {};  // each run sets its own
 }
@@ -227,6 +236,7 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
   ForecastOfCase out;
   for (const ForecastRow& row : forecast.rows) {
     const std::vector<Candidate>& candidates = row.plan.candidates;
+    // The first candidate is NCCL's choice; its estimate is in us.
     const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
                         !row.plan.stands_in, 1, nccl});
