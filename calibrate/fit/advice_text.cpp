@@ -1,4 +1,5 @@
 // Advice of `calibrate fit --advise` as text.
+//
 // Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as `x/:` of
 // forecasts does, so that both can be compared.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Chooses runs that narrow the parameters which a fit leaves open.
+//
 // The fit is linearized at its result, so the gain of a run follows from its derivatives and no time of it is needed:
 //
 //   V      = ( P^-1 + sum over data I + sum over runs I )^-1       covariance of the logarithms of the parameters
@@ -142,9 +143,9 @@ class RunChoice {
 
 std::vector<Narrowed> narrowed_by(const RunChoice::Pick& pick, const Knowledge& knowledge) {
   std::vector<std::pair<double, Index>> order;
+  // Sorted by what the narrower interval contributes to the criterion, not by how much it narrows: a parameter without
+  // effect on forecasts may narrow most.
   for (Index j = 0; j < pick.before.size(); ++j)
-    // Sorted by what the narrower interval contributes to the criterion, not by how much it narrows: a parameter
-    // without effect on forecasts may narrow most.
     if (pick.after[j] < least_narrowed * pick.before[j])
       order.emplace_back(-std::pow(knowledge.effect[j], 2) * (std::pow(pick.before[j], 2) - std::pow(pick.after[j], 2)),
                          j);

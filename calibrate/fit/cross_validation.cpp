@@ -1,4 +1,5 @@
 // Errors of forecasts for systems that the fit has not seen.
+//
 // The error to expect on an unknown cluster cannot come from cases that the fit has seen. Systems of one site share
 // hosts, settings and scripts, so a site is left out as a whole. Fits without a group start at the fit of all systems
 // and reuse its derivatives. docs/models/fit.md, "Leaving a site or a kind out", compares this start with fits from the

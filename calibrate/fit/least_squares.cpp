@@ -20,9 +20,8 @@ double weight(const LeastSquares& problem, Index row) { return problem.weights.s
 double loss_of(const LeastSquares& problem, const Minimum& at) {
   if (!at.residuals.allFinite()) return std::numeric_limits<double>::infinity();
   double sum = 0;
+  // Rows of weight zero are skipped and not multiplied: their residuals are not computed and their loss means nothing.
   for (Index i = 0; i < at.residuals.size(); ++i)
-    // Rows of weight zero are skipped and not multiplied: their residuals are not computed and their loss means
-    // nothing.
     if (const double w = weight(problem, i); w > 0) sum += w * robust_loss(at.residuals[i], problem.scale);
   const Eigen::MatrixXd prior = prior_root(problem, at.x.size());
   return prior.rows() > 0 ? sum + (prior * (at.x - problem.prior)).squaredNorm() : sum;

@@ -121,8 +121,8 @@ Eigen::VectorXd LogProblem::residuals(const Eigen::VectorXd& theta) {
 const Eigen::MatrixXd& LogProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double moved_enough = 0.3;
   std::vector<Eigen::Index> columns;
+  // Written so that NaN, a column that was never computed, counts as moved.
   for (Eigen::Index j = 0; j < size(); ++j)
-    // Written so that NaN, a column that was never computed, counts as moved.
     if (!(std::abs(theta[j] - taken_at_[j]) <= moved_enough)) {
       columns.push_back(j);
       taken_at_[j] = theta[j];

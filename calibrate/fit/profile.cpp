@@ -1,4 +1,5 @@
 // Writes fitted parameters as a profile (JSON).
+//
 // A profile has the layout of models/hardware/data/*.json and overrides it by path, so a forecast reads both with one
 // reader. It is written by hand and not by the JSON library, because one parameter per line makes profiles comparable
 // with line-based tools.

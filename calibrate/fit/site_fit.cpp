@@ -58,8 +58,8 @@ using Logs = std::array<std::vector<double>, bands.size()>;
 
 /// Adds the errors of forecasts for `unseen` rows, by band.
 void add_errors(const SiteResiduals& site, const Rows& unseen, Logs& logs) {
+  // Both are ln(measured / forecast): the expected one, given the known rows, and the true one.
   for (std::size_t i = 0; i < unseen.rows.size(); ++i)
-    // Both are ln(measured / forecast): the expected one, given the known rows, and the true one.
     logs[band_of(unseen.rows[i].bytes)].push_back(std::abs(site.of(unseen.rows[i]).median - unseen.logs[i]));
 }
 

@@ -24,8 +24,8 @@ LinearRows::LinearRows(const std::vector<MeasuredCase>& cases, const Hardware& h
 Eigen::MatrixXd LinearRows::columns(const std::vector<std::string>& paths) const {
   Eigen::MatrixXd result = Eigen::MatrixXd::Zero(jacobian.rows(), static_cast<Index>(paths.size()));
   const auto& own = problem.parameters();
+  // Data and candidates depend on different parameters. Both are brought to the same list of columns.
   for (std::size_t j = 0; j < paths.size(); ++j)
-    // Data and candidates depend on different parameters. Both are brought to the same list of columns.
     if (const auto it = std::find(own.begin(), own.end(), paths[j]); it != own.end())
       result.col(static_cast<Index>(j)) = jacobian.col(it - own.begin());
   return result;
