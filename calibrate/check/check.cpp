@@ -1,5 +1,6 @@
 // `check`: forecasts the cluster as it should be and every symptom, and lets Judge compare them with the measured
 // times.
+//
 // The steps are: forecast every series as it should be, with the properties that the distribution of errors depends on;
 // forecast every symptom of every cause; leave out causes that would not show; try the likeliest two at a time; apply
 // Bayes' rule (judge.hpp); and compare runs on different hosts (places.hpp). Symptoms are independent of each other, so
@@ -101,6 +102,7 @@ class Examination {
   std::vector<ResidualRow> rows_of(const Symptom& symptom) const {
     std::vector<ResidualRow> rows = rows_;
     std::size_t at = 0;
+    // A change may be invalid together with other keys of the scenario. The symptom is left out then.
     try {
       for (std::size_t m = 0; m < measured_.size(); ++m) {
         const auto world = world_of(symptom.set, m);
@@ -116,7 +118,6 @@ class Examination {
           row.forecast.value = at_quantile(from, symptom.quantile);
         }
       }
-    // A change may be invalid together with other keys of the scenario. The symptom is left out then.
     } catch (const UserError&) { rows.clear(); }
     return rows;
   }
@@ -125,8 +126,8 @@ class Examination {
   std::vector<Tried> try_all(std::vector<Task> tasks) const {
     TaskProgress progress(options_.progress, tasks.size());
     in_parallel(tasks.size(), thread_count(options_.threads), [&](std::size_t t) {
+      // `healthy`, and damaged data at full speed, are the forecast that exists already.
       tasks[t].rows =
-          // `healthy`, and damaged data at full speed, are the forecast that exists already.
           tasks[t].symptom.set.empty() && tasks[t].symptom.quantile == usual ? rows_ : rows_of(tasks[t].symptom);
       progress.one_done();
     });

@@ -90,10 +90,10 @@ std::optional<LinkKind> link_of(const NcclFacts& nccl) {
 /// The largest number of NICs that the connections of one host name.
 int nics_of_a_host(const NcclFacts& nccl, int gpus) {
   std::map<int, NcclFacts> hosts;
+  // The NIC in a line is that of the rank that prints it: the receiver for [receive], else the sender. Ranks are
+  // assumed to be numbered host by host.
   for (const NcclEdge& edge : nccl.edges)
     if (edge.transport.starts_with("NET/") && !edge.transport.starts_with("NET/Socket"))
-      // The NIC in a line is that of the rank that prints it: the receiver for [receive], else the sender. Ranks are
-      // assumed to be numbered host by host.
       hosts[(edge.receives ? edge.to : edge.from) / std::max(1, gpus)].edges.push_back(edge);
   std::size_t most = 0;
   for (const auto& [host, facts] : hosts) most = std::max(most, facts.nics_in_use().size());

@@ -1,4 +1,5 @@
 // Evidence from the rest of a log: processes, wrong results, the host's topology.
+//
 // evidence_nccl.cpp weighs NCCL's own lines. A factor multiplies the prior of a cause in Bayes' rule (judge.cpp), so it
 // acts as a likelihood ratio: what the log says is taken as independent of the times.
 #include "evidence.hpp"

@@ -1,4 +1,5 @@
 // Evidence from NCCL's own lines: variables, transports of connections, NICs, algorithms [NCCL-log] [NCCL-env].
+//
 // Times often cannot separate causes that NCCL's log names outright, for example staging in host memory from a slow
 // NIC. `state` is for what NCCL did, `hint` for what merely suggests a cause (evidence.hpp). The same line may confirm
 // a cause or rule it out; a log that does not mention it leaves the prior unchanged.
@@ -81,8 +82,8 @@ class NcclEvidence {
     weights_.state(Cause::no_gdr, staged && !sockets_alone,
                    connected ? net.staged == 0 : log_.gdr_enabled > 0 && log_.gdr_disabled == 0);
     if (log_.pxn) weights_.state(Cause::pxn_off, !*log_.pxn, *log_.pxn);
+    // Multicast support is necessary but not sufficient: only NVLS channels show that NVLS is in use.
     if (log_.nvls_multicast)
-      // Multicast support is necessary but not sufficient: only NVLS channels show that NVLS is in use.
       weights_.state(Cause::nvls_off, !*log_.nvls_multicast, *log_.nvls_multicast && log_.nvls_channels > 0);
   }
 

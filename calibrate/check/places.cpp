@@ -20,8 +20,8 @@ std::vector<double> slower(const std::vector<MeasuredSeries>& series, const std:
   for (const SeriesGroup& group : groups)
     for (const std::size_t member : group.members) {
       std::vector<double> logs;
+      // The median over sizes ignores single outliers and sizes at which a slow NIC does not show.
       for (std::size_t i = 0; i < group.middle.seconds.size(); ++i)
-        // The median over sizes ignores single outliers and sizes at which a slow NIC does not show.
         logs.push_back(std::log(series[member].seconds[i] / group.middle.seconds[i]));
       list[member] = median_of(logs);
     }

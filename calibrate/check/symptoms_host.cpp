@@ -36,8 +36,8 @@ std::vector<std::string> links_of_first_gpu(const World& w) {
   const NodeGraph& graph = comm_of(w).node.graph;
   const bool nvlink = comm_of(w).node.nvlink;
   std::vector<std::string> names;
+  // NVLink ports where the node has NVLink, else the PCIe link of the GPU.
   for (std::uint16_t l = 0; l < graph.links.size(); ++l)
-    // NVLink ports where the node has NVLink, else the PCIe link of the GPU.
     if (graph.links[l].from == graph.gpu(0) && (graph.links[l].link_class.kind == LinkKind::nvlink) == nvlink)
       names.push_back("node0." + graph.link_name(l));
   return names;
@@ -96,8 +96,8 @@ Symptoms flat_topology(const World& w) {
 
 Symptoms one_process(const World& w) {
   const HarnessSpec& harness = w.scenario.workload.harness;
+  // If the scenario has several GPUs per process already, their launches are part of the forecast.
   return one_symptom(
-      // If the scenario has several GPUs per process already, their launches are part of the forecast.
       harness.ranks_per_process == 1 && harness.tool != Tool::isolated && host(w).gpus > 1,
       fmt::format("one thread drives {} GPUs", host(w).gpus),
       {fmt::format("workload.harness.ranks_per_process={}", host(w).gpus), "workload.harness.threads=1"});
@@ -105,8 +105,8 @@ Symptoms one_process(const World& w) {
 
 Symptoms slow_clocks(const World& w) {
   Symptoms list;
+  // Relative to the clock of the scenario, which may be reduced already.
   for (const int percent : {85, 70, 55, 40, 25, 15})
-    // Relative to the clock of the scenario, which may be reduced already.
     if (const double clock = host(w).clock.value * percent; clock >= 5)
       list.push_back({fmt::format("GPU clocks at {} %", percent), {fmt::format("node.clock={:g}%", clock)}});
   return list;

@@ -1,4 +1,5 @@
 // Causes in NCCL: its settings, and known regressions of its version.
+//
 // Each symptom sets the variable that would have this effect, so NCCL's planner decides what follows from it. A forced
 // algorithm or protocol that equals NCCL's choice changes nothing, and check.cpp then finds no effect.
 #include <fmt/format.h>
@@ -33,8 +34,8 @@ Symptoms other_protocols(const World&) {
 
 Symptoms few_channels(const World& w) {
   Symptoms list;
+  // Both variables limit the number of channels, and the cluster may have set either.
   for (const int n : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24})
-    // Both variables limit the number of channels, and the cluster may have set either.
     if (n < comm_of(w).channels)
       list.push_back(
           {fmt::format("at most {} channels", n), {env_word("NCCL_MAX_NCHANNELS", n), env_word("NCCL_MAX_CTAS", n)}});

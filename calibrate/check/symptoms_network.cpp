@@ -1,4 +1,5 @@
 // Causes in NICs, cables and switches.
+//
 // Links are those of the first node. The fabric is symmetric, so a fault of any other node has nearly the same effect
 // on times; the slow host itself is found by places.cpp.
 #include <fmt/format.h>

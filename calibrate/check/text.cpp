@@ -1,4 +1,5 @@
 // Reports of `check` as text and JSON.
+//
 // The text answers first (healthy or not, and the likeliest cause), then says where, and then shows the rows and causes
 // that the answer rests on. JSON holds the same without a limit on causes.
 #include <fmt/format.h>
