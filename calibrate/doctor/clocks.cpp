@@ -1,4 +1,5 @@
 // Power limits and clocks of GPUs, from `nvidia-smi -q`.
+//
 // A collective runs at the pace of its slowest GPU, so one GPU with a lowered limit or clock slows all of them. Reasons
 // are judged by whether they are normal under load: a power cap is, heat and the power brake are not.
 #include <fmt/format.h>

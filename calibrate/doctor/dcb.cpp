@@ -1,5 +1,6 @@
 // Netlink messages of DCB: a request for the IEEE attributes of an interface, and the parser of the answer
 // [Linux-dcbnl].
+//
 // PFC is not in sysfs, and mlnx_qos and dcb need root or an extra package. Any user may ask the kernel. The messages
 // are built by hand because libnl would be a dependency for a single request. Requests and answers are plain bytes, so
 // tests replace the kernel.
@@ -135,8 +136,8 @@ std::map<std::string, PriorityFlow> flow_of_ports(const std::vector<std::string>
 std::vector<std::string> hardware_netdevs() {
   std::vector<std::string> names;
   std::error_code gone;
+  // Virtual interfaces, such as bridges and tunnels, have no device and no DCB.
   for (std::filesystem::directory_iterator it("/sys/class/net", gone), end; !gone && it != end; it.increment(gone))
-    // Virtual interfaces, such as bridges and tunnels, have no device and no DCB.
     if (std::filesystem::exists(it->path() / "device", gone)) names.push_back(it->path().filename().string());
   std::sort(names.begin(), names.end());
   return names;

@@ -1,4 +1,5 @@
 // Runs all checks on a host.
+//
 // host.hpp reads all files first; each check then is a pure function of what was read (checks.hpp). A test can
 // therefore describe a host as a folder of files, and a host can be judged from a copy of its files (--root).
 #include "fabricast/calibrate/doctor.hpp"

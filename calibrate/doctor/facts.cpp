@@ -1,4 +1,5 @@
 // Facts for comparing hosts: devices, releases, settings.
+//
 // `doctor --fleet` compares these texts for equality, so a fact must not depend on the order of devices or on anything
 // that legitimately differs between equal hosts, such as addresses, names and load.
 #include "facts.hpp"

@@ -1,4 +1,5 @@
 // Reads and compares reports of a fleet. Reports come from other hosts, so every text is bounded and made printable.
+//
 // No expectation is built in: what most hosts have counts as usual. A fault that all hosts share is thus no difference,
 // but shows as a finding on all hosts.
 #include <fmt/format.h>
@@ -66,8 +67,9 @@ void Fleet::add(const std::string& file, std::string_view content) {
   Json json;
   try {
     json = Json::parse(content);
-  // A valid document whose number has no representation. All other faults of the text are parse errors with a position.
   } catch (const Json::out_of_range&) {
+    // A valid document whose number has no representation. All other faults of the text are parse errors with a
+    // position.
     left_out_.push_back(left_out(file, content, 0, "a number is too large; the file is left out"));
     return;
   } catch (const Json::parse_error& e) {

@@ -1,4 +1,5 @@
 // Whether RoCE loses packets under load: PFC and ECN on the priority of NCCL's packets.
+//
 // The priority of a packet follows from its traffic class: the upper 6 bits are the DSCP, which the port maps to one of
 // 8 priorities. PFC pauses single priorities. If NCCL's packets are in another one, they are dropped under load
 // although PFC is on. Switches must agree, which a host cannot see.

@@ -1,4 +1,5 @@
 // Which devices exist, and how data gets from a GPU to a NIC.
+//
 // peer_memory asks whether a NIC can access GPU memory at all; distance asks whether NCCL does so by default, which
 // depends on the PCIe path between them [NCCL-paths].
 #include <fmt/format.h>
@@ -119,8 +120,8 @@ Findings check_distance(const HostFiles& host) {
       f.status = FindingStatus::note;
       f.why = fmt::format("NCCL_NET_GDR_LEVEL={} allows GPUDirect RDMA on this path; its rate depends on the CPU",
                           level->value);
-    // Grace connects GPU and CPU by NVLink, so the path through the CPU is fast there.
     } else if (host.arm) {
+      // Grace connects GPU and CPU by NVLink, so the path through the CPU is fast there.
       f.status = FindingStatus::note;
       f.why = "with NVLink-C2C, NCCL goes through the CPU (P2C); without it, data are staged in host memory";
     } else if (host.virtual_machine) {

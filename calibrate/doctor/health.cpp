@@ -1,4 +1,5 @@
 // Error counters, firmware and drivers of RDMA devices.
+//
 // Counters count since the driver was loaded or they were cleared, an unknown time. Any count above zero is therefore
 // shown, and the fix says to watch whether it rises.
 #include <fmt/format.h>
@@ -103,8 +104,8 @@ Findings check_counters(const HostFiles& host) {
 
 Findings check_firmware(const HostFiles& host) {
   std::map<std::string, std::vector<std::string>> by_kind;
+  // The host's own NICs are the standard. Which release is best is not judged.
   for (const RdmaNic& nic : host.nics)
-    // The host's own NICs are the standard. Which release is best is not judged.
     if (!nic.firmware.empty() && !nic.kind().empty()) by_kind[nic.kind()].push_back(nic.firmware);
   Findings found;
   for (const RdmaNic& nic : host.nics) {

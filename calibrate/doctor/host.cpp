@@ -1,4 +1,5 @@
 // Reads a host from sysfs, procfs and configuration files [Linux-abi-pci] [Linux-abi-infiniband].
+//
 // Nothing is judged here, and nothing is required: a file that is missing leaves its field empty, so that a virtual
 // machine, a container or a partial copy can be read as well.
 #include "host.hpp"
@@ -36,8 +37,8 @@ bool is_address(const std::string& part) {
 /// The device of a sysfs folder. The path of the folder names the bridges above it.
 PciDevice read_device(const Tree& tree, const std::string& folder) {
   PciDevice d;
+  // A path such as /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 lists the bridges from the root port down.
   for (const std::string& part : split(folder, '/'))
-    // A path such as /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 lists the bridges from the root port down.
     if (part.starts_with("pci") && part.find(':') != std::string::npos)
       d.root_bus = part, d.chain.clear();
     else if (is_address(part))
@@ -100,8 +101,8 @@ std::vector<RdmaNic> read_nics(const Tree& tree) {
     const std::string folder = "sys/class/infiniband/" + name;
     RdmaNic nic{
         name, tree.line(folder + "/fw_ver"), tree.line(folder + "/hca_type"), tree.line(folder + "/board_id"), {}, {}};
+    // The path of a software device contains no PCI address.
     if (const std::string device = tree.target(folder + "/device"); !device.empty())
-      // The path of a software device contains no PCI address.
       if (PciDevice pci = read_device(tree, device); !pci.address.empty()) nic.pci = pci;
     for (const std::string& port : tree.names(folder + "/ports"))
       nic.ports.push_back(read_port(tree, folder + "/ports/" + port, std::atoi(port.c_str())));
@@ -113,8 +114,8 @@ std::vector<RdmaNic> read_nics(const Tree& tree) {
 std::map<std::string, PciDevice> read_bridges(const Tree& tree, const HostFiles& host) {
   std::map<std::string, PciDevice> bridges;
   const auto add = [&](const PciDevice& device) {
+    // The last entry of a chain is the device itself.
     for (const std::string& address : device.chain)
-      // The last entry of a chain is the device itself.
       if (address != device.address && !bridges.count(address))
         bridges[address] = read_device(tree, tree.target(devices + address));
   };
@@ -146,8 +147,8 @@ std::vector<DoctorPair> pair_up(const HostFiles& host) {
   const std::size_t most = count ? (host.gpus.size() + count - 1) / count : 0;
   std::vector<std::size_t> served(host.nics.size(), 0);
   std::vector<const Candidate*> chosen(host.gpus.size(), nullptr);
+  // NCCL's own search may choose otherwise; the pairs only show what is possible at best for all GPUs at once.
   for (const Candidate& c : candidates)
-    // NCCL's own search may choose otherwise; the pairs only show what is possible at best for all GPUs at once.
     if (!chosen[c.gpu] && served[c.nic] < most) chosen[c.gpu] = &c, ++served[c.nic];
   std::vector<DoctorPair> pairs;
   for (std::size_t g = 0; g < chosen.size(); ++g)

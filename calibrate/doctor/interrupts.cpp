@@ -1,4 +1,5 @@
 // Whether the interrupts of a NIC are handled on CPUs near it.
+//
 // RDMA bypasses the kernel, so data cause no interrupts; sockets and the completion events of connections do. The
 // finding is a warning only where sockets carry the data.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // NVLink, Fabric Manager and IMEX, from the output of their tools.
+//
 // sysfs does not show NVLink, so these checks exist only with `--text`. What is expected is what the best GPU of the
 // host has: the number of links differs by generation and is not tabulated here.
 #include <fmt/format.h>
@@ -16,8 +17,8 @@ constexpr const char* restart =
 
 Finding link_errors(const std::string& subject, const NvlinkGpu& gpu) {
   std::string is;
+  // A GPU has up to 18 links with several counters each. The first ones are shown, and their number.
   for (const auto& [what, count] : gpu.errors)
-    // A GPU has up to 18 links with several counters each. The first ones are shown, and their number.
     if (is.size() < 100) is += fmt::format("{}{} {}", is.empty() ? "" : ", ", what, count);
   if (gpu.errors.size() > 1) is += fmt::format(" ({} counters)", gpu.errors.size());
   return {"",

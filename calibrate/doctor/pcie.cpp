@@ -1,4 +1,5 @@
 // PCIe links, and what redirects their traffic to the CPU: ACS and the IOMMU.
+//
 // A link trains at what both ends support, or below if a lane or contact is bad, without an error. The expectation is
 // therefore the lower capability of its two ends. ACS and the IOMMU do not slow a link, but send peer traffic up to the
 // root complex, where it shares the links to the CPU.

@@ -1,4 +1,5 @@
 // Ports of RDMA devices: state, rate, MTU, GIDs.
+//
 // Ports are compared with others of the same host, because sysfs does not state what a port should reach. A finding is
 // milder for a NIC that serves no GPU: such NICs often belong to storage or management and may be unused.
 #include <fmt/format.h>
@@ -72,13 +73,13 @@ Findings check_link_state(const HostFiles& host) {
         f.status = FindingStatus::error;
         f.why = "the link is up, but no subnet manager has configured it";
         f.fix = "sudo sminfo; start opensm or the subnet manager of the switch";
-      // One port of a dual-port card may be unused by design, as long as the other one serves the GPU.
       } else if (none || (host.paired(nic) && !neighbour_is_up(host, nic))) {
+        // One port of a dual-port card may be unused by design, as long as the other one serves the GPU.
         f.status = FindingStatus::error;
         f.why = none ? "no port of this host is up: NCCL falls back to sockets"
                      : "the GPU that it serves must use another NIC, which is then shared";
-      // Equal to the NICs of the GPUs, but not assigned to one: possibly the fault is why it is not.
       } else if (!neighbour_is_up(host, nic) && like_a_paired_one(host, nic)) {
+        // Equal to the NICs of the GPUs, but not assigned to one: possibly the fault is why it is not.
         f.status = FindingStatus::warning;
         f.why = "similar NICs serve GPUs; this one does not";
       }

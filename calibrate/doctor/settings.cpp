@@ -1,4 +1,5 @@
 // Settings of the kernel and of this process.
+//
 // Limits are those of the process that runs the doctor, so it must be started as a job is.
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // Releases of driver, CUDA and NCCL, and whether they match.
+//
 // Releases come from file names and version files: nothing is loaded or run, because the doctor may read a copy of
 // another host, and a broken library may crash. LD_LIBRARY_PATH precedes the configured folders, as for the loader.
 #include <fmt/format.h>
@@ -58,8 +59,8 @@ std::vector<std::pair<std::string, std::string>> library_releases(const HostFile
 
 std::string driver_release(const HostFiles& host) {
   const std::vector<std::string> words = split(host.tree.line("proc/driver/nvidia/version"), ' ');
+  // The line holds the release among words: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ...".
   for (const std::string& word : words)
-    // The line holds the release among words: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ...".
     if (version_numbers(word).size() > 1 && word.find_first_not_of("0123456789.") == std::string::npos) return word;
   return host.tree.line("sys/module/nvidia/version");
 }

@@ -1,4 +1,5 @@
 // The report as text and JSON.
+//
 // Findings of one check that differ only in the device are shown once with their devices: a wrong setting affects all
 // eight NICs of a host alike. JSON lists every finding.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // NCCL variables with harmful values, or that name devices or files that do not exist [NCCL-env].
+//
 // Status says what a value costs: an error where a transport is turned off, a warning where data are slowed, a note
 // where a setting may well be intended. Variables that merely differ from a default are not listed.
 #include <fmt/format.h>
@@ -81,8 +82,8 @@ bool selects(const std::string& list, const std::string& name) {
 /// The names that NCCL may use under a list.
 std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& names) {
   std::vector<std::string> left;
+  // `^` excludes the devices of the list.
   for (const std::string& name : names)
-    // `^` excludes the devices of the list.
     if (selects(list, name) != list.starts_with('^')) left.push_back(name);
   return left;
 }
@@ -101,8 +102,8 @@ void check_lists(const HostFiles& host, Findings& found) {
   if (const SetVariable* v = host.variable("NCCL_IB_HCA"); v && !nics.empty()) {
     const std::vector<std::string> used = chosen(v->value, nics);
     std::string idle;
+    // Only NICs next to GPUs matter: a list usually leaves out those of storage and management.
     for (const RdmaNic& nic : host.nics)
-      // Only NICs next to GPUs matter: a list usually leaves out those of storage and management.
       if (host.paired(nic) && std::find(used.begin(), used.end(), nic.name) == used.end())
         idle += (idle.empty() ? "" : " ") + nic.name;
     if (used.empty())

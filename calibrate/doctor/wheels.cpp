@@ -1,4 +1,5 @@
 // NCCL inside Python packages (wheels, conda environments), compared with that of the system.
+//
 // PyTorch's wheels bring their own NCCL, so a benchmark that is built against the system's library may measure another
 // release than training runs. Environments that are not below the listed prefixes are not found.
 #include <fmt/format.h>

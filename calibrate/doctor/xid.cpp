@@ -1,4 +1,5 @@
 // Errors that the driver wrote into the kernel log: Xid of GPUs, SXid of NVSwitches [NVIDIA-Xid].
+//
 // An Xid explains failures that otherwise look like a problem of NCCL: a collective hangs on all ranks if one GPU or
 // link is lost. The kernel log needs root on many systems, so it is passed as text.
 #include <fmt/format.h>
@@ -76,8 +77,8 @@ const Known* known(int code) {
 
 /// "gpu2 (0000:3b:00)", or the address alone if it is of no GPU of the host.
 std::string subject_of(const HostFiles& host, const XidEvent& event) {
+  // The driver prints the address without the function: 0000:3b:00 for 0000:3b:00.0.
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
-    // The driver prints the address without the function: 0000:3b:00 for 0000:3b:00.0.
     if (!event.address.empty() && host.gpus[g].address.starts_with(event.address))
       return fmt::format("{} ({})", host.gpu_name(g), event.address);
   return event.address;
