@@ -232,8 +232,8 @@ class CaseOfTable {
                                     {"blocking", "blocking calls"},
                                     {"unalign", "unaligned buffers"}})
       if (table_.details.count(key)) set_aside(what);
+    // -1 is nccl-tests' "no root". A scenario has no root other than rank 0.
     if (const auto root = table_.details.find("root"); root != table_.details.end())
-      // -1 is nccl-tests' "no root". A scenario has no root other than rank 0.
       if (root->second != "0" && root->second != "-1") set_aside("root " + root->second);
   }
 

@@ -1,4 +1,5 @@
 // The contents of a log as text, one line per table and fact.
+//
 // Long lists, such as edges and choices, are counted by kind. `--json` has them in full.
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // NCCL's lines about the topology and about features that it does not use [NCCL-log], and counts over its connections.
+//
 // These lines have no common form, and each is one fact. A log of many ranks repeats them, so counts are of lines and
 // not of ranks. evidence_nccl.cpp in calibrate/check says what follows from them.
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Lines that NCCL prints with NCCL_DEBUG=VERSION, WARN or INFO [NCCL-log].
+//
 // The lines changed over the years. Each reader below states the form that it expects and accepts the older ones it
 // knows. A line of a known form that is malformed becomes a problem; a line of unknown form is ignored, because NCCL
 // prints hundreds of kinds. Every rank prints its own lines, so each fact is stored once and looked up by a compact
@@ -217,8 +218,8 @@ bool NcclLog::State::channel(std::string_view text, int line) {
   // NCCL has at most 64 channels. The limit bounds what a malformed line can claim, and fits the key of an edge.
   if (!within(*channel, 0, 1 << 10)) {
     sink.problem(line, "channel number out of range");
-  // The same prefix begins two kinds of lines: the order of ranks in a ring, and a single connection.
   } else if (text.find("->") != std::string_view::npos) {
+    // The same prefix begins two kinds of lines: the order of ranks in a ring, and a single connection.
     edge(*channel, text, line);
   } else {
     ring(*channel, channels, text, line);
@@ -336,8 +337,8 @@ void NcclLog::State::nics(std::string_view text) {
     nic.number = *number;
     if (sockets) {
       nic.name = shown(word.substr(0, word.find(':')), 40), nic.kind = "Socket";
-    // An entry of NET/IB is name:port/kind.
     } else if (const std::size_t slash = word.find('/'); slash != std::string_view::npos) {
+      // An entry of NET/IB is name:port/kind.
       nic.name = shown(word.substr(0, slash), 40),
       nic.kind = shown(word.substr(slash + 1, word.find('/', slash + 1) - slash - 1), 20);  // not /SHARP
     } else {

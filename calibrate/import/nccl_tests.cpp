@@ -2,6 +2,7 @@
 //
 // Its columns changed over the years (bytes N op res; size count redop root error; #wrong; #iters; per-iteration
 // figures), so the header line determines the meaning of the words of a row.
+//
 // A log may lack any of its lines: the header was cut off, rows were pasted alone, NCCL's lines interrupt a row. What
 // the rows themselves show is used then, and what remains ambiguous is left empty. TestTables (nccl_tests_tables.hpp)
 // collects and checks the rows, also those of the JSON file.

@@ -137,8 +137,8 @@ class Events : public json::json_sax_t {
     TestRun& run = tables_.run();
     if (path_.size() == 1 && name == "nccl_version" && whole) {
       run.nccl_version = version_of_code(*whole), ours_ = true;
-    // The first argument that names a test is the program.
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "args" && run.operation.empty()) {
+      // The first argument that names a test is the program.
       run.operation = operation_of_test(text);
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "env") {
       variable(text);

@@ -1,4 +1,5 @@
 // Tables of the OSU micro-benchmarks [OSU-benchmarks].
+//
 // Titles name the test in words, and tests differ in their columns, so both are read from the text. OSU counts a MB as
 // 10^6 bytes. No case is made of these tables; `calibrate import` shows them.
 #include <fmt/format.h>

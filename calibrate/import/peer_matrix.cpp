@@ -1,4 +1,5 @@
 // Matrices of the CUDA sample p2pBandwidthLatencyTest [CUDA-samples].
+//
 // The tool prints each matrix twice, with and without peer access, under similar titles. A matrix is kept even if some
 // values are damaged; these stay empty.
 #include <algorithm>

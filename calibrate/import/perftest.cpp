@@ -1,4 +1,5 @@
 // Tables of perftest: ib_write_bw, ib_read_lat and so on [perftest-tables].
+//
 // Settings precede the table as `key : value`; a row of dashes ends it. No case is made of these tables: they measure a
 // NIC and not a collective. `calibrate import` shows them.
 #include <fmt/format.h>

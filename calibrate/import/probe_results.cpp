@@ -1,5 +1,6 @@
 // The JSONL of `calibrate probe`: measurements of its nccl backend, as tables like those of nccl-tests. Lines are in
 // the shuffled order of measurement; the rows of a table are sorted by bytes.
+//
 // A line of provenance precedes the measurements of a session. Sessions with the same machine and versions are one
 // table, so interrupted sessions that were resumed are whole.
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The matrix of `nvidia-smi topo -m` [nvidia-smi].
+//
 // The driver prints tabs, which copying often turns into spaces. Columns are therefore recognised by their words, and
 // empty cells only if the tabs survived.
 #include <algorithm>
@@ -105,8 +106,8 @@ class TopoMatrices : public BlockFormat {
     const std::size_t n = matrix_.devices.size();
     if (seen(at)) return sink_.problem(line, "second row of " + matrix_.devices[at]);
     if (words.size() < n + 1) return sink_.problem(line, "truncated row");
+    // X must be on the diagonal and nowhere else, or the columns have shifted.
     for (std::size_t i = 0; i < n; ++i)
-      // X must be on the diagonal and nowhere else, or the columns have shifted.
       if (!is_link(words[i + 1]) || (words[i + 1] == "X") != (i == at))
         return sink_.problem(line, "'" + shown(words[i + 1], 40) + "' is not a link between " + matrix_.devices[at] +
                                        " and " + matrix_.devices[i]);
