@@ -32,8 +32,8 @@ std::vector<CsvField> csv_fields(std::string_view line, std::optional<int>& brok
       at = end;
     }
     fields.push_back(std::move(f));
+    // A comma at the end of the line begins one more, empty field.
     if (broken || at >= line.size()) return fields;
-  // A comma at the end of the line begins one more, empty field.
   } while (line[at++] == ',');
   return fields;
 }

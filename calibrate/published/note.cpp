@@ -1,4 +1,5 @@
 // Splits the note of a row into its parts.
+//
 // Notes are written by people. Parts with a key have a fixed meaning; the rest is searched for words (settings.cpp).
 #include <charconv>
 

@@ -1,4 +1,5 @@
 // The parallelism of a published step.
+//
 // Sources state degrees, not layouts. What they leave open follows from the software's defaults (software.cpp) and is
 // listed as an assumption.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Makes the scenario of a published row.
+//
 // parts.hpp has one lookup for each part of a scenario. All of them run even if an early one fails, but only the first
 // reason is kept (`miss`), so counts by reason name the first obstacle in this order.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Rows of a single all-reduce, by NCCL or by a serving engine's own kernel.
+//
 // Such rows test the kernels alone, without requests, scheduler or GEMMs.
 #include <fmt/format.h>
 

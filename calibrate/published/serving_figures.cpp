@@ -1,4 +1,5 @@
 // Forecasts the scenario of a published row of serving, in the units of the tables.
+//
 // One scenario may have rows of several metrics, so all metrics that it determines are computed at once; 0 stands for
 // those that it does not determine.
 #include "fabricast/calibrate/published_serving_validation.hpp"
@@ -108,8 +109,8 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
     }
     case InferencePhase::decode: break;
   }
+  // The prompts of a static batch are one pass of phase prefill with the same batch.
   const auto prompts =
-      // The prompts of a static batch are one pass of phase prefill with the same batch.
       world_of(scenario, id, hardware, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
   return of_batch(f, run_inference(*prompts, one_thread, false).step.seconds, spec);
 }

@@ -1,4 +1,5 @@
 // Fits the parameters of serving engines to published rows.
+//
 // Only `serving.*` moves: GEMMs, attention and networks are fitted to steps and collectives, whose measurements isolate
 // them. A figure of serving cannot distinguish a slow GEMM from a slow scheduler. The least-squares problem is that of
 // fit/log_problem.hpp.

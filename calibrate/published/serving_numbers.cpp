@@ -1,5 +1,6 @@
 // Models and precisions in published serving tables. A precision is `weights/cache`, such as `fp8/bf16`; `?` is not
 // stated.
+//
 // A precision may mean the stored weights, the GEMMs or both. 4-bit checkpoints differ in which layers they quantize,
 // and only some GPUs multiply in 4 bits, so the model and the GPU decide what the word means.
 #include <array>

@@ -1,4 +1,5 @@
 // Requests in published serving tables: their concurrency, their lengths, and the phase in which they are timed.
+//
 // Sources count differently: concurrency of the whole service, of a replica, the maximum that a server accepts, or
 // none. The scenario needs the sequences of one replica and mean lengths.
 #include <fmt/format.h>

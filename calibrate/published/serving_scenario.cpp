@@ -1,4 +1,5 @@
 // Makes the scenario of a published row of serving.
+//
 // A row is one figure. Rows of one configuration yield the same text, by which they share a forecast
 // (serving_validate.cpp).
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The parallelism of published serving.
+//
 // Tables count degrees of one worker; a scenario counts all GPUs. Equal workers are data-parallel replicas of the
 // scenario.
 #include <fmt/format.h>

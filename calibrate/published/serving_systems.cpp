@@ -109,9 +109,9 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
     mapped.assumed.push_back(
         {"node.gpus", "2", fmt::format("{} GPUs do not fill whole trays; all share NVLink anyway", gpus)});
     scenario["nvlink_domain"] = {{"nodes", nodes}};
-  // Rates of one GPU would change with the number of GPUs; times of a request do not.
   } else if (broken && workers && !is_rate(mapped.metric) &&
              filled_up(*workers, gpus, known->gpus) == nodes * known->gpus) {
+    // Rates of one GPU would change with the number of GPUs; times of a request do not.
     gpus = nodes * known->gpus;
     mapped.assumed.push_back(
         {"workload.disaggregated.prefill.gpus", fmt::format("{}", gpus - workers->decoding.gpus()),

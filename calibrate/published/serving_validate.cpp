@@ -53,8 +53,8 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
                                             const std::function<void(double)>& progress, int threads) {
   std::vector<serving::Shared> shared;
   std::map<std::string_view, std::size_t> known;
+  // Equal text is the same scenario.
   for (const MappedServing& row : rows)
-    // Equal text is the same scenario.
     if (!row.scenario.empty() && known.emplace(row.scenario, shared.size()).second)
       shared.push_back({&row, {}, {}, {}});
   TaskProgress tasks(progress, shared.size());
