@@ -48,8 +48,8 @@ std::vector<StepCase> steps_of(const std::string& text, const std::string& path)
   std::vector<StepCase> steps;
   for (std::size_t i = 0; i < all.size(); ++i) try {
       steps.push_back(step_of(all[i]));
-    // Errors of the JSON library and of kernel_case alike: a message names the step by its place in the list.
     } catch (const std::exception& e) {
+      // Errors of the JSON library and of kernel_case alike: a message names the step by its place in the list.
       fail(
           fmt::format("step {}: {}", i, e.what()),
           "{id, source, step_s, scenario: {fabricast: 1, ...}} or {id, source, time_us, kernel: {gpu: h100-sxm, ...}}");

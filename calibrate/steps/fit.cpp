@@ -50,9 +50,9 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
   fit.parameters =
       log_posterior(problem.paths(), problem.priors(), shares_of(fit.hardware), found.x, information, task.precision);
   std::map<std::string, std::vector<double>> errors;
+  // Residuals are in units of the noise; the spread is of the logarithm itself.
   for (std::size_t i = 0; i < problem.steps().size(); ++i)
     if (!left_out.contains(i) && !problem.stack(i).empty())
-      // Residuals are in units of the noise; the spread is of the logarithm itself.
       errors[problem.stack(i)].push_back(problem.steps()[i]->noise * found.residuals[static_cast<Eigen::Index>(i)]);
   for (const auto& [stack, list] : errors) fit.parameters.push_back(spread_of(stack, fit.hardware, list));
   for (const FittedParameter& p : fit.parameters) *fit.hardware.find(p.path) = p.after;
@@ -90,8 +90,8 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
   std::map<std::vector<std::size_t>, std::vector<Group>> groups;  // a family of one source is the same group
   for (const LeftOutSteps by : what) {
     std::map<std::string, std::vector<std::size_t>> rows;
+    // Kernels belong to no software and stay in every fit.
     for (std::size_t i = 0; i < problem.steps().size(); ++i)
-      // Kernels belong to no software and stay in every fit.
       if (!problem.stack(i).empty()) rows[group_of(problem, i, by)].push_back(i);
     for (const auto& [name, mine] : rows) groups[mine].push_back({by, name});
   }

@@ -79,7 +79,7 @@ KernelCase kernel_case(const std::string& text) {
   if (c.gpu.empty()) throw std::invalid_argument("'kernel.gpu' is missing");
   for (const char* key : needed(c.kind))
     if (*sizes.at(key) == 0) throw std::invalid_argument(fmt::format("'kernel.{}' is missing", key));
-  // Products of sizes are computed in 64-bit integers elsewhere and must not overflow.
+  // Each size is limited above; this limits their product.
   const double results = static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.count);
   if (results > 0x1p60)
     throw std::invalid_argument("'kernel.m', 'n' and 'count' give more results than any memory holds");

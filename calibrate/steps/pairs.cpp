@@ -67,6 +67,7 @@ StepDifference difference_of(const StepPair& pair, const std::map<std::string, M
   StepDifference d;
   d.pair = pair;
   const auto from = all.find(pair.from), to = all.find(pair.to);
+  // A pair whose step is unknown or unmapped is listed with the reason and does not count.
   for (const auto& [end, id] : {std::pair{from, pair.from}, std::pair{to, pair.to}})
     if (end == all.end())
       d.missing = fmt::format("unknown step '{}'", id);

@@ -20,7 +20,7 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   runners_.resize(chosen_.size());
   in_parallel(chosen_.size(), thread_count(0), [&](std::size_t i) { runners_[i].emplace(*chosen_[i]); });
   for (const auto& [path, ref] : prior_.all_parameters()) {
-    // Parameters of collectives are fitted to collectives. In a step their effect cannot be distinguished from overlap.
+    // Parameters of collectives are fitted to collectives (calibrate/fit), and a runner times collectives only once.
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
     if (path.ends_with(".spread")) continue;  // does not affect times
@@ -100,10 +100,10 @@ void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& a
     // What the linear model of the step before did not explain.
     const double missing = at[row] - linear_.at[row] - explained;
     if (!(length > 0) || !std::isfinite(missing)) continue;
+    // row += missing (Q s)' / (s' Q s) with the step s and the precisions Q of the priors. Per standard deviation of
+    // its prior, each derivative changes in proportion to how far its parameter has moved in these units. Entries of
+    // parameters that the step does not use stay zero.
     for (Eigen::Index j = 0; j < size(); ++j)
-      // The update of least norm, row += missing (Q s)' / (s' Q s) with the step s and the precisions Q of the priors:
-      // parameters with a wide prior take most of the change. Entries of parameters that the step does not use stay
-      // zero.
       if (uses(i, j)) linear_.matrix(row, j) += missing * weighted[j] / length;
   }
 }
@@ -116,8 +116,8 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   linear_.x = theta, linear_.at = at;
   if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
+  // Written so that NaN, a column that was never computed, counts as moved.
   for (Eigen::Index j = 0; j < size(); ++j)
-    // Written so that NaN, a column that was never computed, counts as moved.
     if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough))
       columns.push_back(j), linear_.taken_at[j] = theta[j];
   std::vector<Hardware> moved;

@@ -46,8 +46,8 @@ std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& lef
 void set_intervals_without_own(std::vector<LeftOutFit>& fits, const Hardware& prior) {
   for (LeftOutFit& mine : fits) {
     std::vector<StepRow> others;
+    // Only groups of the same kind: in another kind the rows of this group may be among those left out.
     for (const LeftOutFit& other : fits)
-      // Only groups of the same kind: in another kind the rows of this group may be among those left out.
       if (other.by == mine.by && other.group != mine.group)
         others.insert(others.end(), other.rows.begin(), other.rows.end());
     Hardware learned = prior;

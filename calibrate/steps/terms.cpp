@@ -19,8 +19,8 @@ Hardware without(Hardware hardware, const StepTerm& term) {
   for (const auto& [path, ref] : hardware.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     const std::string_view word = std::string_view(path).substr(path.rfind('.') + 1);
+    // For all GPUs and software generations alike; a term is a piece of the model and not of one machine.
     if (std::find(term.parameters.begin(), term.parameters.end(), word) != term.parameters.end())
-      // For all GPUs and software generations alike; a term is a piece of the model and not of one machine.
       ref.parameter->value = term.nothing;
   }
   return hardware;
@@ -78,6 +78,7 @@ std::vector<StepTerm> step_terms() {
 std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps, const Hardware& hardware,
                                               const std::function<void(double)>& progress) {
   const std::vector<StepTerm> terms = step_terms();
+  // Entry 0 has all terms.
   std::vector<Hardware> each{hardware};
   std::vector<StepsWithout> all(1);
   for (const StepTerm& term : terms) {

@@ -52,8 +52,8 @@ std::string what_was_left_out(LeftOutSteps by) {
 /// The kinds of groups that were left out, each once.
 std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   std::vector<LeftOutSteps> kinds;
+  // Fits are sorted by kind of group.
   for (const LeftOutFit& f : v.left_out)
-    // Fits are sorted by kind of group.
     if (kinds.empty() || kinds.back() != f.by) kinds.push_back(f.by);
   return kinds;
 }
@@ -142,8 +142,8 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
                        row.held_out ? ", held out" : "", row.measured, row.forecast, row.factor, 100 * row.error());
   out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
   Hardware copy = hardware;
+  // Parameters of collectives are on docs/validation.md.
   for (const auto& [path, p] : copy.all_parameters())
-    // Parameters of collectives are on docs/validation.md.
     if (path.starts_with("compute.") || path.starts_with("stacks.") || path.starts_with("forecast.steps."))
       out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,
                          p.parameter->low, p.parameter->high, p.parameter->source);
