@@ -38,6 +38,7 @@ std::string aspect_of(const std::string& variable) {
 }
 
 Attributes attributes_of(const MeasuredCase& c) {
+  // A value that is not stated is the empty text, which equals only another value that is not stated.
   Attributes a = {{"system", c.system},
                   {"collective", c.collective},
                   {"GPU", c.gpu},
@@ -92,6 +93,7 @@ struct Configuration {
 };
 
 std::vector<Configuration> configurations_of(const std::vector<TimedCase>& cases) {
+  // Cases with equal attributes are repeats. Their median is compared, so that the number of repeats does not matter.
   std::map<Attributes, Configuration> by_attributes;
   for (const TimedCase& c : cases) {
     Attributes attributes = attributes_of(*c.measured);
@@ -180,8 +182,8 @@ std::optional<double> ConfigurationPair::crossing_forecast() const {
   if (measured.size() != 1) return std::nullopt;
   std::optional<double> nearest;
   const auto distance = [&](double bytes) { return std::abs(std::log(bytes / measured.front().bytes)); };
+  // All sizes count for the forecast: it has no noise that could change its sign by chance.
   for (const Crossing& c : crossings(
-           // All sizes count for the forecast: it has no noise that could change its sign by chance.
            rows, [](const PairRow& r) { return r.forecast; }, [](const PairRow& r) { return r.forecast != 0; }))
     if (c.falls == measured.front().falls && (!nearest || distance(c.bytes) < distance(*nearest))) nearest = c.bytes;
   return nearest;
@@ -201,6 +203,7 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
       // Each pair is met in both orders and kept in one.
       if (aspect.empty() || !comes_first(aspect, a, b)) continue;
       // A number is compared only with the next larger one.
+      // With 2, 4 and 8 nodes, the pair of 2 and 8 follows from the other two and would count them twice.
       const auto between = [&](const Configuration& c) {
         return difference(a.attributes, c.attributes) == aspect && comes_first(aspect, a, c) &&
                comes_first(aspect, c, b);

@@ -22,6 +22,7 @@ std::vector<std::pair<std::string, Counts>> counts_by_aspect(const std::vector<C
   std::map<std::string, Counts> by_aspect;
   Counts all;
   for (const ConfigurationPair& p : pairs) by_aspect[p.aspect].add(p), all.add(p);
+  // The total comes last, whatever the names of the aspects.
   std::vector<std::pair<std::string, Counts>> list(by_aspect.begin(), by_aspect.end());
   list.emplace_back("all", all);
   return list;

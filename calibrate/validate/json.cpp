@@ -24,6 +24,7 @@ Json table_json(const ErrorTable& table) {
   Json systems = Json::object();
   for (const auto& [system, cells] : table.systems) {
     Json own = Json::array();
+    // null where a system has no row in a band: an error of 0 would mean a perfect forecast.
     for (const ErrorTable::Cell& c : cells)
       own.push_back(c.rows ? Json{{"error", rounded(c.error)}, {"bias", rounded(c.bias)}, {"rows", c.rows}} : Json());
     systems[system] = std::move(own);

@@ -29,6 +29,7 @@ std::map<std::string, Curve> curves_of(const std::vector<ErrorRow>& rows) {
 
 /// The common level of a system, in which each of its bands counts alike.
 double common_level(const Curve& curve) {
+  // The mean over bands of the medians, not the median over rows: bands differ in their numbers of rows.
   double sum = 0;
   int counted = 0;
   for (const std::vector<double>& band : curve)
@@ -89,8 +90,8 @@ std::vector<LevelCause> level_causes(const std::vector<ErrorRow>& rows, const st
   std::vector<LevelCause> list;
   for (const Cause& cause : causes) {
     std::set<std::string> having;
+    // One case is enough: systems and not cases are compared.
     for (const MeasuredCase& c : cases)
-      // One case is enough: systems and not cases are compared.
       if (cause.holds(c)) having.insert(c.system);
     LevelCause found{cause.name, {}, {}, {}, {}};
     for (std::size_t b = 0; b < bands.size(); ++b) {

@@ -53,6 +53,7 @@ int take_away(Hardware& hardware, const ModelTerm& term) {
   for (const auto& [path, ref] : hardware.all_parameters())
     for (const auto& [pattern, value] : term.absent) {
       Parameter& p = *ref.parameter;
+      // A parameter that is at this value already is not counted as removed.
       if (!names_parameter(pattern, path) || (p.low == p.high && p.value == value)) continue;
       // Without an interval it is a constant, which no fit moves (fit/problem.cpp).
       p.value = p.low = p.high = value;
@@ -106,6 +107,7 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
     Hardware hardware = prior;
     FitOptions how = options;
     TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}};
+    // Partial pooling is a term of the fit and has no parameter of its own.
     if (terms[t].pooling) how.sibling_weight = 0;
     const ErrorTable without = left_out(hardware, how);
     for (std::size_t b = 0; b < bands.size(); ++b) {

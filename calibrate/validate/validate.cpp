@@ -18,9 +18,9 @@ std::string percent_text(const std::optional<MedianInterval>& interval) {
 }
 
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
+  // NCCL makes no estimate for sends and receives.
   for (const auto& row : forecast.rows)
     errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor),
-                      // NCCL makes no estimate for sends and receives.
                       row.nccl > 0 ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
 }
 
@@ -85,6 +85,7 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     table.median_interval[b] = interval_of(errors[b], median_of);
     table.width[b] = median_of(factors[b]);
     table.covered[b] /= static_cast<double>(errors[b].size());
+    // The 90th percentile over systems, without interpolation.
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
     for (const double e : errors[b]) table.mean[b] += e / static_cast<double>(errors[b].size());
   }
@@ -97,8 +98,8 @@ std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows) {
   std::array<double, 2> medians{};
   for (const std::size_t half : {0, 1}) {
     std::map<std::string, std::vector<double>> errors;
+    // Bands 0 and 1 are below 1 MiB, 2 and 3 from 1 MiB on.
     for (const ErrorRow& row : rows)
-      // Bands 0 and 1 are below 1 MiB, 2 and 3 from 1 MiB on.
       if (row.band / 2 == half) errors[row.system].push_back(std::abs(row.log_ratio));
     std::vector<double> of_systems;
     for (const auto& [system, values] : errors) of_systems.push_back(std::expm1(median_of(values)));
@@ -123,6 +124,7 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
     for (const auto& row : v.cases.back().forecast.rows) v.stand_ins += row.served ? 0 : 1;
   }
   v.errors = error_table(rows);
+  // Pairs need the case of each forecast; cases that failed are missing in `v.cases`.
   std::map<std::string, const MeasuredCase*> by_id;
   for (const MeasuredCase& c : cases) by_id[c.id] = &c;
   std::vector<TimedCase> timed;
