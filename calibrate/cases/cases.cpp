@@ -162,8 +162,8 @@ std::string scenario_of(const MeasuredCase& c) {
   const bool network = c.nodes > 1 && !c.link.empty();
   std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,
                               c.gpus_per_node, c.intranode);
+  // Not stated: one NIC per GPU of 400 Gb/s, the usual design of current nodes.
   if (network)
-    // Not stated: one NIC per GPU of 400 Gb/s, the usual design of current nodes.
     y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node),
                      c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
@@ -179,8 +179,8 @@ std::string scenario_of(const MeasuredCase& c) {
     y += fmt::format("fabric: {{kind: {}}}\nrouting: {{kind: adaptive}}\n", rails ? "rail_optimized" : "fat_tree");
   }
   std::string env;
+  // Other variables of the launch have no meaning in a scenario.
   for (const auto& [key, value] : c.env)
-    // Other variables of the launch have no meaning in a scenario.
     if (key.starts_with("NCCL_")) env += fmt::format("{}{}: \"{}\"", env.empty() ? "" : ", ", key, value);
   const std::string version = version_digits(c.nccl_version);
   if (!env.empty() || !version.empty()) y += "nccl:\n";
