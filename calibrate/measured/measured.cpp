@@ -1,4 +1,5 @@
 // Makes series of measured rows from logs, scenarios, cases and profiles.
+//
 // `run`, `plan`, `check` and `gate` all condition on such series. A series is one sweep with the scenario that it ran
 // on: the user's scenario, changed where the log states something that the scenario leaves open. Contradictions between
 // the two are found before (check/contradictions.cpp).
@@ -85,6 +86,7 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
     std::map<std::int64_t, double> seconds;
     for (const LogRow& row : table.rows) {
+      // Sizes of 0 bytes have no forecast to compare with.
       if (row.bytes <= 0 || !(row.time_us > 0)) continue;
       const auto [it, fresh] = seconds.try_emplace(row.bytes, row.time_us * 1e-6);
       // The fastest of repeats: interference only adds time.
