@@ -1,4 +1,5 @@
 // The study of forecasts that are conditioned on few rows, and its table.
+//
 // It measures what a user gains by a few measured rows, so rows, systems and models are all of the held-out kind:
 // forecasts by fits without the site, and a model of errors that has not seen it.
 #include "fabricast/calibrate/conditioned.hpp"
@@ -66,6 +67,8 @@ struct Errors {
 Errors few_errors(const ResidualModel& model, const Sweeps& of, std::size_t count) {
   Errors errors;
   constexpr std::size_t most_sweeps = 12;  // of a system; more take long
+  // Each sweep in turn gives the known rows; all other rows of the system are forecast. Rows of the same sweep and of
+  // other sweeps are counted apart, because the former are mostly interpolation.
   for (const std::size_t s : thinned(of.sweeps.size(), most_sweeps)) {
     const std::vector<std::size_t> picked = pick(of.sweeps[s], count);
     if (picked.empty()) continue;

@@ -1,4 +1,5 @@
 // Learns the structure and then the scale of the distribution of forecast errors; see residuals.hpp.
+//
 // Both steps maximize a posterior density: minus its logarithm is passed to L-BFGS (minimize.hpp). They are separate,
 // because in the second each system counts once in each size band, however many rows it has, which a joint density of
 // all rows cannot express.
@@ -69,6 +70,7 @@ double squares(const std::vector<double>& x, const std::vector<double>& from) {
 
 ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const std::vector<double>& start,
                               int evaluations) {
+  // The density costs the cube of the number of rows, for each of the dozens of evaluations of a gradient.
   std::vector<SystemResiduals> few;
   for (const SystemResiduals& s : systems) few.push_back(part_of(s));
   const std::vector<double> prior = point_of(prior_model());
@@ -117,8 +119,8 @@ void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& syste
   for (const SystemResiduals& s : systems) {
     std::array<double, bands.size()> count{};
     for (const ResidualRow& row : s.rows) ++count[band_of(row.bytes)];
+    // `unit` is the scale by the structure alone. Rows of a system and band share a weight of 1.
     for (std::size_t i = 0; i < s.rows.size(); ++i)
-      // `unit` is the scale by the structure alone. Rows of a system and band share a weight of 1.
       rows.push_back({&s.rows[i], nothing.of(s.rows[i]).scale, s.logs[i], 1 / count[band_of(s.rows[i].bytes)]});
   }
   const auto loss = [&](const std::vector<double>& z) {
