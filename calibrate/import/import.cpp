@@ -58,8 +58,7 @@ class Blocks {
 
 /// What another program had printed on a line before NCCL interrupted it: the text in front of NCCL's, without NCCL's
 /// own host, process, thread and device.
-/// NCCL writes with its own buffer, so its line may start in the middle of a row: `  1048576 ... 12.3node-3:17:42 [0]
-/// NCCL`.
+/// NCCL writes with its own buffer, so its line may start in the middle of a row: `12.3node-3:17:42 [0] NCCL INFO`.
 std::string_view interrupted(std::string_view before) {
   if (before.ends_with(']')) before = before.substr(0, before.rfind('['));
   before = before.substr(0, before.find_last_not_of(" \t") + 1);

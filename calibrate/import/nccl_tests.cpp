@@ -77,7 +77,7 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
 /// fits no layout.
 std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words) {
   Columns c;
-  // The operator is the only word of a row that is not a number: sum, none.
+  // An operator (sum, none) is a word; what else may follow the type is a number.
   const bool redop = words.size() > 3 && !numeric(words[3]);
   // Words after type and operator. A root adds one, a timing three or four.
   const std::size_t rest = words.size() - (redop ? 4 : std::min<std::size_t>(3, words.size()));

@@ -1,5 +1,5 @@
 // Numbers and prefixes as logs print them. A printed number stands for an interval, half a unit of its last digit wide
-// on each side, so that consistency checks of the importers are exact and need no tolerance of their own.
+// on each side, so that consistency checks of the importers allow for exactly the rounding.
 #include "scan.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,6 @@ bool in_order(const std::optional<Printed>& least, const Printed& figure, const 
 }
 
 bool rates_agree(const Printed& messages, double bytes, double scale, const Printed& bandwidth) {
-  // 0.1 % beyond the rounding, because tools average rate and bandwidth separately.
   return messages.high() * bytes * scale >= bandwidth.low() * 0.999 &&
          messages.low() * bytes * scale <= bandwidth.high() * 1.001;
 }

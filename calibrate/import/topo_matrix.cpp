@@ -1,6 +1,6 @@
 // The matrix of `nvidia-smi topo -m` [nvidia-smi].
 //
-// The driver prints tabs, which copying often turns into spaces. Columns are therefore recognised by their words, and
+// nvidia-smi prints tabs, which copying often turns into spaces. Columns are therefore recognised by their words, and
 // empty cells only if the tabs survived.
 #include <algorithm>
 #include <array>
@@ -90,10 +90,10 @@ class TopoMatrices : public BlockFormat {
     const std::size_t n = matrix_.devices.size();
     for (std::size_t i = 0; i < n; ++i)
       if (!seen(i)) sink_.problem(matrix_.line, "the row of " + matrix_.devices[i] + " is missing");
-    if (!sink_.out.topo)
-      sink_.out.topo = std::move(matrix_);
     // Hosts of a job print equal matrices. One that differs belongs to another host, and a case describes one kind of
     // host.
+    if (!sink_.out.topo)
+      sink_.out.topo = std::move(matrix_);
     else if (sink_.out.topo->devices != matrix_.devices || sink_.out.topo->links != matrix_.links)
       sink_.problem(matrix_.line, "matrix ignored: it differs from the first topology matrix");
     matrix_ = {};

@@ -127,7 +127,7 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
   if (const ModelPreset* known = find_by_name(model_presets(), preset)) {
     said.json = {{"preset", preset}};
     said.layers = known->dimensions.layers, said.experts = known->dimensions.experts > 0;
-    // `L` beside a preset and `cut to` mean the same: the benchmark ran fewer layers to fit on few GPUs.
+    // `L` beside a preset and `cut to` mean the same: the benchmark ran fewer layers.
     auto left = layers_left(row.model);
     if (const auto stated = dimensions.find("L"); !left && stated != dimensions.end()) left = stated->second;
     if (left && *left != said.layers) said.json["layers"] = said.layers = *left;

@@ -69,7 +69,7 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
   Json parallel = Json::object();
   if (row.tensor > 1) {
     parallel["tensor"] = row.tensor;
-    // The only rows that state sequence parallelism do so in the column of recomputation: `seqpar+selective`.
+    // Rows state sequence parallelism in the column of recomputation: `seqpar+selective`.
     const bool stated = row.recompute.starts_with("seqpar");
     if (stated || software.sequence) parallel["sequence"] = true;
     if (!stated)
