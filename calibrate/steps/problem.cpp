@@ -51,6 +51,8 @@ void StepProblem::keep_informative() {
     paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
   linear_.matrix = Eigen::MatrixXd(linear_.matrix(Eigen::all, kept));
   paths_ = std::move(paths), priors_ = std::move(priors);
+  // These derivatives are a property of the steps and the priors alone. Fits without a group start from them, because
+  // derivatives taken near the minimum would depend on the measured times of the group.
   linear_.taken_at = linear_.x = centre(), linear_.at = start;
   at_priors_ = linear_;
 }
@@ -124,6 +126,7 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   for (const Eigen::Index j : columns) {
     Eigen::VectorXd there = theta;
     there[j] += h;
+    // One hardware per column, built before the parallel part: all steps share it.
     moved.push_back(hardware(there));
   }
   in_parallel(runners_.size(), thread_count(0), [&](std::size_t i) {

@@ -61,6 +61,7 @@ std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
 /// The spreads that rows that no fit has seen require, of dense and of MoE models.
 std::string spreads_text(const std::vector<StepRow>& left_out, const char* form) {
   std::string out;
+  // What `forecast.steps.*` would be if it were learned from these rows, to compare with the shipped values.
   for (const FittedParameter& p : learned_step_spread(left_out, prior_hardware()))
     out += fmt::format(fmt::runtime(form), p.path, p.after.value, p.after.low, p.after.high);
   return out;
