@@ -179,6 +179,7 @@ std::optional<double> ConfigurationPair::crossing_measured() const {
 
 std::optional<double> ConfigurationPair::crossing_forecast() const {
   const std::vector<Crossing> measured = measured_crossings(rows);
+  // With several measured changes there is no single size to compare with.
   if (measured.size() != 1) return std::nullopt;
   std::optional<double> nearest;
   const auto distance = [&](double bytes) { return std::abs(std::log(bytes / measured.front().bytes)); };

@@ -99,6 +99,7 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
     if (progress) progress(static_cast<double>(done) / static_cast<double>(terms.size() + 1));
   };
   TermStudy study;
+  // With all terms first: each term is compared with this table.
   report(0);
   const ErrorTable with = left_out(prior, options);
   study.median = with.median;

@@ -41,6 +41,7 @@ BesideNccl beside_nccl(const std::vector<ErrorRow>& rows) {
     cell.ours.push_back(std::abs(row.log_ratio));
     cell.nccl.push_back(std::abs(*row.nccl_log_ratio));
   }
+  // The same rows for both, so that one is not judged on easier sizes than the other.
   BesideNccl beside;
   std::array<Cell, bands.size()> by_band;
   for (const auto& [key, cell] : cells) {
@@ -110,6 +111,7 @@ std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows) {
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   Validation v;
+  // All rows of all cases that run, set aside or not.
   std::vector<ErrorRow> rows;
   for (const MeasuredCase& c : cases) {
     try {
