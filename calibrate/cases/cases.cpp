@@ -52,6 +52,7 @@ template <class T>
 T whole(const json& j, const char* key) {
   const json& value = j.at(key);
   double number = 0;
+  // Numbers such as 8.0 or 1e6 are whole, too.
   take(j, key, number);
   const auto most = static_cast<double>(std::numeric_limits<T>::max());
   // The largest integers have no exact double, and the next larger double would not fit.
@@ -104,6 +105,7 @@ MeasuredCase read_case(const json& j) {
 std::string version_digits(const std::string& text) {
   std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
   while (digits.ends_with('.')) digits.pop_back();
+  // "2.21.5+cuda12.4" is 2.21.5; a fourth number is dropped.
   std::size_t dots = 0, end = 0;
   while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
   digits.resize(end);
@@ -159,6 +161,7 @@ std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& p
 std::string shipped_cases_path() { return shipped_data_path("cases.json"); }
 
 std::string scenario_of(const MeasuredCase& c) {
+  // On one node NCCL uses no NIC, and a link that is not stated leaves the default of the GPU's node.
   const bool network = c.nodes > 1 && !c.link.empty();
   std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,
                               c.gpus_per_node, c.intranode);
@@ -226,6 +229,7 @@ std::unique_ptr<World> CaseRunner::world_of(const Hardware& hardware, std::vecto
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
   auto world = build_world(std::move(scenario), searches_);
+  // Fits and validations need times alone; what bounds a row costs extra.
   world->setup.times_only = true;
   return world;
 }
