@@ -112,6 +112,7 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
     report.nics.push_back({nic.name, pci.address, pci.id, pci.driver, nic.firmware, pci.numa});
   }
   for (const Check& check : checks)
+    // A check does not know its own name; it is filled in here.
     for (Finding& f : check.run(host)) {
       f.check = check.name;
       // Variables, names and tool output may hold control characters.

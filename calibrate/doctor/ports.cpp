@@ -171,6 +171,7 @@ Findings check_mtu(const HostFiles& host) {
 Findings check_gid_index(const HostFiles& host) {
   Findings found;
   const SetVariable* set = host.variable("NCCL_IB_GID_INDEX");
+  // -1 is NCCL's own default: choose an index.
   const int wanted = set ? std::atoi(set->value.c_str()) : -1;
   for_active_ports(host, [&](const RdmaNic& nic, const RdmaPort& port) {
     if (!port.ethernet()) return;

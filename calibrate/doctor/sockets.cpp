@@ -45,6 +45,7 @@ std::vector<Netdev> fast_netdevs(const HostFiles& host) {
 }
 
 bool sockets_carry_data(const HostFiles& host) {
+  // An active RDMA port is taken as used: NCCL prefers RDMA to sockets unless variables say otherwise (variables.cpp).
   return std::none_of(host.nics.begin(), host.nics.end(), [](const RdmaNic& n) { return n.active(); });
 }
 

@@ -32,6 +32,7 @@ std::vector<std::string> library_folders(const HostFiles& host) {
 /// The value of the first "version" after "cuda" in version.json, which lists all parts of the toolkit.
 std::string toolkit_release(const Tree& tree) {
   const std::string text = tree.content("usr/local/cuda/version.json");
+  // A search instead of a JSON parser: the file may be damaged, and only this value matters.
   std::size_t at = text.find("\"cuda\"");
   at = at == std::string::npos ? at : text.find("\"version\"", at);
   at = at == std::string::npos ? at : text.find('"', text.find(':', at));
