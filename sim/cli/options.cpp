@@ -1,3 +1,5 @@
+// Options of verbs, and what several verbs share: scenarios, outputs, progress (options.hpp). Boost.Program_options
+// parses; its messages are turned into those of the other errors, with suggestions.
 #include "options.hpp"
 
 #include "fabricast/jobs/others.hpp"
@@ -25,6 +27,7 @@ namespace po = boost::program_options;
 
 namespace {
 
+// While it is set, `--help` is recorded instead of printed. One process runs one verb, so a global is enough.
 HelpRecorder* recorder = nullptr;
 
 /// The metavariable in the text that Boost shows: FILE of `FILE`, `[=FILE]` and `FILE (=/)`.
@@ -73,6 +76,7 @@ VerbHelp Options::help() const {
                         option->description(),
                         words_of(option->long_name()),
                         option->semantic()->is_required()};
+    // The short form of an option, which the library does not give otherwise.
     const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
     if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
     if (option->semantic()->max_tokens() > 0) word.argument = metavariable_of(option->semantic()->name());
@@ -121,6 +125,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     po::store(po::command_line_parser(arguments)
                   .options(all)
                   .positional(order)
+                  // No abbreviations: an option that is added later would make them ambiguous in scripts.
                   .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
                   .run(),
               values_);
@@ -162,6 +167,7 @@ int Options::integer(const std::string& name, int otherwise, int low, int high) 
 
 namespace {
 
+// The file is read again for the line. Diagnostics carry positions only.
 std::string line_of(const std::string& file, int line) {
   std::ifstream in(file);
   std::string text;
@@ -235,6 +241,7 @@ std::int64_t chosen_size(const Options& options, const World& world) {
 
 void emit(const std::string& path, const std::string& content) {
   if (path != "-") {
+    // A file that is being written is finished even after Ctrl-C.
     const HeldStop whole;
     return write_file(path, content);
   }
@@ -249,11 +256,13 @@ void emit(const std::string& path, const std::string& content) {
 
 std::string output_path(const Options& options, const std::string& name) {
   std::string path = options.text(name);
+  // Before the forecast, which may take hours.
   if (options.has(name) && path != "-") check_writable(path);
   return path;
 }
 
 std::string command_text(std::string_view verb, const std::vector<std::string>& arguments) {
+  // Words of these characters mean themselves in every shell.
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
   std::string text = fmt::format("fabricast {}", verb);
   for (const std::string& word : arguments) {
@@ -304,6 +313,7 @@ std::function<void(double)> progress_bar() {
   auto last = std::make_shared<Clock::time_point>(begin);
   return [begin, last](double part) {
     const auto now = Clock::now();
+    // Short work draws nothing; long work draws ten times a second.
     if (now - begin < std::chrono::seconds(1) || (part < 1 && now - *last < std::chrono::milliseconds(100))) return;
     *last = now;
     const double seconds = std::chrono::duration<double>(now - begin).count();

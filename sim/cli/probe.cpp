@@ -1,4 +1,7 @@
 // `calibrate probe`: options, files and progress. The measurements are in calibrate/probe.
+//
+// One process per rank runs this verb; they find each other by the variables of a launcher or by options. Rank 0 writes
+// the results, one line of JSON each, so that an interrupted session keeps what it measured.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,6 +28,7 @@ namespace fabricast {
 
 namespace {
 
+// As a value, so that the functions that read it can be tested.
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> variables;
   for (char** e = environ; *e; ++e) {
@@ -108,6 +112,8 @@ ProbeSettings settings_of(const Options& options, const std::map<std::string, st
   add_nccl_settings(settings, options);
   settings.gid = options.integer("gid", -1, 0, 255);
   settings.devices = list_of(options, "device");
+  // NCCL's variables first: a probe should use the traffic class and service level of the jobs that it explains.
+  // Options override them.
   settings.rdma = rdma_settings_from(variables);
   settings.rdma.traffic_class = options.integer("traffic-class", settings.rdma.traffic_class, 0, 255);
   settings.rdma.service_level = options.integer("service-level", settings.rdma.service_level, 0, 15);
@@ -130,6 +136,7 @@ ProbePlace place_of(const Options& options, const std::map<std::string, std::str
   if (!options.has("ranks") && options.has("rank")) throw UserError("--rank needs --ranks", "e.g. --rank 0 --ranks 2");
   if (!options.has("ranks")) {
     auto with_master = variables;
+    // The launcher's address is replaced, and must not be an error before.
     if (options.has("master")) with_master["MASTER_ADDR"] = "";
     ProbePlace place = place_from(with_master);
     if (options.has("master")) set_master(place, options.text("master"));
@@ -172,6 +179,7 @@ class Output {
       throw UserError(fmt::format("'{}' was measured on other hosts or with other ranks", path_),
                       "give another --output");
     if (path_ != "-") {
+      // A line that an interruption cut off is removed before new ones follow.
       if (earlier_.whole > 0) std::filesystem::resize_file(path_, earlier_.whole);
       file_ = std::fopen(path_.c_str(), earlier_.whole > 0 ? "ab" : "wb");
       if (!file_) throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
@@ -269,6 +277,7 @@ int probe_verb(const std::vector<std::string>& arguments) {
   const std::vector<ProbeBackendEntry> backends = chosen_backends(options);
   if (options.has("resume") && options.text("output", "-") == "-")
     throw UserError("--resume needs --output", "e.g. --output probe.jsonl");
+  // Other ranks measure, but write nothing.
   const bool leads = session.place.rank == 0;
   Output output(leads && !session.dry_run ? options.text("output", "-") : "-", options.has("resume"));
 
@@ -300,6 +309,7 @@ int probe_verb(const std::vector<std::string>& arguments) {
     if (!leads || session.dry_run) return 0;
     fmt::print(stderr, "{} measured, {} failed, {} already known, {} skipped for lack of time\n", outcome.measured,
                outcome.failed, outcome.known, outcome.left_out);
+    // Single failed measurements are results; a session in which all fail is not.
     return outcome.measured == 0 && outcome.failed > 0 ? 1 : 0;
   } catch (const Interrupted&) {
     if (leads && !output.on_stdout())
