@@ -1,4 +1,5 @@
 // The page of inference: steps, requests, batch sizes.
+// With requests, the page begins with their waits; without, with the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   return chart;
 }
 
+// With prefill on GPUs of its own, the same GPUs without it are a second row, for comparison.
 PageTable serving_table(const InferenceForecast& f) {
   PageTable table;
   table.name = "serving", table.title = "Requests, end to end";
@@ -73,6 +75,7 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
                           false,
                           {}});
   }
+  // The scenario's own batch is marked in words: it is not the best row, only this one.
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& r) { return r.best; }))
     for (TableRow& r : table.rows)
       if (r.best) r.best = false, r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
@@ -105,6 +108,7 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   if (reduces)
     page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
                               seconds_text(f.step.seconds));
+  // What the scenario describes, not the comparison.
   const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
   if (serving)
     page.answer += fmt::format(" Time to first token {}, time per output token {}.",

@@ -1,4 +1,5 @@
 // The data of the page's script as JSON. Only this file of the page module uses nlohmann-json.
+// Axes, ticks, texts and groups are computed here and not in the script, which only draws.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +58,7 @@ Json chart_json(const LineChart& chart) {
           {"stepped", chart.stepped}};
 }
 
+// Points are rows of the table on the page, by number, so that chart and table can be filtered together.
 Json chart_json(const ScatterChart& chart, const PageTable& table) {
   const ChartFrame frame = frame_of(chart, table);
   Json x = axis_json(x_axis(chart, table), frame.x, 8), y = axis_json(y_axis(chart, table), frame.y, 6);

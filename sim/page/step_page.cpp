@@ -1,4 +1,5 @@
 // The page of a training step or an execution trace.
+// A trace has no tokens, FLOPs or memory: figures and sections of these are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +31,7 @@ BarChart breakdown_chart(const StepForecast& f) {
     for (const StepLine& line : lines) {
       auto part =
           std::find_if(chart.parts.begin(), chart.parts.end(), [&](const BarPart& p) { return p.name == line.what; });
+      // Stages may have parts that others do not, such as the vocabulary; their bars have 0 there.
       if (part == chart.parts.end()) part = chart.parts.insert(part, {line.what, std::vector<double>(times.size(), 0)});
       part->values[bar] = line.seconds;
     }
@@ -86,6 +88,7 @@ std::string answer_text(const World& world, const StepForecast& f) {
 }
 
 std::vector<KeyFigure> figures_of(const StepForecast& f) {
+  // A rate has the factor of the time: the interval is symmetric in the logarithm.
   const auto between = [&](double low, double high, Measure measure, std::string_view unit) {
     return f.factor > 1 ? fmt::format("90 % interval {}", range_text(low, high, measure, unit)) : std::string();
   };
