@@ -60,6 +60,7 @@ std::string usage_text() {
   return text;
 }
 
+// For verbs with a second word, such as `calibrate fit`.
 std::string words_text(std::string_view verb, std::span<const Verb> words) {
   std::string text = fmt::format("usage: fabricast {} VERB ...\n\n", verb);
   for (const Verb& v : words) text += fmt::format("  {:<10} {:<10} {}\n", v.name, v.arguments, v.summary);
@@ -104,9 +105,11 @@ int run_command_line(const std::vector<std::string>& arguments) {
     fmt::print(stderr, "unavailable: {}\n", e.what());
     return 3;
   } catch (const Interrupted&) {
+    // 128 + SIGINT, as shells report it.
     fmt::print(stderr, "interrupted\n");
     return 130;
   } catch (const std::bad_alloc&) {
+    // Not a bug: a large scenario may need more than the machine has.
     fmt::print(stderr, "error: out of memory\n");
     return 4;
   } catch (const std::exception& e) {

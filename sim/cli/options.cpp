@@ -46,6 +46,8 @@ po::typed_value<std::vector<std::string>>* takes_many(const char* metavariable) 
   return po::value<std::vector<std::string>>()->composing()->value_name(metavariable);
 }
 
+// The value of such an option needs the equals sign: a word after a blank is the next argument. Without a value it is
+// empty.
 po::typed_value<std::string>* may_take(const char* metavariable) {
   return takes(fmt::format("[={}]", metavariable).c_str())->implicit_value("");
 }
@@ -111,6 +113,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   po::positional_options_description order;
   std::size_t needed = 0;
   for (const std::string& p : positional_) {
+    // An argument in brackets is optional; one that ends with `...` takes all words that remain.
     const bool optional = p.front() == '[';
     const std::string name = optional ? p.substr(1, p.size() - 2) : p;
     const bool many = name.ends_with("...");
@@ -210,11 +213,13 @@ std::vector<std::string> set_words(const Options& options) {
 std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
   ReadResult read = read_scenario(options.get<std::string>(option), set_words(options));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
+  // Errors while building the world name keys. Their positions in the file turn these into lines.
   Scenario names;  // outlives the scenario's move into the world
   names.file = read.scenario.file, names.places = read.scenario.places,
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
+  // A warning and not an error: most verbs can answer for the job alone, as long as they say so.
   if (others == Beside::left_out && has_others(world->scenario)) {
     Diagnostic d{Diagnostic::Severity::warning,
                  {},
@@ -236,6 +241,7 @@ std::int64_t chosen_size(const Options& options, const World& world) {
     return size.value.value;
   }
   const auto sizes = world.scenario.sizes();
+  // The middle of the sweep: neither latency nor bandwidth alone.
   return sizes[sizes.size() / 2];
 }
 
@@ -271,6 +277,7 @@ std::string command_text(std::string_view verb, const std::vector<std::string>& 
       text += word;
       continue;
     }
+    // In single quotes everything means itself; a single quote ends them, is escaped, and begins new ones.
     text += '\'';
     for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     text += '\'';
@@ -279,6 +286,7 @@ std::string command_text(std::string_view verb, const std::vector<std::string>& 
 }
 
 void require_own_places(const OutputPlaces& files) {
+  // Text is compared, not the files that it leads to: this is to catch slips.
   for (std::size_t a = 0; a < files.size(); ++a)
     for (std::size_t b = a + 1; b < files.size(); ++b) {
       const std::string& place = *files[a].second;
@@ -307,6 +315,7 @@ bool leaves_standard_output(const OutputPlaces& files) {
 }
 
 std::function<void(double)> progress_bar() {
+  // A bar in a log file would be one long line.
   if (!isatty(STDERR_FILENO)) return {};
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();

@@ -72,6 +72,7 @@ std::vector<std::string> words_of(const Options& options, const std::string& nam
   return words;
 }
 
+// Bounded, so that a typing error does not ask for a million connections.
 std::vector<int> counts_of(const Options& options, const std::string& name, int most) {
   std::vector<int> counts;
   for (const std::string& word : list_of(options, name)) {
@@ -89,6 +90,7 @@ void add_nccl_settings(ProbeSettings& settings, const Options& options) {
     return std::vector<std::string_view>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
   };
   constexpr auto& operations = EnumNames<CollectiveOp>::names;
+  // All but scatter and gather, and `send`, which is between two GPUs instead of all.
   std::vector<std::string_view> collectives = first(operations, static_cast<std::size_t>(CollectiveOp::sendrecv) + 1);
   collectives.push_back("send");
   settings.collectives = words_of(options, "collective", collectives);
@@ -160,6 +162,7 @@ class Output {
   Output(std::string path, bool resume) : path_(std::move(path)) {
     if (path_ == "-") return;
     const bool exists = std::filesystem::exists(path_);
+    // Measurements may be the only ones of a window of maintenance, so they are never overwritten.
     if (exists && !resume)
       throw UserError(fmt::format("'{}' already exists", path_), "--resume continues it; or give another --output");
     if (exists) earlier_ = read_earlier(read_file(path_), path_);
@@ -175,6 +178,7 @@ class Output {
   bool has(const std::string& key) const { return known_.count(key) > 0; }
 
   void begin(const std::vector<std::string>& hosts, const std::string& provenance) {
+    // Rows of one file are of one set of ranks; its provenance line names them.
     if (!earlier_.hosts.empty() && earlier_.hosts != hosts)
       throw UserError(fmt::format("'{}' was measured on other hosts or with other ranks", path_),
                       "give another --output");
@@ -189,6 +193,7 @@ class Output {
 
   void write(const std::string& line) {
     if (!file_) return emit("-", line);
+    // Ctrl-C waits for the end of the line.
     const HeldStop whole;
     if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
       throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
