@@ -32,6 +32,7 @@ std::string cell_html(const TableRow& row, std::size_t c, const TableColumn& col
   std::string out = escaped(text);
   if (column.measure != Measure::text && cell.has_interval())
     out += fmt::format("<small>{}</small>", range_text(cell.low, cell.high, column.measure));
+  // Badges in words, since colour alone does not tell rows apart for everyone.
   if (c == 0) {
     if (row.best) out += "<span class=\"badge\">best</span>";
     if (row.front) out += "<span class=\"badge\">front</span>";
@@ -73,6 +74,7 @@ std::string table_html(const PageTable& whole) {
   std::string out;
   if (!table.title.empty()) out += fmt::format("<h3>{}</h3>", escaped(table.title));
   out += note_html(table.note);
+  // Says how many rows are cut off, and where all of them are.
   if (table.rows.size() < whole.rows.size())
     out += note_html(fmt::format("{} of {} rows. The JSON and CSV output has all of them.",
                                  number_text(static_cast<double>(table.rows.size())),
@@ -99,6 +101,7 @@ std::string drawing_html(const FabricDrawing& drawing) {
       drawing_svg(drawing, false));
 }
 
+// Long texts, such as the effective scenario, are folded; print shows them.
 std::string code_html(const CodeBlock& code) {
   const std::string text = fmt::format(
       "<div class=\"code\"><pre tabindex=\"0\"{}>{}</pre><button class=\"copy\" type=\"button\" "

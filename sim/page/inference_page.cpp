@@ -13,6 +13,7 @@ namespace fabricast {
 
 namespace {
 
+// Three digits: forecasts are not exact to more.
 std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s", 3); }
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
@@ -55,6 +56,8 @@ PageTable serving_table(const InferenceForecast& f) {
   return table;
 }
 
+// The trade between throughput and latency: a larger batch reads the weights once for more sequences, so a step takes
+// longer but yields more tokens. The table has the memory, which ends the trade.
 PageSection batches_section(const World& world, const InferenceForecast& f) {
   const int own = inference_of(world).batch;
   PageSection section{"batches", "Throughput and latency by batch size", {}};
@@ -85,6 +88,7 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
   rate.y = {"throughput", Measure::number, "tokens/s", ChartScale::linear, true};
   step.name = "latency", step.title = "Time of a decode step by batch size";
   step.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
+  // Both charts mark the batch of the scenario, so they can be read together.
   rate.marks = step.marks = {{static_cast<double>(own), "this scenario"}};
   rate.series = {std::move(rates)}, step.series = {std::move(steps)};
   section.blocks = {std::move(rate), std::move(step), std::move(table)};
@@ -105,6 +109,7 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   page.answer =
       fmt::format("{} on {} GPUs: {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
                   rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+  // An all-reduce alone has no tokens.
   if (reduces)
     page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
                               seconds_text(f.step.seconds));

@@ -22,6 +22,7 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
+// The base of the logarithm tells the script how to place values; 0 is linear.
 Json axis_json(const ChartAxis& axis, ChartRange range, int ticks) {
   Json list = Json::array();
   for (const ChartTick& t : ticks_of(axis, range, ticks)) list.push_back({number(t.value), t.label});
@@ -106,6 +107,7 @@ Json table_json(const PageTable& table) {
 
 /// Escapes `<`, so that a name that contains `</script>` cannot end the script.
 std::string for_script(const Json& json) {
+  // Invalid UTF-8, for example in a name from a log, is replaced instead of ending the report with an error.
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -129,6 +131,7 @@ std::string page_json(const Page& page) {
     for (const PageBlock& block : s.blocks) {
       if (const auto* line = std::get_if<LineChart>(&block)) charts.push_back(chart_json(*line));
       if (const auto* scatter = std::get_if<ScatterChart>(&block))
+        // The table is cut to the rows that the page shows, so that numbers of rows agree.
         charts.push_back(chart_json(*scatter, shown_rows(table_of(page, scatter->table))));
       if (const auto* table = std::get_if<PageTable>(&block)) tables.push_back(table_json(shown_rows(*table)));
     }

@@ -23,6 +23,7 @@ BarChart breakdown_chart(const StepForecast& f) {
   std::vector<const ActorTimes*> times = {&f.mean};
   chart.bars = {"mean"};
   if (f.stages.size() > 1)
+    // With many stages a few are shown (report_parts.hpp).
     for (const std::size_t s : some_of(f.stages.size()))
       times.push_back(&f.stages[s]), chart.bars.push_back(f.program.actors[s].name);
   for (std::size_t bar = 0; bar < times.size(); ++bar) {
@@ -39,6 +40,7 @@ BarChart breakdown_chart(const StepForecast& f) {
   return chart;
 }
 
+// Unlike the chart, the table splits the bubble by its causes.
 PageTable breakdown_table(const StepForecast& f) {
   PageTable table;
   table.name = "breakdown", table.title = "Mean over all GPUs";
@@ -66,6 +68,7 @@ std::string loss_text(const StepForecast& f) {
     if (line.what.starts_with("exposed")) consider(line);
   if (f.mean.bubble > 0) consider({"bubble", f.mean.bubble});
   if (f.mean.interference > 0) consider({"computation slowed by collectives", f.mean.interference});
+  // Less than half a percent is not worth a sentence.
   if (most.seconds < 0.005 * f.seconds) return "Nearly all of it is computation.";
   std::string what = most.what;
   if (what.starts_with("exposed: ")) what = "waiting for collectives of " + what.substr(9);
@@ -74,6 +77,7 @@ std::string loss_text(const StepForecast& f) {
                      value_text(most.seconds / f.seconds, Measure::percent));
 }
 
+// A sentence that can be quoted by itself: time, interval, rate, and what is lost.
 std::string answer_text(const World& world, const StepForecast& f) {
   const std::string what =
       f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
