@@ -25,8 +25,8 @@ Limits limits_of(SharpGeneration generation) {
 }
 
 // Generations by the rate of a NIC in Gb/s: 800 XDR, 400 NDR, 100 to 200 HDR. EDR switches aggregate only short
-// messages, which NCCL does not use; at 100 Gb/s they cannot be told from a split port of HDR (HDR100), so v2 is
-// assumed. One less than the nominal rate, because rates are converted from bytes.
+// messages, which NCCL does not use; at 100 Gb/s they cannot be distinguished from a split port of HDR (HDR100), so v2
+// is assumed. One less than the nominal rate, because rates are converted from bytes.
 SharpGeneration generation_of(const Node& node) {
   const double gbps = node.spec.nics.rate.value * 8 / 1e9;
   if (gbps >= 799) return SharpGeneration::v4;
