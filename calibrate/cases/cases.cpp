@@ -52,6 +52,7 @@ template <class T>
 T whole(const json& j, const char* key) {
   const json& value = j.at(key);
   double number = 0;
+  // Numbers such as 8.0 or 1e6 are whole, too.
   take(j, key, number);
   const auto most = static_cast<double>(std::numeric_limits<T>::max());
   // The largest integers have no exact double, and the next larger double would not fit.
@@ -81,15 +82,18 @@ MeasuredCase read_case(const json& j) {
   c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
   c.nodes = whole<int>(j, "nodes");
   c.gpus_per_node = whole<int>(j, "gpus_per_node");
+  // 0 means that the source states no number, as null does.
   if (!j.at("nics").is_null() && j.at("nics") != 0) c.nics = whole<int>(j, "nics");
   if (!j.at("nic_gbps").is_null() && j.at("nic_gbps") != 0) c.nic_gbps = j.at("nic_gbps").get<double>();
   if (j.contains("gdr") && !j.at("gdr").is_null()) c.gdr = j.at("gdr").get<bool>();
   for (const auto& [key, value] : j.at("env").items()) c.env[key] = text_of(value);
   for (const auto& [key, value] : j.at("harness").items()) c.harness[key] = text_of(value);
+  // A system without a site is a site of its own.
   c.site = c.system;
   if (j.contains("site")) take(j, "site", c.site);
   if (j.contains("nvlink_domain_nodes")) c.nvlink_domain_nodes = whole<int>(j, "nvlink_domain_nodes");
   if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
+  // The shipped cases mark their sources' confidence; a low one keeps a case out of fits.
   if (c.set_aside.empty() && j.value("confidence", "") == "low")
     c.set_aside = "its source leaves open what was measured";
   for (const json& row : j.at("rows"))
@@ -101,6 +105,7 @@ MeasuredCase read_case(const json& j) {
 std::string version_digits(const std::string& text) {
   std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
   while (digits.ends_with('.')) digits.pop_back();
+  // "2.21.5+cuda12.4" is 2.21.5; a fourth number is dropped.
   std::size_t dots = 0, end = 0;
   while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
   digits.resize(end);
@@ -156,22 +161,28 @@ std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& p
 std::string shipped_cases_path() { return shipped_data_path("cases.json"); }
 
 std::string scenario_of(const MeasuredCase& c) {
+  // On one node NCCL uses no NIC, and a link that is not stated leaves the default of the GPU's node.
   const bool network = c.nodes > 1 && !c.link.empty();
   std::string y = fmt::format("fabricast: 1\nname: {}\nnode:\n  gpu: {}\n  gpus: {}\n  intranode: {}\n", c.id, c.gpu,
                               c.gpus_per_node, c.intranode);
+  // Not stated: one NIC per GPU of 400 Gb/s, the usual design of current nodes.
   if (network)
     y += fmt::format("  nics: {{count: {}, rate: {}Gbps, link: {}}}\n", c.nics.value_or(c.gpus_per_node),
                      c.nic_gbps.value_or(400), c.link);
   if (c.gdr) y += fmt::format("  gdr: {}\n", *c.gdr);
   y += fmt::format("cluster: {{nodes: {}}}\n", c.nodes);
   constexpr int trays = 18;  // nodes of a full NVL72 rack
+  // Trays of one rack share an NVLink domain, whatever the job's network.
   if ((c.gpu == "gb200" || c.gpu == "gb300") && c.nodes > 1)
     y += fmt::format("nvlink_domain: {{nodes: {}}}\n", c.nvlink_domain_nodes.value_or(trays));
   if (network) {
+    // With a NIC for each GPU, rail-optimized is the usual fabric. Adaptive routing, because rows hold the best of
+    // repeats.
     const bool rails = c.nics && *c.nics >= c.gpus_per_node && c.gpus_per_node > 1;
     y += fmt::format("fabric: {{kind: {}}}\nrouting: {{kind: adaptive}}\n", rails ? "rail_optimized" : "fat_tree");
   }
   std::string env;
+  // Other variables of the launch have no meaning in a scenario.
   for (const auto& [key, value] : c.env)
     if (key.starts_with("NCCL_")) env += fmt::format("{}{}: \"{}\"", env.empty() ? "" : ", ", key, value);
   const std::string version = version_digits(c.nccl_version);
@@ -203,6 +214,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
+  // NCCL's graph searches depend on the topology and not on fitted parameters.
   searches_ = build_world(scenario_)->searches;
   scenario_.hardware = {};  // each run sets its own
 }
@@ -217,6 +229,7 @@ std::unique_ptr<World> CaseRunner::world_of(const Hardware& hardware, std::vecto
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
   auto world = build_world(std::move(scenario), searches_);
+  // Fits and validations need times alone; what bounds a row costs extra.
   world->setup.times_only = true;
   return world;
 }
@@ -227,6 +240,7 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
   ForecastOfCase out;
   for (const ForecastRow& row : forecast.rows) {
     const std::vector<Candidate>& candidates = row.plan.candidates;
+    // The first candidate is NCCL's choice; its estimate is in us.
     const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
     out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
                         !row.plan.stands_in, 1, nccl});

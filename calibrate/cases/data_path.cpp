@@ -1,3 +1,5 @@
+// Where the shipped data are: beside the installed binary, else in the source tree of the build. The path of the binary
+// and not the working directory counts, so the program runs from anywhere.
 #include "data_path.hpp"
 
 #include <filesystem>

@@ -8,10 +8,12 @@ namespace fabricast {
 
 namespace {
 
+// Causes of a single symptom that is one setting. All others are in symptoms_*.cpp.
 Symptoms no_symptom(const World&) { return {}; }
 Symptoms nothing(const World&) { return {{"nothing is wrong", {}}}; }
 Symptoms no_pxn(const World& w) { return one_symptom(networked(w), "no PXN", {env_word("NCCL_PXN_DISABLE", 1)}); }
 Symptoms no_nvls(const World& w) {
+  // Heads are the GPUs that reduce through an NVSwitch. Without several of them NVLS was never available.
   return one_symptom(comm_of(w).heads.size() > 1, "no reduction in the NVSwitches", {env_word("NCCL_NVLS_ENABLE", 0)});
 }
 Symptoms no_sharp(const World& w) {
@@ -19,6 +21,8 @@ Symptoms no_sharp(const World& w) {
                      "no reduction in the network switches", {env_word("NCCL_COLLNET_ENABLE", 0)});
 }
 
+// Columns: cause, summary, prior, spread of its effect (standard deviation of a logarithm), how to confirm it,
+// symptoms. A spread of 0 means that the symptoms themselves cover the range, as the rates of a slow NIC do.
 constexpr std::array kinds = {
     CauseKind{Cause::healthy, "as fast as the hardware allows", 20, 0, "", nothing},
     CauseKind{Cause::no_gdr, "no GPUDirect RDMA: data are staged in host memory", 2, 0.25,

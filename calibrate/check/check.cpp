@@ -1,5 +1,10 @@
 // `check`: forecasts the cluster as it should be and every symptom, and lets Judge compare them with the measured
 // times.
+//
+// The steps are: forecast every series as it should be, with the properties that the distribution of errors depends on;
+// forecast every symptom of every cause; leave out causes that would not show; try the likeliest two at a time; apply
+// Bayes' rule (judge.hpp); and compare runs on different hosts (places.hpp). Symptoms are independent of each other, so
+// they run in parallel, and NCCL's graph searches are shared between them.
 #include "fabricast/calibrate/check.hpp"
 
 #include <algorithm>
@@ -21,6 +26,8 @@ namespace {
 constexpr double least_effect = 0.02;
 constexpr double usual = 0.5;  ///< the quantile of the median over samples of the hash
 
+// A launch keeps its hash outcome for all sizes, so an unlucky launch is compared with the slow end of the samples and
+// not with their median.
 double at_quantile(const ForecastRow& row, double quantile) {
   return quantile >= 1 ? row.time_worst : quantile > 0.5 ? row.time_p95 : row.time;
 }
@@ -34,6 +41,8 @@ class Examination {
   }
 
   CheckReport operator()() {
+    // Symptoms are listed for the cluster of the first series and applied to all: one diagnosis must explain every
+    // series.
     const auto first = world_of({}, 0);
     expect();
     const SiteLikelihood likelihood(shipped_residuals(), site_.residuals.measured(), site_.residuals.logs());
@@ -55,6 +64,8 @@ class Examination {
 
   std::unique_ptr<World> world_of(const std::vector<std::string>& set, std::size_t m) const {
     if (set.empty()) return build_world(measured_[m].scenario, searches_);
+    // The change is applied to the text of the effective scenario, so a symptom may set any key, and the result is
+    // validated like a scenario of a user.
     return build_world(changed(measured_[m].scenario, effective_[m], set), searches_);
   }
 
@@ -66,6 +77,8 @@ class Examination {
       const auto world = world_of({}, m);
       world->setup.times_only = true;
       Forecast forecast = run_forecast(*world, one_thread);
+      // Settings that the scenario does not state, such as NCCL's version, widen the distribution and thus soften the
+      // verdict.
       add_unstated(*world, forecast, one_thread);
       rows[m] = residual_rows(*world, forecast, one_thread);
       for (const ForecastRow& row : forecast.rows) times[m].push_back(row.time);
@@ -89,6 +102,7 @@ class Examination {
   std::vector<ResidualRow> rows_of(const Symptom& symptom) const {
     std::vector<ResidualRow> rows = rows_;
     std::size_t at = 0;
+    // A change may be invalid together with other keys of the scenario. The symptom is left out then.
     try {
       for (std::size_t m = 0; m < measured_.size(); ++m) {
         const auto world = world_of(symptom.set, m);
@@ -96,6 +110,8 @@ class Examination {
         const ResidualKind kind = residual_kind(*world);
         for (const ForecastRow& from : run_forecast(*world, one_thread).rows) {
           ResidualRow& row = rows[at++];
+          // A symptom may move the system to another kind, for example from one NVLink domain to several nodes over
+          // InfiniBand, whose forecasts have other errors.
           row.kind = kind;
           row.algorithm = from.algorithm;
           row.protocol = from.protocol;
@@ -110,6 +126,7 @@ class Examination {
   std::vector<Tried> try_all(std::vector<Task> tasks) const {
     TaskProgress progress(options_.progress, tasks.size());
     in_parallel(tasks.size(), thread_count(options_.threads), [&](std::size_t t) {
+      // `healthy`, and damaged data at full speed, are the forecast that exists already.
       tasks[t].rows =
           tasks[t].symptom.set.empty() && tasks[t].symptom.quantile == usual ? rows_ : rows_of(tasks[t].symptom);
       progress.one_done();
@@ -120,6 +137,7 @@ class Examination {
       Tried tried{task.causes, std::move(task.symptom), std::move(task.rows), {}, 0, 0};
       for (std::size_t i = 0; i < tried.rows.size(); ++i) {
         const double time = tried.rows[i].forecast.value;
+        // What is left to explain, given the symptom.
         tried.logs.push_back(std::log(seconds_[i] / time));
         tried.off += tried.logs.back() / static_cast<double>(tried.rows.size());
         tried.effect = std::max(tried.effect, std::abs(std::log(time / expected_[i])));
@@ -136,6 +154,8 @@ class Examination {
       const auto of_kind = [&](const Tried& t) { return t.causes.front() == kind.cause; };
       const bool there = std::any_of(tried.begin(), tried.end(), of_kind);
       const auto seen = [&](const Tried& t) { return of_kind(t) && shows(t); };
+      // A cause without effect on any measured size has the likelihood of `healthy` and would rank by its prior alone.
+      // It is reported as one that these rows cannot show.
       if (kind.cause == Cause::healthy || !there || std::any_of(tried.begin(), tried.end(), seen)) continue;
       report_.unseen.push_back(kind.cause);
       std::erase_if(tried, of_kind);
@@ -146,9 +166,11 @@ class Examination {
       Task pair{{tried[a].causes.front(), tried[b].causes.front()}, tried[a].symptom, {}};
       pair.symptom.what += ", and " + tried[b].symptom.what;
       pair.symptom.set.insert(pair.symptom.set.end(), tried[b].symptom.set.begin(), tried[b].symptom.set.end());
+      // If one of the two is an unlucky hash, it remains unlucky beside the other.
       pair.symptom.quantile = std::max(tried[a].symptom.quantile, tried[b].symptom.quantile);
       pairs.push_back(std::move(pair));
     }
+    // A copy, because `tried` grows while pairs are compared with single causes.
     const std::vector<Tried> alone = tried;
     for (Tried& pair : try_all(std::move(pairs)))
       if (adds_to_each(pair, alone)) tried.push_back(std::move(pair));
@@ -175,6 +197,8 @@ class Examination {
       const CollectiveOp op = scenario.workload.collective;
       const double factor = bus_factor(op, std::int64_t{scenario.cluster.nodes} * scenario.node.spec.gpus);
       for (const std::int64_t bytes : scenario.sizes()) {
+        // The median of healthy sites given the rows that this site measured before, not the simulated time. Without
+        // such rows the median correction is zero.
         const Residual residual = site_.residuals.of(rows_[at]);
         const double forecast = expected_[at] * std::exp(residual.median), width = std::exp(residual.half_width());
         CheckedRow row{op,
@@ -198,6 +222,7 @@ class Examination {
 
   /// Known regressions that match calls of slow rows.
   void cite() {
+    // A regression that matches a call of normal speed explains nothing.
     if (report_.healthy()) return;
     auto row = report_.rows.begin();
     for (std::size_t m = 0; m < measured_.size(); ++m) {
@@ -234,6 +259,8 @@ CheckReport check(const std::vector<MeasuredSeries>& measured, const MeasuredSit
                   const std::map<Cause, double>& weights, const RunOptions& options) {
   const std::vector<SeriesGroup> groups = grouped(measured);
   std::vector<MeasuredSeries> middles;
+  // The median over runs is judged for health, so one slow host among many runs does not make the cluster unhealthy. It
+  // shows as a slow place.
   for (const SeriesGroup& group : groups) middles.push_back(group.middle);
   CheckReport report = Examination(middles, site, weights, options)();
   report.places = places_of(measured, groups);

@@ -22,6 +22,7 @@ constexpr std::size_t longest_name = 80;  ///< characters of a product name that
 /// Whether a product name may stand for the scenario's kind of GPU. Some names are ambiguous.
 bool may_be(const NamedGpu& product, const GpuKind& expected) {
   const GpuKind& kind = *product.kind;
+  // `like` names the more usual kind from which a file cannot distinguish this one.
   if (kind.name == expected.name || kind.like == expected.name || expected.like == kind.name) return true;
   return std::any_of(product.others.begin(), product.others.end(),
                      [&](std::string_view other) { return other == expected.name; });
@@ -37,6 +38,7 @@ void compare_gpu(const LogTable& table, const World& world, std::vector<Contradi
     found.push_back(
         {table.line, "node.gpu", name, expected.name, fmt::format("--set node.gpu={}", product->kind->name)});
   if (product) return;
+  // The name of an unknown product says nothing. A known accelerator of another vendor gets its own advice.
   if (const OtherAccelerator* other = find_other_accelerator(hardware, table.gpu))
     found.push_back({table.line, "node.gpu", fmt::format("{}, {}", name, other->what), expected.name, other->instead});
 }
@@ -61,6 +63,7 @@ void compare_gpus(int line, int ranks, int nodes, const World& world, std::vecto
 void compare_processes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
   const HarnessSpec& harness = world.scenario.workload.harness;
   const auto compare = [&](std::string key, int logged, int given, int usual) {
+    // A default that the scenario does not mention is no statement. `places` holds the keys that its file gives.
     const bool stated = given != usual || world.scenario.places.contains(key);
     if (logged == 0 || logged == given || !stated) return;
     found.push_back(
@@ -72,6 +75,8 @@ void compare_processes(const LogTable& table, const World& world, std::vector<Co
 /// The kind of network that NCCL names; empty if it names none or several. Sockets are not compared: in place of RDMA
 /// they are a cause.
 std::optional<LinkKind> link_of(const NcclFacts& nccl) {
+  // The OFI plugin reports its libfabric provider. NCCL itself prints IB or RoCE for each NIC, by the link layer of its
+  // port.
   if (nccl.provider == "efa") return LinkKind::efa;
   if (nccl.provider == "cxi") return LinkKind::slingshot;
   const auto is = [&](std::string_view kind) {
@@ -85,6 +90,8 @@ std::optional<LinkKind> link_of(const NcclFacts& nccl) {
 /// The largest number of NICs that the connections of one host name.
 int nics_of_a_host(const NcclFacts& nccl, int gpus) {
   std::map<int, NcclFacts> hosts;
+  // The NIC in a line is that of the rank that prints it: the receiver for [receive], else the sender. Ranks are
+  // assumed to be numbered host by host.
   for (const NcclEdge& edge : nccl.edges)
     if (edge.transport.starts_with("NET/") && !edge.transport.starts_with("NET/Socket"))
       hosts[(edge.receives ? edge.to : edge.from) / std::max(1, gpus)].edges.push_back(edge);
@@ -101,6 +108,7 @@ void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contra
   for (const auto& [name, other] : nccl.nic_speeds)
     if (other != speed) return;
   constexpr double same = 0.1;
+  // NCCL prints rates in Mb/s; the scenario holds B/s.
   const double given = nics.rate.value * 8e-6, count = static_cast<double>(nccl.nic_speeds.size());
   const auto is = [&](double logged, double expected) { return std::abs(logged / expected - 1) < same; };
   const auto logged = static_cast<double>(speed);
@@ -112,6 +120,7 @@ void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contra
 /// Fewer NICs than the scenario has are a cause. More NICs, or NICs of another kind, belong to another cluster.
 void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contradiction>& found) {
   const NodeSpec& node = world.scenario.node.spec;
+  // On one node NCCL lists NICs as well, but no collective uses them.
   if (world.scenario.cluster.nodes < 2) return;
   if (const auto logged = link_of(nccl); logged && *logged != node.nics.link)
     found.push_back({nccl.line, "node.nics.link", std::string(name_of(*logged)), std::string(name_of(node.nics.link)),
@@ -166,6 +175,7 @@ std::vector<Contradiction> contradictions(const Imported& log, const World& worl
   compare_version(log.nccl.line, log.nccl.version, world, all);
   compare_communicator(log, world, all);
   compare_nics(log.nccl, world, all);
+  // Each table of a log repeats the same header, and each rank prints NCCL's lines.
   std::vector<Contradiction> once;
   for (Contradiction& c : all) {
     const auto same = [&](const Contradiction& o) { return o.key == c.key && o.log == c.log; };
@@ -186,6 +196,7 @@ std::string contradictions_text(const Scenario& scenario, const std::vector<Cont
 
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found) {
   using Json = nlohmann::ordered_json;
+  // `null` and not `false`: the cluster was not judged.
   Json j{{"fabricast", version_text()}, {"name", scenario.name}, {"healthy", nullptr}};
   for (const Contradiction& c : found)
     j["contradictions"].push_back(

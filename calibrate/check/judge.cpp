@@ -1,3 +1,10 @@
+// Bayes' rule over causes, and the probability that the cluster is healthy:
+//
+//   P(healthy)        = o / (1 + o),   o = 4 B(p) (priors) / (priors with the log's factors),  B(p) = min(1, -e p ln p)
+//   P(cause | rows)   ~ prior(cause) x factor of the log x mean over symptoms of density^0.75
+//
+// p is the one-sided tail probability of all rows. Health is tested and not compared with causes by Bayes' rule,
+// because the alternative is unknown: the table may not hold the cause. The causes share 1 - P(healthy).
 #include "judge.hpp"
 
 #include <algorithm>
@@ -30,12 +37,14 @@ constexpr double healthy_enough = 0.5;
 
 const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
 
+/// Uncertainties of the effects of two causes at once add in squares.
 double spread_of(const Tried& tried) {
   double squares = 0;
   for (const Cause cause : tried.causes) squares += std::pow(kind_of(cause).spread, 2);
   return std::sqrt(squares);
 }
 
+/// Densities of many rows underflow, so the largest is factored out before they are added.
 double log_of_mean(const std::vector<double>& logs) {
   const double most = *std::max_element(logs.begin(), logs.end());
   double sum = 0;
@@ -53,12 +62,14 @@ double Judge::log_prior(const Tried& tried) const {
   double log = tried.causes.size() > 1 ? std::log(both) : 0;
   for (const Cause cause : tried.causes) {
     const auto it = weights_.find(cause);
+    // For a pair, the product of the priors is reduced by `both`: two independent faults on one cluster are rare.
     log += std::log(kind_of(cause).prior * (it == weights_.end() ? 1 : it->second));
   }
   return log;
 }
 
 bool Judge::stated(const std::vector<Cause>& causes) const {
+  // Between the factor of a hint (50) and that of a statement (1e12).
   constexpr double beyond_doubt = 1e6;
   return std::any_of(causes.begin(), causes.end(), [&](Cause cause) {
     const auto it = weights_.find(cause);
@@ -67,6 +78,7 @@ bool Judge::stated(const std::vector<Cause>& causes) const {
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> Judge::worth_pairing(const std::vector<Tried>& tried) const {
+  // One symptom per cause: pairs of all symptoms would be thousands of simulations.
   std::map<Cause, std::pair<double, std::size_t>> best;
   for (std::size_t i = 0; i < tried.size(); ++i) {
     const Cause cause = tried[i].causes.front();
@@ -107,6 +119,8 @@ double Judge::healthy_probability(const Tried& healthy) const {
     priors += kind.prior;
     weighted += kind.prior * (it == weights_.end() ? 1 : std::max(1.0, it->second));
   }
+  // The floor keeps the odds positive when p underflows. Factors below 1 do not count in `weighted`: a log that rules a
+  // cause out does not show that the cluster is healthy.
   const double odds = healthy_odds * std::max(factor, 1e-12) * priors / weighted;
   return odds / (1 + odds);
 }
@@ -126,6 +140,8 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
   for (const auto& [causes, indices] : by_cause) {
     std::vector<double> logs;
     for (const std::size_t i : indices) logs.push_back(densities[i]);
+    // The report shows the symptom that fits best, but the probability of the cause is the mean over all of its
+    // symptoms.
     const Tried& best =
         tried[indices[static_cast<std::size_t>(std::max_element(logs.begin(), logs.end()) - logs.begin())]];
     if (causes.front() == Cause::healthy) {
@@ -141,6 +157,8 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
   double priors = 0;
   for (const CauseKind& kind : cause_kinds())
     if (kind.cause != Cause::healthy) priors += kind.prior;
+  // An unknown problem is a site whose errors have 3, 6 or 12 times the usual scale. The mean over the three is its
+  // likelihood, as for symptoms.
   std::vector<double> unknowns;
   for (const double apart : unknown_apart)
     unknowns.push_back(power * likelihood_.log_density(healthy->rows, healthy->logs, 0, apart));
@@ -155,6 +173,7 @@ std::vector<Suspect> Judge::suspects(const std::vector<Tried>& tried) const {
   const double well = healthy_probability(*healthy), top = entries.front().log;
   double sum = 0;
   for (Entry& e : entries) {
+    // A marked cause may have a larger likelihood than the winner, which min(0, ...) caps. It cannot win.
     e.suspect.probability = std::exp(std::min(0.0, e.log - top)) * (e.suspect.leaves_too_much ? kept : 1);
     sum += e.suspect.probability;
   }

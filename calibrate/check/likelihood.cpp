@@ -1,3 +1,6 @@
+// Densities and tail probabilities of measured rows, from the distribution of forecast errors that intervals use
+// (residual/residual.hpp, docs/models/intervals.md). The density ranks causes. The tails decide about health and about
+// whether a cause leaves too much unexplained, because a density has no absolute scale.
 #include "likelihood.hpp"
 
 #include <algorithm>
@@ -34,6 +37,7 @@ std::vector<SiteLikelihood::Group> SiteLikelihood::grouped(const std::vector<Res
                                                            std::span<const double> logs, double spread) const {
   std::map<std::pair<std::size_t, std::size_t>, Group> groups;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    // Single rows scatter, and the mean of a band finds a small slowdown of all its sizes.
     Group& group = groups[{rows[i].series, band_of(rows[i].bytes)}];
     group.rows.push_back(rows[i]);
     widen(group.rows.back(), model_, spread);
@@ -61,6 +65,7 @@ SiteLikelihood::Together SiteLikelihood::together(const std::vector<ResidualRow>
 double SiteLikelihood::log_density(const std::vector<ResidualRow>& rows, std::span<const double> logs, double spread,
                                    double apart) const {
   const Together all = together(rows, logs, spread);
+  // p(rows | known) = p(known, rows) / p(known), in logarithms.
   const double before = known_.empty() ? 0 : fabricast::log_density(model_, known_, known_logs_, apart);
   return fabricast::log_density(model_, all.rows, all.logs, apart) - before;
 }
@@ -69,6 +74,8 @@ double SiteLikelihood::slow_tail(const std::vector<ResidualRow>& rows, std::span
   double least = 1;
   const std::vector<Group> groups = grouped(rows, logs, 0);
   const SiteResiduals site(model_, known_, known_logs_);
+  // One-sided: only slow times speak against health. The mean of a group has a variance of its own, because errors
+  // inside a group are correlated (`of_mean`).
   for (const Group& group : groups) least = std::min(least, share_above(site.of_mean(group.rows), group.mean));
   return std::min(1.0, least * static_cast<double>(groups.size()));
 }
@@ -79,6 +86,7 @@ double SiteLikelihood::tail(const std::vector<ResidualRow>& rows, std::span<cons
   const SiteResiduals site(model_, known_, known_logs_);
   for (const Group& group : groups) {
     const double above = share_above(site.of_mean(group.rows), group.mean);
+    // Two-sided: a cause that is simulated too slow explains as little as one that is simulated too fast.
     least = std::min({least, 2 * above, 2 * (1 - above)});
   }
   return std::min(1.0, least);

@@ -1,3 +1,5 @@
+// Locates the slow host or NIC among several runs of one test. It uses no forecast: runs of one scenario differ only by
+// the hosts that took part, so forecast errors cancel in their ratios.
 #include "places.hpp"
 
 #include <algorithm>
@@ -18,6 +20,7 @@ std::vector<double> slower(const std::vector<MeasuredSeries>& series, const std:
   for (const SeriesGroup& group : groups)
     for (const std::size_t member : group.members) {
       std::vector<double> logs;
+      // The median over sizes ignores single outliers and sizes at which a slow NIC does not show.
       for (std::size_t i = 0; i < group.middle.seconds.size(); ++i)
         logs.push_back(std::log(series[member].seconds[i] / group.middle.seconds[i]));
       list[member] = median_of(logs);
@@ -31,10 +34,12 @@ std::vector<Label> labels_of(const MeasuredSeries& series) {
   std::vector<Label> labels;
   for (const std::string& host : series.hosts) labels.emplace_back("host", host);
   for (const std::string& nic : series.nics) labels.emplace_back("NIC", nic);
+  // A log that names no host can still be pointed out as a whole.
   if (labels.empty()) labels.emplace_back("log", series.from);
   return labels;
 }
 
+/// The median absolute deviation, because a second slow host among the other runs must not inflate the scatter.
 double scatter_of(const std::vector<double>& values) {
   const double middle = median_of(values);
   std::vector<double> off;
@@ -73,10 +78,12 @@ std::vector<SlowPlace> places_of(const std::vector<MeasuredSeries>& series, cons
   for (const auto& [place, members] : with) {
     std::vector<double> here, elsewhere;
     for (const SeriesGroup& group : groups) {
+      // A scenario with one run has nothing to compare with. Its slowdown is zero by construction.
       if (group.members.size() < 2) continue;
       for (const std::size_t i : group.members)
         (std::find(members.begin(), members.end(), i) == members.end() ? elsewhere : here).push_back(logs[i]);
     }
+    // A place that is in all runs cannot be distinguished from the rest of the cluster.
     if (elsewhere.empty()) continue;
     const double more = median_of(here) - median_of(elsewhere);
     // Even its fastest run must be slow. A run that another host slows down does not incriminate this one.

@@ -1,4 +1,7 @@
 // Causes in NCCL: its settings, and known regressions of its version.
+//
+// Each symptom sets the variable that would have this effect, so NCCL's planner decides what follows from it. A forced
+// algorithm or protocol that equals NCCL's choice changes nothing, and check.cpp then finds no effect.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +34,7 @@ Symptoms other_protocols(const World&) {
 
 Symptoms few_channels(const World& w) {
   Symptoms list;
+  // Both variables limit the number of channels, and the cluster may have set either.
   for (const int n : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24})
     if (n < comm_of(w).channels)
       list.push_back(

@@ -1,4 +1,7 @@
 // Causes in NICs, cables and switches.
+//
+// Links are those of the first node. The fabric is symmetric, so a fault of any other node has nearly the same effect
+// on times; the slow host itself is found by places.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@ std::string faults_word(const World& w, const std::vector<std::string>& links, i
     if (!list.empty()) list += ", ";
     list += fault;
   };
+  // `--set faults=` replaces the whole list, so faults that the scenario states are repeated.
   for (const FaultSpec& f : w.scenario.faults)
     add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.target(), f.rate.value, f.at.value,
                     f.until.value));
@@ -31,6 +35,8 @@ static Symptoms slow_link(const World& w, const std::string& link, std::string_v
 }
 
 Symptoms slow_nics(const World& w) {
+  // A fallback of the link halves the rate once or several times; errors leave any rate. The steps are a factor of 1.2
+  // to 1.5.
   return slow_link(w, "node0.nic0", "one NIC", {75, 60, 50, 40, 32, 25, 20, 16, 12, 9, 6});
 }
 
@@ -43,6 +49,7 @@ static std::string slot_of_first_nic(const World& w) {
 }
 
 Symptoms slow_slots(const World& w) {
+  // Half the lanes and one PCIe generation less each halve the rate.
   return networked(w) ? slow_link(w, "node0." + slot_of_first_nic(w), "PCIe of one NIC", {50, 25, 12}) : Symptoms{};
 }
 
@@ -50,6 +57,8 @@ Symptoms slow_slots(const World& w) {
 Symptoms by_sockets(const World& w) {
   Symptoms list;
   if (!rdma(w)) return list;
+  // NCCL falls back to sockets if the IB plugin finds no device. It then uses the interfaces it finds: often the
+  // Ethernet ports of the same NICs, sometimes only that of the management network.
   list.push_back({"TCP sockets", {env_word("NCCL_NET", "Socket")}});
   for (const int gigabits : {100, 40, 25, 10})
     list.push_back({fmt::format("TCP sockets over one interface of {} Gb/s", gigabits),
@@ -60,6 +69,7 @@ Symptoms by_sockets(const World& w) {
 Symptoms few_nics(const World& w) {
   Symptoms list;
   if (!networked(w)) return list;
+  // Every number up to eight NICs, in larger steps above.
   for (int n = nics_of(w).count - 1; n >= 1; n -= std::max(1, n / 4))
     list.push_back({fmt::format("{} of {} NICs in use", n, nics_of(w).count), {fmt::format("node.nics.count={}", n)}});
   return list;
@@ -68,6 +78,8 @@ Symptoms few_nics(const World& w) {
 Symptoms collisions(const World& w) {
   Symptoms list;
   if (!networked(w) || w.scenario.fabric.kind == 0) return list;
+  // Where the scenario routes by hash, samples of the forecast contain collisions already, and only the quantile
+  // changes. On an adaptive fabric, hashing itself is the fault: adaptive routing is off for this traffic.
   const bool hashed = w.setup.policy->name == "ecmp" || w.setup.policy->name == "static";
   const std::vector<std::string> set =
       hashed ? std::vector<std::string>{} : std::vector<std::string>{"routing.kind=ecmp", "routing.seeds=16"};

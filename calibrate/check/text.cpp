@@ -1,4 +1,7 @@
 // Reports of `check` as text and JSON.
+//
+// The text answers first (healthy or not, and the likeliest cause), then says where, and then shows the rows and causes
+// that the answer rests on. JSON holds the same without a limit on causes.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -49,6 +52,7 @@ std::string answer(const CheckReport& report) {
     return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} times the forecast\n",
                        report.off);
   const std::string slower = fmt::format("not healthy: measured times are {:.2f} times the forecast; ", report.off);
+  // The median over runs is healthy, but a place stands out (CheckReport::healthy).
   if (first.cause == Cause::healthy)
     return fmt::format(
         "not healthy: some runs of a test take longer than others; on average {:.2f} times the forecast\n", report.off);
@@ -71,6 +75,7 @@ std::string cause_line(const Suspect& s) {
 /// Hosts, NICs or logs that stand out among runs of one test.
 std::string places_text(const std::vector<SlowPlace>& places) {
   std::string out;
+  // Names come from logs, so `shown` makes them printable and limits their length.
   constexpr std::size_t most = 8;
   for (std::size_t i = 0; i < std::min(most, places.size()); ++i)
     out += fmt::format("  {} {}: runs with it take {:.2f} times as long ({} with it, {} without)\n", places[i].kind,

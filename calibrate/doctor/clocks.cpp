@@ -1,4 +1,7 @@
 // Power limits and clocks of GPUs, from `nvidia-smi -q`.
+//
+// A collective runs at the pace of its slowest GPU, so one GPU with a lowered limit or clock slows all of them. Reasons
+// are judged by whether they are normal under load: a power cap is, heat and the power brake are not.
 #include <fmt/format.h>
 
 #include <array>
@@ -43,9 +46,11 @@ Findings check_gpu_power(const HostFiles& host) {
   for (const SmiGpu& gpu : host.tools.gpus) {
     const std::string section = "GPU Power Readings/", subject = "GPU " + gpu.address;
     std::optional<double> limit = gpu.number(section + "Current Power Limit");
+    // The name that older drivers print.
     if (!limit) limit = gpu.number(section + "Power Limit");
     const std::optional<double> usual = gpu.number(section + "Default Power Limit"),
                                 most = gpu.number(section + "Max Power Limit");
+    // Absent where the GPU does not report it, as in a virtual machine.
     if (!limit || !usual) continue;
     const std::string is = fmt::format("limit {:g} W", *limit);
     const std::string expected = fmt::format("{:g} W, the default{}", *usual,
@@ -72,6 +77,7 @@ Findings check_gpu_clocks(const HostFiles& host) {
       if (active(gpu, r.name))
         found.push_back({"", subject, r.status, std::string(r.name) + " is active", "no reason to lower clocks", r.why,
                          r.fix, std::string(from::clock_reasons)});
+    // The general reason is active together with a specific one. It is reported only if none names the cause.
     if (active(gpu, "HW Slowdown") && found.size() == before)
       found.push_back({"", subject, FindingStatus::error, "HW Slowdown is active", "no reason to lower clocks",
                        "the GPU runs at half its clock or less, because of heat, the power brake or a power peak",
@@ -85,6 +91,7 @@ Findings check_gpu_clocks(const HostFiles& host) {
            fmt::format("{:g} MHz, the default{}", *usual, most ? fmt::format("; maximum {:g} MHz", *most) : ""),
            "kernels of NCCL and of the model run slower than on other hosts",
            fmt::format("sudo nvidia-smi -i {} -rac", gpu.address), std::string(from::smi)});
+    // Only if the output contains the reasons at all.
     if (found.size() == before && !gpu.value("Clocks Event Reasons/HW Slowdown").empty())
       found.push_back(good(subject, "nothing lowers its clocks", "no reason to lower clocks", from::clock_reasons));
   }

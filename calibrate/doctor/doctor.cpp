@@ -1,4 +1,7 @@
 // Runs all checks on a host.
+//
+// host.hpp reads all files first; each check then is a pure function of what was read (checks.hpp). A test can
+// therefore describe a host as a folder of files, and a host can be judged from a copy of its files (--root).
 #include "fabricast/calibrate/doctor.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +24,7 @@ struct Check {
   Findings (*run)(const HostFiles& host);
 };
 
+// The order of reports of equal status: from devices and buses over ports and software to settings and tools' output.
 constexpr std::array checks = {
     Check{"devices", "GPUs and RDMA devices exist and have drivers", check_devices},
     Check{"peer_memory", "GPUDirect RDMA: nvidia_peermem or DMA-BUF", check_peer_memory},
@@ -102,11 +106,13 @@ DoctorReport doctor(const std::string& root, const DoctorExtras& extras) {
   report.pairs = host.pairs;
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
     report.gpus.push_back({host.gpu_name(g), host.gpus[g].address, host.gpus[g].id, host.gpus[g].numa});
+  // Software devices, such as Soft-RoCE, have no PCI function; their fields stay empty.
   for (const RdmaNic& nic : host.nics) {
     const PciDevice pci = nic.pci.value_or(PciDevice{});
     report.nics.push_back({nic.name, pci.address, pci.id, pci.driver, nic.firmware, pci.numa});
   }
   for (const Check& check : checks)
+    // A check does not know its own name; it is filled in here.
     for (Finding& f : check.run(host)) {
       f.check = check.name;
       // Variables, names and tool output may hold control characters.

@@ -1,4 +1,7 @@
 // Facts for comparing hosts: devices, releases, settings.
+//
+// `doctor --fleet` compares these texts for equality, so a fact must not depend on the order of devices or on anything
+// that legitimately differs between equal hosts, such as addresses, names and load.
 #include "facts.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +54,7 @@ std::string gpu_link(const PciDevice& gpu) {
 }
 
 std::string nic_link(const RdmaNic& nic) {
+  // Unlike GPUs, NICs do not lower their speed when idle, so the current speed counts.
   return nic.pci && nic.pci->link.width > 0 ? fmt::format("{:g} GT/s x{}", nic.pci->link.speed, nic.pci->link.width)
                                             : "";
 }
@@ -84,6 +88,7 @@ std::string kernel_parameters(const Tree& tree) {
 
 std::string iommu(const HostFiles& host) {
   std::vector<std::string> addresses;
+  // The mode of the group that a device is in counts, not that of the kernel's command line: it may differ by device.
   for (const PciDevice& gpu : host.gpus) addresses.push_back(gpu.address);
   for (const RdmaNic& nic : host.nics)
     if (nic.pci) addresses.push_back(nic.pci->address);
@@ -96,6 +101,7 @@ std::string iommu(const HostFiles& host) {
 std::string variables(const HostFiles& host) {
   std::string text;
   for (const auto& [name, v] : host.variables)
+    // Other variables hold names of users, jobs and paths.
     if (name.starts_with("NCCL_")) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, v.value);
   return text;
 }
@@ -120,6 +126,7 @@ std::vector<std::pair<std::string, std::string>> host_facts(const HostFiles& hos
       {"nic_firmware", counted(host.nics, [](const RdmaNic& n) { return n.firmware; })},
       {"nic_link", counted(host.nics, nic_link)},
       {"nic_state", counted_ports(host, [](const RdmaPort& p) { return p.state; })},
+      // The rate of a port that is down is that of its last or default link, and says nothing.
       {"nic_rate",
        counted_ports(host, [](const RdmaPort& p) { return p.active() ? fmt::format("{:g} Gb/s", p.gbit) : ""; })},
       {"nic_mtu", counted_ports(host,
@@ -127,10 +134,12 @@ std::vector<std::pair<std::string, std::string>> host_facts(const HostFiles& hos
                                   return p.netdev.empty() ? std::string()
                                                           : tree.line("sys/class/net/" + p.netdev + "/mtu");
                                 })},
+      // NVIDIA's driver package states a version; the module of the kernel does not.
       {"nic_module", tree.has("sys/module/mlx5_core") && tree.line("sys/module/mlx5_core/version").empty()
                          ? "in-tree"
                          : tree.line("sys/module/mlx5_core/version")},
       {"driver", driver_release(host)},
+      // DMA-BUF requires the open kernel module.
       {"driver_kind", module.empty()                                           ? ""
                       : module.find("Open Kernel Module") == std::string::npos ? "closed"
                                                                                : "open"},
@@ -146,6 +155,7 @@ std::vector<std::pair<std::string, std::string>> host_facts(const HostFiles& hos
       {"tcp_wmem", tree.line("proc/sys/net/ipv4/tcp_wmem")},
       {"local_ports", tree.line("proc/sys/net/ipv4/ip_local_port_range")},
       {"variables", variables(host)}};
+  // A fact that is absent on all hosts is no fact. One absent on some hosts shows as "not reported" (fleet.cpp).
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }

@@ -1,4 +1,7 @@
 // Reads and compares reports of a fleet. Reports come from other hosts, so every text is bounded and made printable.
+//
+// No expectation is built in: what most hosts have counts as usual. A fault that all hosts share is thus no difference,
+// but shows as a finding on all hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +40,8 @@ void compare(const std::vector<std::string>& hosts, const std::vector<std::map<s
     std::map<std::string, std::vector<std::string>> by_value;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       const auto it = facts[h].find(name);
+      // A host that does not report a fact differs from those that do, for example because its user may not read a
+      // file.
       by_value[it == facts[h].end() ? "not reported" : it->second].push_back(hosts[h]);
     }
     if (by_value.size() == 1) {
@@ -47,6 +52,7 @@ void compare(const std::vector<std::string>& hosts, const std::vector<std::map<s
     for (auto& [value, who] : by_value) fact.values.push_back({value, std::move(who)});
     std::stable_sort(fact.values.begin(), fact.values.end(),
                      [](const FleetValue& a, const FleetValue& b) { return a.hosts.size() > b.hosts.size(); });
+    // Without a majority no host is odd: two kinds of hosts may be in the folder.
     fact.majority = 2 * fact.values.front().hosts.size() > hosts.size();
     if (fact.majority)
       for (std::size_t v = 1; v < fact.values.size(); ++v)
@@ -62,6 +68,8 @@ void Fleet::add(const std::string& file, std::string_view content) {
   try {
     json = Json::parse(content);
   } catch (const Json::out_of_range&) {
+    // A valid document whose number has no representation. All other faults of the text are parse errors with a
+    // position.
     left_out_.push_back(left_out(file, content, 0, "a number is too large; the file is left out"));
     return;
   } catch (const Json::parse_error& e) {
@@ -73,6 +81,7 @@ void Fleet::add(const std::string& file, std::string_view content) {
   if (!json.is_object() || !json.contains("fabricast") || !json.contains("findings"))
     return fault("this is not a report of `fabricast doctor --json`; the file is left out");
   const Json schema = json.value("schema", Json(0));
+  // Another schema may use the same names with other meanings.
   if (schema != doctor_schema)
     return fault(fmt::format("the report has schema {}, but this fabricast reads schema {}; the file is left out",
                              schema.is_number_integer() ? shown(schema.dump(), 20) : "?", doctor_schema));
@@ -87,6 +96,7 @@ void Fleet::add(const std::string& file, std::string_view content) {
     std::vector<FleetFinding> findings;
     for (const Json& f : json.at("findings")) {
       const std::string status = f.at("status");
+      // Notes and unknowns are expected on many hosts and would hide the rest.
       if (status != "warning" && status != "error") continue;
       findings.push_back({text_of(f, "check"),
                           text_of(f, "subject"),
@@ -95,6 +105,8 @@ void Fleet::add(const std::string& file, std::string_view content) {
                           {}});
     }
     for (FleetFinding& f : findings) {
+      // Text of the finding may hold counts that differ by host, so it is not part of the key. The first host's text is
+      // shown.
       FleetFinding& all = findings_.try_emplace({f.check, f.subject, std::string(name_of(f.status))}, f).first->second;
       // A host may have two findings of one check and status on one subject.
       if (all.hosts.empty() || all.hosts.back() != host) all.hosts.push_back(host);
@@ -123,10 +135,12 @@ FleetReport Fleet::report() const {
   compare(hosts_, facts_, report, odd);
   for (const auto& [key, finding] : findings_) {
     report.findings.push_back(finding);
+    // A finding on half of the hosts or more is a property of the fleet.
     if (2 * finding.hosts.size() < hosts_.size())
       for (const std::string& host : finding.hosts) ++odd[host];
   }
   std::stable_sort(report.findings.begin(), report.findings.end(), [](const FleetFinding& a, const FleetFinding& b) {
+    // The rarest findings first: they name the odd hosts.
     return a.hosts.size() != b.hosts.size() ? a.hosts.size() < b.hosts.size() : a.status > b.status;
   });
   report.odd_hosts.assign(odd.begin(), odd.end());

@@ -1,4 +1,6 @@
 // The comparison of a fleet as text and JSON.
+//
+// Text names at most 16 hosts in a list; JSON names all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,6 +45,7 @@ std::string fleet_text(const FleetReport& report, std::string_view version) {
     out += fmt::format("\ndiffers: {}{}\n", fact.name, fact.majority ? "" : " (no value has a majority)");
     for (std::size_t v = 0; v < fact.values.size(); ++v) {
       const FleetValue& value = fact.values[v];
+      // The hosts of the majority are counted and not named: the others are of interest.
       out += fmt::format("  {}: {}\n", value.value,
                          v == 0 && fact.majority ? counted_hosts(value.hosts.size()) : named(value.hosts));
     }

@@ -1,4 +1,8 @@
 // Whether RoCE loses packets under load: PFC and ECN on the priority of NCCL's packets.
+//
+// The priority of a packet follows from its traffic class: the upper 6 bits are the DSCP, which the port maps to one of
+// 8 priorities. PFC pauses single priorities. If NCCL's packets are in another one, they are dropped under load
+// although PFC is on. Switches must agree, which a host cannot see.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,11 +56,13 @@ std::string ecn_of(const HostFiles& host, const std::string& netdev, int priorit
   const std::string np = host.tree.line(fmt::format("{}roce_np/enable/{}", folder, priority));
   const std::string rp = host.tree.line(fmt::format("{}roce_rp/enable/{}", folder, priority));
   if (np.empty() && rp.empty()) return {};
+  // Marking and reaction are separate: without either of them senders do not slow down.
   return np == "0" || rp == "0" ? "off" : "on";
 }
 
 Finding judged(const HostFiles& host, const std::string& subject, const std::string& netdev, const PriorityFlow& flow,
                const TrafficClass& klass) {
+  // Without an entry for the DSCP, ports map its upper 3 bits.
   const int dscp = klass.value >> 2;
   const auto mapped = flow.priority_of_dscp.find(dscp);
   const int priority = mapped == flow.priority_of_dscp.end() ? dscp >> 3 : mapped->second;
@@ -65,10 +71,13 @@ Finding judged(const HostFiles& host, const std::string& subject, const std::str
       fmt::format("PFC on priority {}; packets of class {} ({}) have priority {}{}", priorities(*flow.pfc), klass.value,
                   klass.from, flow.trust == "pcp" ? "0, because trust is pcp" : fmt::format("{}", priority),
                   ecn.empty() ? "" : fmt::format("; ECN {} for {}", ecn, priority));
+  // With trust pcp the port reads the priority from the VLAN tag. RoCE packets of NCCL are untagged and get priority 0.
   const int counted = flow.trust == "pcp" ? 0 : priority;
   if (*flow.pfc >> counted & 1) return good(subject, is, expected, from::flow_control);
   Finding f{"", subject, FindingStatus::warning, is, expected, {}, {}, std::string(from::flow_control)};
   if (*flow.pfc == 0) {
+    // Some fabrics run lossy RoCE with ECN on purpose, which the fix mentions. It is still a warning: no file of the
+    // host states such a design.
     f.why = ecn == "on" ? "ECN slows senders only after the first marks, so bursts of collectives lose packets"
                         : "switches drop RoCE packets under load, and each loss is retransmitted from there on";
     f.fix = fmt::format(

@@ -1,4 +1,7 @@
 // Which devices exist, and how data gets from a GPU to a NIC.
+//
+// peer_memory asks whether a NIC can access GPU memory at all; distance asks whether NCCL does so by default, which
+// depends on the PCIe path between them [NCCL-paths].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,6 +43,7 @@ Findings check_peer_memory(const HostFiles& host) {
   const std::string expected = "module nvidia_peermem, or DMA-BUF: kernel 5.12 and NVIDIA's open kernel module";
   const std::string why =
       "without GPUDirect RDMA every byte between hosts is staged in host memory and crosses PCIe twice";
+  // Either module is enough, whatever DMA-BUF needs. nv_peer_mem is the older one, outside the driver.
   for (const char* module : {"nvidia_peermem", "nv_peer_mem"})
     if (host.tree.has(std::string("sys/module/") + module))
       return {good("host", std::string(module) + " is loaded", expected, from::gpu_guide)};
@@ -53,10 +57,12 @@ Findings check_peer_memory(const HostFiles& host) {
                            version.empty() ? "no driver is loaded" : "NVIDIA's closed kernel module");
   if (const SetVariable* off = host.variable("NCCL_DMABUF_ENABLE"); off && off->value == "0")
     missing += fmt::format("{} NCCL_DMABUF_ENABLE=0 ({})", missing.size() > length ? "," : "", off->from);
+  // All reasons are listed: each of them alone makes DMA-BUF unavailable.
   if (missing.size() > length)
     return {{"", "host", FindingStatus::error, missing, expected, why,
              "modprobe nvidia-peermem, and add the line nvidia-peermem to /etc/modules-load.d/nvidia-peermem.conf",
              std::string(from::gpu_guide)}};
+  // The configuration of the kernel is not on every host. Without it nothing is reported.
   const std::vector<std::string> config = host.tree.lines("boot/config-" + host.kernel);
   if (std::find(config.begin(), config.end(), "# CONFIG_DMABUF_MOVE_NOTIFY is not set") != config.end())
     return {{"", "host", FindingStatus::note, "DMA-BUF, with a kernel without CONFIG_DMABUF_MOVE_NOTIFY", expected,
@@ -76,14 +82,17 @@ Findings check_distance(const HostFiles& host) {
   const auto allowed = [&](PciDistance d) {
     if (!level) return false;
     const std::string& v = level->value;
+    // NCCL accepts names and the numbers of older versions.
     return v == "SYS" || v == "4" || v == "5" || (d != PciDistance::sys && (v == "PHB" || v == "3"));
   };
   for (const DoctorPair& pair : host.pairs) {
+    // Names of GPUs are "gpu" and their index.
     const PciDevice& gpu = host.gpus[static_cast<std::size_t>(std::stoi(pair.gpu.substr(3)))];
     const auto nic =
         std::find_if(host.nics.begin(), host.nics.end(), [&](const auto& n) { return n.name == pair.nic; });
     std::string text = fmt::format("nearest free NIC {} is {}", pair.nic, name_of(pair.distance));
     const std::string subject = device_name(pair.gpu, gpu);
+    // Up to pxb the path stays below one root port, and NCCL uses GPUDirect RDMA.
     if (pair.distance <= PciDistance::pxb) {
       found.push_back(good(subject, text, expected, from::nccl_paths));
       continue;
@@ -102,6 +111,7 @@ Findings check_distance(const HostFiles& host) {
         "peer traffic through the CPU, try NCCL_NET_GDR_LEVEL=PHB or SYS",
         std::string(from::nccl_paths)};
     if (pair.distance == PciDistance::sys) f.why += "; data also cross the link between sockets";
+    // A topology file replaces what sysfs shows, so the finding may not be what NCCL sees.
     if (file || host.tree.has(virtual_file)) {
       f.status = FindingStatus::note;
       f.why = "NCCL reads distances from " + (file ? "NCCL_TOPO_FILE=" + file->value : "/" + virtual_file);
@@ -111,6 +121,7 @@ Findings check_distance(const HostFiles& host) {
       f.why = fmt::format("NCCL_NET_GDR_LEVEL={} allows GPUDirect RDMA on this path; its rate depends on the CPU",
                           level->value);
     } else if (host.arm) {
+      // Grace connects GPU and CPU by NVLink, so the path through the CPU is fast there.
       f.status = FindingStatus::note;
       f.why = "with NVLink-C2C, NCCL goes through the CPU (P2C); without it, data are staged in host memory";
     } else if (host.virtual_machine) {

@@ -1,4 +1,7 @@
 // Error counters, firmware and drivers of RDMA devices.
+//
+// Counters count since the driver was loaded or they were cleared, an unknown time. Any count above zero is therefore
+// shown, and the fix says to watch whether it rises.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,6 +78,7 @@ Findings check_counters(const HostFiles& host) {
       bool read = false, clean = true;
       for (const Counter& c : counters) {
         const std::optional<double> value = host.tree.number(port.folder + "/" + c.file);
+        // Which counters exist depends on the driver and on the link layer.
         if (!value) continue;
         read = true;
         if (*value <= 0) continue;
@@ -100,6 +104,7 @@ Findings check_counters(const HostFiles& host) {
 
 Findings check_firmware(const HostFiles& host) {
   std::map<std::string, std::vector<std::string>> by_kind;
+  // The host's own NICs are the standard. Which release is best is not judged.
   for (const RdmaNic& nic : host.nics)
     if (!nic.firmware.empty() && !nic.kind().empty()) by_kind[nic.kind()].push_back(nic.firmware);
   Findings found;
@@ -126,6 +131,8 @@ Findings check_rdma_stack(const HostFiles& host) {
   for (const char* module : {"mlx5_core", "mlx5_ib"})
     if (const std::string folder = std::string("sys/module/") + module; host.tree.has(folder)) {
       const std::string version = host.tree.line(folder + "/version");
+      // Modules of the kernel have no version file, so the empty text stands for "in-tree" and differs from any
+      // release.
       releases.insert(version);
       is += fmt::format("{}{} {}", is.empty() ? "" : ", ", module, version.empty() ? "in-tree" : version);
     }

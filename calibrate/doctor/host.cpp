@@ -1,4 +1,7 @@
 // Reads a host from sysfs, procfs and configuration files [Linux-abi-pci] [Linux-abi-infiniband].
+//
+// Nothing is judged here, and nothing is required: a file that is missing leaves its field empty, so that a virtual
+// machine, a container or a partial copy can be read as well.
 #include "host.hpp"
 
 #include <algorithm>
@@ -25,6 +28,7 @@ PcieLink read_link(const Tree& tree, const std::string& folder) {
           lanes("/current_link_width"), lanes("/max_link_width")};
 }
 
+/// "0000:1b:00.0", or a domain of more digits as on virtual machines: the last eight characters are ":1b:00.0" in form.
 bool is_address(const std::string& part) {
   return part.size() >= 12 && part.find(':') == part.size() - 8 && part[part.size() - 5] == ':' &&
          part[part.size() - 2] == '.';
@@ -33,6 +37,7 @@ bool is_address(const std::string& part) {
 /// The device of a sysfs folder. The path of the folder names the bridges above it.
 PciDevice read_device(const Tree& tree, const std::string& folder) {
   PciDevice d;
+  // A path such as /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 lists the bridges from the root port down.
   for (const std::string& part : split(folder, '/'))
     if (part.starts_with("pci") && part.find(':') != std::string::npos)
       d.root_bus = part, d.chain.clear();
@@ -82,6 +87,7 @@ RdmaPort read_port(const Tree& tree, const std::string& folder, int number) {
   for (const std::string& index : tree.names(folder + "/gids")) {
     const RdmaGid gid{std::atoi(index.c_str()), tree.line(folder + "/gids/" + index),
                       tree.line(folder + "/gid_attrs/types/" + index)};
+    // Unused entries of the table are zero.
     if (gid.gid.find_first_not_of("0:") == std::string::npos) continue;
     port.gids.push_back(gid);
     if (port.netdev.empty()) port.netdev = tree.line(folder + "/gid_attrs/ndevs/" + index);
@@ -95,6 +101,7 @@ std::vector<RdmaNic> read_nics(const Tree& tree) {
     const std::string folder = "sys/class/infiniband/" + name;
     RdmaNic nic{
         name, tree.line(folder + "/fw_ver"), tree.line(folder + "/hca_type"), tree.line(folder + "/board_id"), {}, {}};
+    // The path of a software device contains no PCI address.
     if (const std::string device = tree.target(folder + "/device"); !device.empty())
       if (PciDevice pci = read_device(tree, device); !pci.address.empty()) nic.pci = pci;
     for (const std::string& port : tree.names(folder + "/ports"))
@@ -107,6 +114,7 @@ std::vector<RdmaNic> read_nics(const Tree& tree) {
 std::map<std::string, PciDevice> read_bridges(const Tree& tree, const HostFiles& host) {
   std::map<std::string, PciDevice> bridges;
   const auto add = [&](const PciDevice& device) {
+    // The last entry of a chain is the device itself.
     for (const std::string& address : device.chain)
       if (address != device.address && !bridges.count(address))
         bridges[address] = read_device(tree, tree.target(devices + address));
@@ -129,6 +137,7 @@ std::vector<DoctorPair> pair_up(const HostFiles& host) {
   std::vector<Candidate> candidates;
   std::size_t count = 0;
   for (std::size_t n = 0; n < host.nics.size(); ++n) {
+    // A virtual function shares the NIC of its physical function.
     if (!host.nics[n].pci || host.nics[n].pci->virtual_function) continue;
     ++count;
     for (std::size_t g = 0; g < host.gpus.size(); ++g)
@@ -138,6 +147,7 @@ std::vector<DoctorPair> pair_up(const HostFiles& host) {
   const std::size_t most = count ? (host.gpus.size() + count - 1) / count : 0;
   std::vector<std::size_t> served(host.nics.size(), 0);
   std::vector<const Candidate*> chosen(host.gpus.size(), nullptr);
+  // NCCL's own search may choose otherwise; the pairs only show what is possible at best for all GPUs at once.
   for (const Candidate& c : candidates)
     if (!chosen[c.gpu] && served[c.nic] < most) chosen[c.gpu] = &c, ++served[c.nic];
   std::vector<DoctorPair> pairs;
@@ -153,10 +163,12 @@ std::map<std::string, SetVariable> read_variables(const Tree& tree) {
     for (const std::string& assignment : split(text, separator)) {
       const std::size_t equals = assignment.find('=');
       if (assignment[0] == '#' || equals == std::string::npos) continue;
+      // try_emplace keeps the first value, so sources are added in the order of precedence.
       variables.try_emplace(trimmed(assignment.substr(0, equals)),
                             SetVariable{trimmed(assignment.substr(equals + 1)), from});
     }
   };
+  // The environment as the kernel holds it, which also works for a copy of another host's files.
   add(tree.content("proc/self/environ"), '\0', "environment");
   const auto text_of = [&](const char* name) { return variables.count(name) ? variables[name].value : std::string(); };
   const std::string own = text_of("NCCL_CONF_FILE"), home = text_of("HOME");
@@ -194,6 +206,7 @@ const SetVariable* HostFiles::variable(const std::string& wanted) const {
 }
 
 PciDistance pci_distance(const PciDevice& a, const PciDevice& b) {
+  // Devices below different root ports of one host bridge have no bridge in common: phb.
   if (a.root_bus == b.root_bus) {
     const std::size_t least = std::min(a.chain.size(), b.chain.size());
     std::size_t common = 0;
@@ -202,6 +215,7 @@ PciDistance pci_distance(const PciDevice& a, const PciDevice& b) {
     // Below the upstream port that both share, each device has one downstream port of the same switch.
     return common + 2 >= std::max(a.chain.size(), b.chain.size()) ? PciDistance::pix : PciDistance::pxb;
   }
+  // Different host bridges: of one CPU socket, or of two.
   return a.numa == b.numa && a.numa >= 0 ? PciDistance::node : PciDistance::sys;
 }
 
@@ -210,6 +224,7 @@ HostFiles read_host(const std::string& root, const DoctorExtras& extras) {
   const Tree& tree = host.tree;
   host.name = tree.line("proc/sys/kernel/hostname");
   host.kernel = tree.line("proc/sys/kernel/osrelease");
+  // Only Arm's cpuinfo has this key. The flag `hypervisor` is set by x86 hypervisors.
   host.arm = cpu_says(tree, "CPU implementer", ":");
   host.virtual_machine = cpu_says(tree, "flags", " hypervisor ");
   for (const std::string& name : tree.names("sys/devices/system/node"))

@@ -1,4 +1,7 @@
 // Whether the interrupts of a NIC are handled on CPUs near it.
+//
+// RDMA bypasses the kernel, so data cause no interrupts; sockets and the completion events of connections do. The
+// finding is a warning only where sockets carry the data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +25,7 @@ std::set<int> cpus_of(const std::string& list) {
     const long first = std::strtol(part.c_str(), &end, 10);
     if (end == part.c_str()) return {};
     const long last = *end == '-' ? std::strtol(end + 1, nullptr, 10) : first;
+    // Bounds what a damaged file can make this loop do.
     if (first < 0 || last < first || last >= most_cpus) return {};
     for (long cpu = first; cpu <= last; ++cpu) cpus.insert(static_cast<int>(cpu));
   }
@@ -52,6 +56,7 @@ std::vector<Card> cards(const HostFiles& host) {
   std::vector<Card> list;
   std::set<std::string> seen;
   const auto add = [&](const Card& card) {
+    // An RDMA device and its network interface are one PCI function.
     if (seen.insert(card.address).second) list.push_back(card);
   };
   for (const RdmaNic& nic : host.nics)
@@ -68,6 +73,7 @@ std::vector<Card> cards(const HostFiles& host) {
 }  // namespace
 
 Findings check_irq_affinity(const HostFiles& host) {
+  // With one NUMA node every CPU is near.
   if (host.numa_nodes < 2) return {};
   Findings found;
   const std::string balancer = irqbalance(host.tree);
@@ -84,6 +90,7 @@ Findings check_irq_affinity(const HostFiles& host) {
       const std::set<int> cpus = cpus_of(list);
       if (cpus.empty()) continue;
       ++all;
+      // An interrupt that may go to near and far CPUs counts as near.
       if (!meet(cpus, near)) ++far;
     }
     if (all == 0 || near.empty()) continue;

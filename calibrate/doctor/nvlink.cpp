@@ -1,4 +1,7 @@
 // NVLink, Fabric Manager and IMEX, from the output of their tools.
+//
+// sysfs does not show NVLink, so these checks exist only with `--text`. What is expected is what the best GPU of the
+// host has: the number of links differs by generation and is not tabulated here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +17,7 @@ constexpr const char* restart =
 
 Finding link_errors(const std::string& subject, const NvlinkGpu& gpu) {
   std::string is;
+  // A GPU has up to 18 links with several counters each. The first ones are shown, and their number.
   for (const auto& [what, count] : gpu.errors)
     if (is.size() < 100) is += fmt::format("{}{} {}", is.empty() ? "" : ", ", what, count);
   if (gpu.errors.size() > 1) is += fmt::format(" ({} counters)", gpu.errors.size());
@@ -42,6 +46,7 @@ Findings check_nvlink(const HostFiles& host) {
     const std::string subject = fmt::format("GPU {} of nvidia-smi", number);
     if (!gpu.errors.empty()) found.push_back(link_errors(subject, gpu));
     if (gpu.gbps.empty()) continue;
+    // Inactive links have a rate of 0 and are counted separately.
     const std::size_t slow = static_cast<std::size_t>(std::count_if(
         gpu.gbps.begin(), gpu.gbps.end(), [&](const auto& l) { return l.second > 0 && l.second < fastest; }));
     const std::string is = fmt::format("{} of {} links active{}", gpu.active(), gpu.gbps.size(),
@@ -52,6 +57,8 @@ Findings check_nvlink(const HostFiles& host) {
       found.push_back(good(subject, is, expected, from::smi));
     else
       found.push_back(
+          // Fewer links than other GPUs is a fault of this GPU. Inactive links on all GPUs alike may be the design of
+          // the board.
           {"", subject, gpu.active() == 0 || gpu.active() < most ? FindingStatus::error : FindingStatus::warning, is,
            expected,
            gpu.active() == 0 ? "this GPU has no NVLink: collectives go over PCIe"
@@ -66,10 +73,12 @@ Findings check_fabric_manager(const HostFiles& host) {
   bool fabric = false;
   for (const SmiGpu& gpu : host.tools.gpus) {
     const std::string state = gpu.value("Fabric/State"), status = gpu.value("Fabric/Status");
+    // GPUs without NVSwitch have no fabric to join.
     if (state.empty() || state == "N/A") continue;
     fabric = true;
     const std::string is =
         fmt::format("state {}{}", state, status.empty() || status == "N/A" ? "" : ", status " + status);
+    // Older drivers report a state without a status.
     const bool well = state == "Completed" && (status.empty() || status == "Success" || status == "N/A");
     if (well)
       found.push_back(good("GPU " + gpu.address, is, "state Completed, status Success", from::fabric_manager));
@@ -85,6 +94,7 @@ Findings check_fabric_manager(const HostFiles& host) {
     found.push_back(good("nvidia-fabricmanager", is, expected, from::fabric_manager));
   else
     found.push_back({"", "nvidia-fabricmanager",
+                     // A host whose GPUs report a fabric needs the service.
                      is == "not installed" && !fabric ? FindingStatus::note : FindingStatus::error, is, expected,
                      is == "not installed" ? "hosts without NVSwitch and hosts of an NVLink rack do not need it"
                                            : "without it, GPUs behind NVSwitches do not start (CUDA error 802)",
@@ -107,6 +117,7 @@ Findings check_imex(const HostFiles& host) {
       found.push_back(good("host", is, "domain UP", from::imex));
     else
       found.push_back({"", "host",
+                       // Only part of the output was given.
                        domain->state.empty() && domain->broken == 0 ? FindingStatus::unknown : FindingStatus::error, is,
                        "domain UP", why, restarts, std::string(from::imex)});
     for (const auto& [node, state] : domain->nodes)

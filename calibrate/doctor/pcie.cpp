@@ -1,4 +1,8 @@
 // PCIe links, and what redirects their traffic to the CPU: ACS and the IOMMU.
+//
+// A link trains at what both ends support, or below if a lane or contact is bad, without an error. The expectation is
+// therefore the lower capability of its two ends. ACS and the IOMMU do not slow a link, but send peer traffic up to the
+// root complex, where it shares the links to the CPU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,9 +48,11 @@ Finding judge_link(const std::string& subject, const PcieLink& link, double spee
   const auto rates = [&] {
     return fmt::format("{:.3g} GB/s of {:.3g}: ", pcie_gbps(link.speed, link.width), pcie_gbps(speed, width));
   };
+  // A hypervisor may hide link state.
   if (link.width == 0 || width == 0 || link.speed <= 0 || speed <= 0)
     return stated(FindingStatus::unknown, "a degraded link costs half of the rate or more",
                   "sudo lspci -vv | grep -e LnkSta: -e LnkCap:; in a virtual machine, on its host");
+  // An idle GPU lowers the speed of its link but not the width, so missing lanes are a fault.
   if (link.width < width)
     return stated(
         FindingStatus::warning, rates() + "lanes are missing",
@@ -70,6 +76,7 @@ void add_slot(Findings& list, const RdmaNic& nic) {
     if (port.active()) gbit += port.gbit;
   const PcieLink& link = nic.pci->link;
   const double slot = pcie_gbps(link.speed, link.width), wanted = gbit / 8;
+  // The link may be as its two ends support and still be too narrow for the ports: a card in a slot for another one.
   if (slot <= 0 || slot >= wanted) return;
   list.push_back({"", device_name(nic.name, *nic.pci), FindingStatus::warning,
                   fmt::format("{} carries {:.3g} GB/s", link_text(link.speed, link.width), slot),
@@ -84,6 +91,8 @@ constexpr std::size_t no_capability = 0;
 /// Offset of the ACS capability (id 0x000d) in a device's extended configuration space.
 std::size_t acs_at(const std::string& config) {
   std::size_t at = 0x100;
+  // Extended capabilities form a linked list from 0x100 on: 16 bits of id, 4 of version, 12 of the next offset. The
+  // limit ends a list that a damaged file turns into a cycle.
   for (int hops = 0; hops < 48 && at >= 0x100 && at + 8 <= config.size(); ++hops) {
     const unsigned id = byte_at(config, at) | byte_at(config, at + 1) << 8;
     if (id == 0x000d) return at;
@@ -93,6 +102,7 @@ std::size_t acs_at(const std::string& config) {
 }
 
 std::string acs_words(unsigned control) {
+  // Names as lspci prints them, by bit of the ACS control register.
   constexpr const char* words[] = {"SrcValid",    "TransBlk",   "ReqRedir",   "CmpltRedir",
                                    "UpstreamFwd", "EgressCtrl", "DirectTrans"};
   std::string text;
@@ -110,8 +120,10 @@ Findings check_pcie(const HostFiles& host) {
     const std::vector<std::string>& chain = named.device->chain;
     // From the root port down, each pair of entries is a link. Between pairs is the inside of a switch.
     for (std::size_t i = 1; i < chain.size(); i += 2) {
+      // Devices below one switch share the links above it, which are judged once.
       if (!done.insert(chain[i]).second) continue;
       const bool last = i + 1 == chain.size();
+      // The lower end of the link reports its current state; both ends report what they support.
       const PcieLink& lower = last ? named.device->link : host.bridges.at(chain[i]).link;
       const PcieLink& upper = host.bridges.at(chain[i - 1]).link;
       const std::string subject =
@@ -137,14 +149,18 @@ Findings check_acs(const HostFiles& host) {
   const std::string expected = "redirection off (ReqRedir- CmpltRedir- UpstreamFwd-)";
   for (const auto& [address, bridge] : host.bridges) {
     const std::string config = host.tree.content("sys/bus/pci/devices/" + address + "/config");
+    // Without root the kernel returns only the first 64 bytes; extended capabilities begin at 256.
     if (config.size() <= 0x100) {
       ++hidden;
       continue;
     }
     const std::size_t at = acs_at(config);
+    // A bridge without ACS cannot redirect.
     if (at == no_capability) continue;
+    // Header and capability register, 6 bytes, precede the control register.
     const unsigned control = byte_at(config, at + 6) | byte_at(config, at + 7) << 8;
     const std::string subject = "bridge " + address;
+    // Only these three bits send requests or completions up to the root complex.
     constexpr unsigned redirects = 1 << 2 | 1 << 3 | 1 << 4;
     if (!(control & redirects)) {
       found.push_back(good(subject, acs_words(control), expected, from::gpu_guide));
@@ -183,6 +199,7 @@ Findings check_iommu(const HostFiles& host) {
   if (devices.empty()) return {};
   const std::string expected = "off, or passing addresses through (iommu=pt)";
   std::string command_line = " " + host.tree.line("proc/cmdline") + " ";
+  // Kernels without a file for the type of a group state the mode on their command line only.
   const bool passes = command_line.find(" iommu=pt ") != std::string::npos ||
                       command_line.find(" iommu.passthrough=1 ") != std::string::npos;
   std::map<std::string, std::vector<std::string>> by_type;

@@ -1,4 +1,7 @@
 // Ports of RDMA devices: state, rate, MTU, GIDs.
+//
+// Ports are compared with others of the same host, because sysfs does not state what a port should reach. A finding is
+// milder for a NIC that serves no GPU: such NICs often belong to storage or management and may be unused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,15 +68,18 @@ Findings check_link_state(const HostFiles& host) {
                 fmt::format("ibstat {}; {}check cable, module and switch port: sudo mlxlink -d {} -m", nic.name,
                             port.netdev.empty() ? "" : fmt::format("ip link set {} up; ", port.netdev), nic.name),
                 std::string(from::network_guide)};
+      // Physically connected, but without an address: InfiniBand needs a subnet manager before any data.
       if (port.state == "INIT" || port.state == "ARMED") {
         f.status = FindingStatus::error;
         f.why = "the link is up, but no subnet manager has configured it";
         f.fix = "sudo sminfo; start opensm or the subnet manager of the switch";
       } else if (none || (host.paired(nic) && !neighbour_is_up(host, nic))) {
+        // One port of a dual-port card may be unused by design, as long as the other one serves the GPU.
         f.status = FindingStatus::error;
         f.why = none ? "no port of this host is up: NCCL falls back to sockets"
                      : "the GPU that it serves must use another NIC, which is then shared";
       } else if (!neighbour_is_up(host, nic) && like_a_paired_one(host, nic)) {
+        // Equal to the NICs of the GPUs, but not assigned to one: possibly the fault is why it is not.
         f.status = FindingStatus::warning;
         f.why = "similar NICs serve GPUs; this one does not";
       }
@@ -87,6 +93,7 @@ Findings check_link_rate(const HostFiles& host) {
   for_active_ports(host, [&](const RdmaNic& nic, const RdmaPort& port) {
     double best = 0;
     std::string lanes;
+    // The fastest port of the same model and link layer on this host.
     for_active_ports(host, [&](const RdmaNic& other, const RdmaPort& p) {
       if (other.kind() == nic.kind() && p.layer == port.layer && p.gbit > best) best = p.gbit, lanes = p.lanes;
     });
@@ -105,6 +112,7 @@ Findings check_link_rate(const HostFiles& host) {
                        host.pairs.empty() || host.paired(nic) ? FindingStatus::warning : FindingStatus::note, is,
                        expected + ", as on similar ports", "rings and trees run at the rate of their slowest NIC", fix,
                        std::string(from::likeness)});
+    // Catches the case in which all ports are equally bad.
     else if (port.layer == "InfiniBand" && port.lanes.starts_with("1X"))
       found.push_back({"", subject, FindingStatus::warning, is, "2 or 4 lanes",
                        "InfiniBand cables have more lanes: some do not work", fix, std::string(from::network_guide)});
@@ -126,6 +134,7 @@ Findings check_mtu(const HostFiles& host) {
                          "small packets lower the rate", "rdma link; ip link show", std::string(from::kernel_roce)});
         return;
       }
+      // RoCE takes its packet size from the network interface.
       const int packet = roce_mtu(*mtu);
       const std::string is = fmt::format("{:g} on {}: packets of {} bytes", *mtu, port.netdev, packet);
       if (packet >= 4096)
@@ -141,6 +150,7 @@ Findings check_mtu(const HostFiles& host) {
       return;
     }
     if (port.layer != "InfiniBand") return;
+    // The active MTU of an InfiniBand port is not in sysfs. libibverbs reports it where the program has it.
     const auto active = host.extras.active_mtu.find({nic.name, port.number});
     const std::string expected = "4096";
     if (active == host.extras.active_mtu.end())
@@ -161,6 +171,7 @@ Findings check_mtu(const HostFiles& host) {
 Findings check_gid_index(const HostFiles& host) {
   Findings found;
   const SetVariable* set = host.variable("NCCL_IB_GID_INDEX");
+  // -1 is NCCL's own default: choose an index.
   const int wanted = set ? std::atoi(set->value.c_str()) : -1;
   for_active_ports(host, [&](const RdmaNic& nic, const RdmaPort& port) {
     if (!port.ethernet()) return;
@@ -171,6 +182,7 @@ Findings check_gid_index(const HostFiles& host) {
     const std::string why =
         "switches route RoCE v2 over IPv4; with other GIDs NCCL cannot connect, or only within "
         "one subnet";
+    // A set index is used as it is, whatever it holds.
     if (wanted >= 0) {
       const auto it =
           std::find_if(port.gids.begin(), port.gids.end(), [&](const auto& g) { return g.index == wanted; });
@@ -198,6 +210,7 @@ Findings check_gid_index(const HostFiles& host) {
                        std::string(from::nccl_env)});
       return;
     }
+    // Without the variable NCCL 2.21 and later choose an index of RoCE v2 over IPv4; one is enough.
     if (!usable.empty()) {
       found.push_back(
           good(subject, "index " + usable + " is RoCE v2 over IPv4", "an index of RoCE v2 over IPv4", from::nccl_env));

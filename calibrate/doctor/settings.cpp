@@ -1,4 +1,6 @@
 // Settings of the kernel and of this process.
+//
+// Limits are those of the process that runs the doctor, so it must be started as a job is.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -34,6 +36,7 @@ Findings check_locked_memory(const HostFiles& host) {
   if (limit.empty())
     return {{"", "host", FindingStatus::unknown, "unknown", expected, "RDMA needs locked memory", "ulimit -l",
              std::string(from::runtime_guide)}};
+  // "unlimited" is the word of the kernel.
   if (limit == expected) return {good("host", limit, expected, from::runtime_guide)};
   const double bytes = std::strtod(limit.c_str(), nullptr);
   const std::string is = fmt::format("{:.0f} KiB", bytes / 1024);
@@ -54,6 +57,7 @@ Findings check_locked_memory(const HostFiles& host) {
 
 Findings check_numa_balancing(const HostFiles& host) {
   const std::string setting = host.tree.line("proc/sys/kernel/numa_balancing");
+  // With one NUMA node there is nowhere to move pages to.
   if (setting.empty() || host.numa_nodes < 2) return {};
   if (setting == "0") return {good("host", "off", "off", from::grace_guide)};
   return {{"", "host", FindingStatus::warning, "on (" + setting + ")", "off",
@@ -67,6 +71,7 @@ Findings check_governor(const HostFiles& host) {
   std::string other;
   for (const std::string& cpu : host.tree.names(folder))
     if (const std::string governor = host.tree.line(folder + cpu + "/cpufreq/scaling_governor"); !governor.empty()) {
+      // The governor is a setting of each CPU.
       ++all;
       if (governor != "performance") ++others, other = governor;
     }

@@ -36,6 +36,7 @@ std::vector<Netdev> fast_netdevs(const HostFiles& host) {
   std::vector<Netdev> found;
   for (const std::string& name : host.tree.names("sys/class/net")) {
     const std::string folder = "sys/class/net/" + name;
+    // sysfs states Mb/s, and -1 if the interface does not know.
     const double gbit = host.tree.number(folder + "/speed").value_or(0) / 1000;
     if (gbit < 25 || host.tree.line(folder + "/operstate") != "up") continue;
     found.push_back({name, gbit, host.tree.number(folder + "/mtu")});
@@ -44,6 +45,7 @@ std::vector<Netdev> fast_netdevs(const HostFiles& host) {
 }
 
 bool sockets_carry_data(const HostFiles& host) {
+  // An active RDMA port is taken as used: NCCL prefers RDMA to sockets unless variables say otherwise (variables.cpp).
   return std::none_of(host.nics.begin(), host.nics.end(), [](const RdmaNic& n) { return n.active(); });
 }
 
@@ -57,6 +59,7 @@ Findings check_socket_buffers(const HostFiles& host) {
   // Half a millisecond is the round trip through a few switches with full queues. The receiver offers half of its
   // buffer as window, so it needs twice the data in flight.
   constexpr double round_trip_s = 5e-4;
+  // Bandwidth-delay product of one connection at line rate.
   const double in_flight = fastest->gbit * 1e9 / 8 * round_trip_s;
   const std::string is = fmt::format("tcp_rmem up to {}, tcp_wmem up to {}", mib(receive), mib(send));
   const std::string expected = fmt::format("{} and {} for one connection at {:g} Gb/s ({}) and 0.5 ms",
@@ -65,6 +68,7 @@ Findings check_socket_buffers(const HostFiles& host) {
   if (receive >= 2 * in_flight && send >= in_flight) {
     found.push_back(good("host", is, expected, from::tcp_settings));
   } else {
+    // At least 16 MiB, so that the suggestion still holds on a longer path.
     const double wanted = std::max(2 * in_flight, double{1 << 24});
     found.push_back(
         {"", "host", sockets_carry_data(host) ? FindingStatus::warning : FindingStatus::note, is, expected,
@@ -83,6 +87,8 @@ Findings check_socket_buffers(const HostFiles& host) {
     const SetVariable* v = host.variable(name);
     const std::optional<double> limit = host.tree.number(std::string("proc/sys/net/core/") + file);
     const double wanted = v ? std::strtod(v->value.c_str(), nullptr) : 0;
+    // A size that a program sets is limited by rmem_max and wmem_max, not by tcp_rmem and tcp_wmem, and turns off
+    // automatic sizing.
     if (wanted > 0 && limit && *limit < wanted)
       found.push_back({"", name, FindingStatus::warning,
                        fmt::format("{} requested, but net.core.{} allows {}", mib(wanted), file, mib(*limit)),
@@ -100,6 +106,7 @@ Findings check_local_ports(const HostFiles& host) {
   const std::vector<std::string> words = split(text, ' ');
   if (words.size() != 2) return {};
   const int low = std::atoi(words[0].c_str()), high = std::atoi(words[1].c_str()), count = high - low + 1;
+  // Linux's default range has 28,232 ports.
   constexpr int few = 16384;
   const std::string is = fmt::format("{} ports ({} to {})", std::max(count, 0), low, high);
   const std::string expected = fmt::format("{} or more", few);

@@ -1,4 +1,7 @@
 // Releases of driver, CUDA and NCCL, and whether they match.
+//
+// Releases come from file names and version files: nothing is loaded or run, because the doctor may read a copy of
+// another host, and a broken library may crash. LD_LIBRARY_PATH precedes the configured folders, as for the loader.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +32,7 @@ std::vector<std::string> library_folders(const HostFiles& host) {
 /// The value of the first "version" after "cuda" in version.json, which lists all parts of the toolkit.
 std::string toolkit_release(const Tree& tree) {
   const std::string text = tree.content("usr/local/cuda/version.json");
+  // A search instead of a JSON parser: the file may be damaged, and only this value matters.
   std::size_t at = text.find("\"cuda\"");
   at = at == std::string::npos ? at : text.find("\"version\"", at);
   at = at == std::string::npos ? at : text.find('"', text.find(':', at));
@@ -45,6 +49,7 @@ std::vector<std::pair<std::string, std::string>> library_releases(const HostFile
     const std::string file = host.tree.target(folder + "/" + soname);
     const std::string name = file.substr(file.find_last_of('/') + 1);
     const std::size_t at = name.find(".so.");
+    // Several names may lead to one file.
     if (at == std::string::npos || !seen.insert(file).second) continue;
     // A name such as libx.so.1 contains no release.
     const std::string release = name.substr(at + 4);
@@ -55,6 +60,7 @@ std::vector<std::pair<std::string, std::string>> library_releases(const HostFile
 
 std::string driver_release(const HostFiles& host) {
   const std::vector<std::string> words = split(host.tree.line("proc/driver/nvidia/version"), ' ');
+  // The line holds the release among words: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ...".
   for (const std::string& word : words)
     if (version_numbers(word).size() > 1 && word.find_first_not_of("0123456789.") == std::string::npos) return word;
   return host.tree.line("sys/module/nvidia/version");
@@ -72,6 +78,7 @@ Findings check_driver(const HostFiles& host) {
     return {{"", "host", FindingStatus::unknown, "module " + loaded + ", libcuda not found", expected,
              "CUDA does not start with a library of another release", "nvidia-smi; ldconfig -p | grep libcuda.so",
              std::string(from::cuda_compatibility)}};
+  // The first library in the order of the loader is the one that programs use.
   const auto& [file, release] = libraries.front();
   const std::string is = fmt::format("module {}, {}", loaded, file);
   if (release.empty())
@@ -93,6 +100,7 @@ Findings check_cuda(const HostFiles& host) {
   struct Least {
     int cuda, driver;
   };
+  // Oldest driver branch for each major release by minor version compatibility [CUDA-compatibility].
   constexpr std::array needed = {Least{11, 450}, Least{12, 525}, Least{13, 580}};
   const std::string toolkit = toolkit_release(host.tree), driver = driver_release(host);
   if (toolkit.empty() || driver.empty()) return {};
@@ -120,6 +128,7 @@ Findings check_collective_library(const HostFiles& host) {
   std::string is;
   for (const auto& [file, release] : libraries)
     if (releases.insert(release).second) is += (is.empty() ? "" : ", ") + file;
+  // A copied or renamed library: its release cannot be compared.
   const auto unnamed = std::find_if(libraries.begin(), libraries.end(), [](const auto& l) { return l.second.empty(); });
   if (unnamed != libraries.end())
     return {{"", "host", FindingStatus::unknown, is + ": a file name contains no release", expected,

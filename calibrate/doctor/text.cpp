@@ -1,4 +1,7 @@
 // The report as text and JSON.
+//
+// Findings of one check that differ only in the device are shown once with their devices: a wrong setting affects all
+// eight NICs of a host alike. JSON lists every finding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,6 +47,7 @@ std::string group_text(const Group& group) {
   for (std::size_t i = 0; i < std::min(most, group.members.size()); ++i)
     out += fmt::format("  {}: {}\n", group.members[i]->subject, group.members[i]->found);
   if (group.members.size() > most) out += fmt::format("  and {} more\n", group.members.size() - most);
+  // Fixes may name the device. If they differ, the first is shown as an example.
   const bool alike =
       std::all_of(group.members.begin(), group.members.end(), [&](const Finding* m) { return m->fix == f.fix; });
   for (const auto& [name, text] : {std::pair("expected", f.expected),

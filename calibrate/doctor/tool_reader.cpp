@@ -28,6 +28,7 @@ std::optional<XidEvent> xid_of(std::string_view line) {
   std::string_view address = take_until(*rest, ')');
   if (address.starts_with("PCI:")) address.remove_prefix(4);
   event.address = shown(address, 20);
+  // Other lines of the driver also mention an Xid.
   if (!rest->starts_with(": ")) return std::nullopt;
   rest->remove_prefix(2);
   const std::optional<int> code = take_number(*rest);
@@ -119,6 +120,7 @@ bool ToolReader::begins(std::string_view line) {
     begin_smi();
     return true;
   }
+  // "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-...)" heads the links of a GPU, both with -s and with -e.
   if (line.starts_with("GPU ") && has(line, "(UUID: ")) {
     std::string_view rest = line.substr(4);
     const std::optional<int> number = take_number(rest);
@@ -150,6 +152,7 @@ void ToolReader::begin_smi() {
 }
 
 void ToolReader::take_smi(std::string_view line) {
+  // "GPU 00000000:1B:00.0" without indentation begins the next GPU.
   if (line.starts_with("GPU ") && has(line, ":")) {
     facts_.gpus.push_back({shown(trimmed(line.substr(4)), 24), {}});
     gpu_ = &facts_.gpus.back();
@@ -162,6 +165,8 @@ void ToolReader::take_smi(std::string_view line) {
   std::string_view rest = line;
   const std::string key(trimmed(take_until(rest, ':')));
   const bool has_value = has(line, " : ");
+  // Only the first level names a section. Deeper ones are merged into it, because the keys that are read are unique
+  // there.
   if (blanks <= 4) section_ = has_value ? std::string() : key;
   if (!has_value) return;
   // Older drivers use other section names.
@@ -194,6 +199,7 @@ void ToolReader::take_nvlink(std::string_view line) {
 }
 
 void ToolReader::take_service(std::string_view line) {
+  // "Active: active (running) since Tue 2026-11-03 12:00:01 UTC; 2 days ago"
   const auto state = after(line, "Active: ");
   if (state && !unit_.empty()) facts_.services[unit_] = shown(state->substr(0, state->find(" since ")), 60);
 }
@@ -214,12 +220,14 @@ void ToolReader::take_imex(std::string_view line) {
     return std::find(std::begin(states), std::end(states), w) != std::end(states);
   };
   if (!std::all_of(words.begin() + 1, words.end(), known)) return;
+  // The table of connections: C is connected, all other letters are not.
   for (std::size_t i = 1; i < words.size(); ++i) ++(words[i] == "C" ? domain.connected : domain.broken);
 }
 
 void ToolReader::take_qos(std::string_view line) {
   const std::vector<std::string_view> words = words_of(line);
   if (words.empty()) return;
+  // The empty name stands for output without its command.
   PriorityFlow& flow = facts_.flow[netdev_];
   if (const auto trust = after(line, "Priority trust state:")) flow.trust = shown(trimmed(*trust), 8);
   // "enabled 0 0 0 1 0 0 0 0" of mlnx_qos, "prio-pfc 0:off 1:off 2:off 3:on ..." of dcb.

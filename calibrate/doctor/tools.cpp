@@ -1,3 +1,5 @@
+// Reads the output of other tools that a user passes with `--text`. Texts are split into lines here; ToolReader
+// recognises and parses them.
 #include "tools.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ ToolFacts read_tool_texts(const std::vector<ToolText>& texts) {
   ToolFacts facts;
   std::vector<Diagnostic> faults;
   for (const ToolText& text : texts) {
+    // A new reader for each text: the output of a tool does not continue in another file.
     ToolReader reader(facts);
     std::string_view rest = text.content;
     while (!rest.empty()) {
@@ -38,6 +41,7 @@ ToolFacts read_tool_texts(const std::vector<ToolText>& texts) {
       if (line.ends_with('\r')) line.remove_suffix(1);
       reader.take(line);
     }
+    // A file in which nothing is recognised is most likely the wrong file, so it is an error and not ignored.
     if (reader.known()) continue;
     Diagnostic d;
     d.where = {text.name, 1, 1, 1};

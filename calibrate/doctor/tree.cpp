@@ -1,3 +1,5 @@
+// Access to the files of a host below a root directory. sysfs is full of links, some absolute; they are followed only
+// inside the root, so that a copy of another host never shows files of this one.
 #include "tree.hpp"
 
 #include <algorithm>
@@ -37,6 +39,7 @@ std::vector<int> version_numbers(const std::string& text) {
   std::vector<int> numbers;
   for (std::size_t i = 0; i < text.size() && digit(text[i]) && numbers.size() < 8;) {
     int number = 0;
+    // A limit instead of an overflow.
     for (; i < text.size() && digit(text[i]); ++i) number = std::min(number * 10 + (text[i] - '0'), 99999999);
     numbers.push_back(number);
     if (i < text.size() && text[i] == '.') ++i;
@@ -48,6 +51,7 @@ bool natural_less(const std::string& a, const std::string& b) {
   std::size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
     if (digit(a[i]) && digit(b[j])) {
+      // Digits without leading zeros: numbers then compare by length first, whatever their size.
       const auto run = [](const std::string& s, std::size_t& at) {
         while (at + 1 < s.size() && s[at] == '0' && digit(s[at + 1])) ++at;
         const std::size_t begin = at;
@@ -82,6 +86,7 @@ std::string Tree::content(const std::string& path) const {
   constexpr std::size_t most = std::size_t{1} << 20;
   std::string text;
   std::array<char, 4096> part{};
+  // The size that sysfs reports for a file is not its length, so it is read until it ends.
   while (text.size() < most && (in.read(part.data(), part.size()), in.gcount() > 0))
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
   return text;
@@ -113,6 +118,7 @@ std::vector<std::string> Tree::names(const std::string& folder) const {
 std::string Tree::target(const std::string& path) const {
   std::error_code gone;
   const fs::path root = fs::canonical(root_, gone), end = fs::canonical(below(path), gone);
+  // `canonical` fails for a path that does not exist or may not be read.
   if (gone) return {};
   const std::string inside = end.lexically_relative(root).string();
   return inside.starts_with("..") ? std::string() : inside;

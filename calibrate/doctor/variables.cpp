@@ -1,4 +1,7 @@
 // NCCL variables with harmful values, or that name devices or files that do not exist [NCCL-env].
+//
+// Status says what a value costs: an error where a transport is turned off, a warning where data are slowed, a note
+// where a setting may well be intended. Variables that merely differ from a default are not listed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,6 +82,7 @@ bool selects(const std::string& list, const std::string& name) {
 /// The names that NCCL may use under a list.
 std::vector<std::string> chosen(const std::string& list, const std::vector<std::string>& names) {
   std::vector<std::string> left;
+  // `^` excludes the devices of the list.
   for (const std::string& name : names)
     if (selects(list, name) != list.starts_with('^')) left.push_back(name);
   return left;
@@ -93,10 +97,12 @@ std::string joined(const std::vector<std::string>& names) {
 void check_lists(const HostFiles& host, Findings& found) {
   std::vector<std::string> nics, netdevs = host.tree.names("sys/class/net");
   for (const RdmaNic& nic : host.nics) nics.push_back(nic.name);
+  // A file of the bonding driver in a folder of interfaces.
   std::erase(netdevs, "bonding_masters");
   if (const SetVariable* v = host.variable("NCCL_IB_HCA"); v && !nics.empty()) {
     const std::vector<std::string> used = chosen(v->value, nics);
     std::string idle;
+    // Only NICs next to GPUs matter: a list usually leaves out those of storage and management.
     for (const RdmaNic& nic : host.nics)
       if (host.paired(nic) && std::find(used.begin(), used.end(), nic.name) == used.end())
         idle += (idle.empty() ? "" : " ") + nic.name;
@@ -120,6 +126,7 @@ Findings check_variables(const HostFiles& host) {
   for (const Rule& rule : rules)
     if (const SetVariable* v = host.variable(rule.name); v && rule.hurts(v->value))
       found.push_back(finding(rule.name, *v, rule.status, rule.expected, rule.why));
+  // Without RDMA devices sockets are the only choice.
   if (const SetVariable* v = host.variable("NCCL_NET"); v && v->value == "Socket" && !host.nics.empty())
     found.push_back(finding("NCCL_NET", *v, error, "unset", "NCCL uses sockets instead of RDMA"));
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})

@@ -1,4 +1,7 @@
 // NCCL inside Python packages (wheels, conda environments), compared with that of the system.
+//
+// PyTorch's wheels bring their own NCCL, so a benchmark that is built against the system's library may measure another
+// release than training runs. Environments that are not below the listed prefixes are not found.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,6 +54,7 @@ std::vector<Packaged> packaged(const HostFiles& host) {
   std::set<std::string> seen;
   const auto add = [&](const std::string& path, const std::string& release) {
     const std::string file = host.tree.target(path);
+    // Environments may link to one another.
     if (!file.empty() && seen.insert(file).second) found.push_back({"/" + file, release});
   };
   for (const std::string& prefix : prefixes(host)) {
@@ -94,6 +98,7 @@ Findings check_packaged_library(const HostFiles& host) {
   const std::vector<Packaged> wheels = packaged(host);
   if (wheels.empty()) return {};
   const std::string expected = "the same release of NCCL in Python packages and in the system";
+  // The three cases below are exclusive, the most harmful one first.
   const Packaged over = forced(host);
   const auto libraries = library_releases(host, "libnccl.so.2");
   std::set<std::string> releases;

@@ -1,4 +1,7 @@
 // Errors that the driver wrote into the kernel log: Xid of GPUs, SXid of NVSwitches [NVIDIA-Xid].
+//
+// An Xid explains failures that otherwise look like a problem of NCCL: a collective hangs on all ranks if one GPU or
+// link is lost. The kernel log needs root on many systems, so it is passed as text.
 #include <fmt/format.h>
 
 #include <array>
@@ -74,6 +77,7 @@ const Known* known(int code) {
 
 /// "gpu2 (0000:3b:00)", or the address alone if it is of no GPU of the host.
 std::string subject_of(const HostFiles& host, const XidEvent& event) {
+  // The driver prints the address without the function: 0000:3b:00 for 0000:3b:00.0.
   for (std::size_t g = 0; g < host.gpus.size(); ++g)
     if (!event.address.empty() && host.gpus[g].address.starts_with(event.address))
       return fmt::format("{} ({})", host.gpu_name(g), event.address);
@@ -81,6 +85,7 @@ std::string subject_of(const HostFiles& host, const XidEvent& event) {
 }
 
 Finding of_switch(const XidEvent& e, const std::string& times) {
+  // The driver states the severity of an SXid, so its codes are not tabulated.
   const bool fatal = e.text.starts_with("Fatal");
   return {"",
           "NVSwitch " + e.address,
@@ -96,6 +101,7 @@ Finding of_gpu(const HostFiles& host, const XidEvent& e, const std::string& time
   const Known* k = known(e.code);
   return {"",
           subject_of(host, e),
+          // An unknown code is a warning: new drivers add codes.
           k ? k->status : bad,
           fmt::format("Xid {}{}: {}", e.code, times, k ? k->words : e.text),
           "no Xid",
@@ -107,9 +113,11 @@ Finding of_gpu(const HostFiles& host, const XidEvent& e, const std::string& time
 }  // namespace
 
 Findings check_xid(const HostFiles& host) {
+  // Without a log nothing can be said, not even that there is no Xid.
   if (!host.tools.kernel_log) return {};
   std::map<std::tuple<std::string, bool, int>, std::pair<const XidEvent*, int>> events;
   for (const XidEvent& e : host.tools.xids) {
+    // A fault repeats its line, often thousands of times; the first text of each code is shown with the count.
     auto& [first, count] = events[{e.address, e.of_switch, e.code}];
     if (!first) first = &e;
     ++count;

@@ -1,4 +1,7 @@
 // Advice of `calibrate fit --advise` as text.
+//
+// Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as `x/:` of
+// forecasts does, so that both can be compared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,6 +35,9 @@ std::string together_text(const Unstated& u) {
 }  // namespace
 
 std::string advice_text(const FitAdvice& advice) {
+  // The three groups differ in what helps: a combination needs a run that separates its parameters, a parameter that is
+  // determined too little needs more rows of the same kind, and one that is not determined at all needs a run of a new
+  // kind.
   std::string nothing, little, together;
   for (const Unstated& u : advice.unstated) {
     if (u.stated == Stated::nothing) nothing += line_of(u.parameters.front());
@@ -44,6 +50,7 @@ std::string advice_text(const FitAdvice& advice) {
   if (!little.empty()) out += "  determined too little:\n" + little;
   if (!nothing.empty()) out += "  not determined at all:\n" + nothing;
   if (advice.runs.empty()) return out + "no run of nccl-tests on these systems would determine much more\n";
+  // The order matters: each run is chosen given the runs before it, so its gain holds only if those are made.
   out += "runs that would determine them, in this order\n";
   for (const AdvisedRun& run : advice.runs) {
     out += fmt::format("  {}: {}\n", run.run.system, run.command);

@@ -1,4 +1,12 @@
 // Chooses runs that narrow the parameters which a fit leaves open.
+//
+// The fit is linearized at its result, so the gain of a run follows from its derivatives and no time of it is needed:
+//
+//   V      = ( P^-1 + sum over data I + sum over runs I )^-1       covariance of the logarithms of the parameters
+//   regret = sum over parameters j of  e_j^2 V_jj                  e_j: effect of parameter j on forecasts
+//
+// Each chosen run is the one that lowers the regret most (A-optimal design [Chaloner1995]). telling.hpp gives I and e,
+// identify.hpp gives V, and candidates.hpp lists the runs to choose from.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -36,11 +44,13 @@ std::vector<std::string> uncertain_systems(const LinearRows& data, const Eigen::
                                            const Eigen::MatrixXd& covariance) {
   std::map<std::string, std::pair<double, double>> sums;
   for (std::size_t i = 0; i < data.problem.rows().size(); ++i) {
+    // Variance of the row's logarithm by first-order error propagation: g V g', with g the row's derivatives.
     auto& [variance, rows] = sums[data.problem.rows()[i].system];
     const auto row = columns.row(static_cast<Index>(i));
     variance += row * covariance * row.transpose(), ++rows;
   }
   std::vector<std::pair<double, std::string>> order;
+  // The mean, not the sum: a system with many rows is not less certain than one with few.
   for (const auto& [system, sum] : sums) order.emplace_back(-sum.first / sum.second, system);
   std::sort(order.begin(), order.end());
   std::vector<std::string> systems;
@@ -51,6 +61,8 @@ std::vector<std::string> uncertain_systems(const LinearRows& data, const Eigen::
 std::vector<MeasuredCase> candidates_on(const std::vector<MeasuredCase>& cases,
                                         const std::vector<std::string>& systems) {
   std::vector<MeasuredCase> runs;
+  // The systems are listed one after the other, least certain first. RunChoice prefers early candidates of equal worth,
+  // so the order of systems and, inside each, of nodes decides between them.
   for (const std::string& system : systems) {
     std::vector<MeasuredCase> some;
     std::copy_if(cases.begin(), cases.end(), std::back_inserter(some),
@@ -84,6 +96,7 @@ class RunChoice {
   /// The first candidate with nearly the gain of the best; none if no candidate removes a tenth of the uncertainty.
   /// Candidates of a system are ordered by number of nodes, so small runs are preferred.
   std::optional<Pick> next() {
+    // What remains uncertain without another run. All gains are differences from it.
     const double now = left_after({});
     std::map<std::size_t, double> gains;
     double most = 0;
@@ -93,6 +106,9 @@ class RunChoice {
         std::find_if(gains.begin(), gains.end(), [&](const auto& g) { return g.second >= nearly * most; });
     const std::size_t candidate = best->first;
     const double gain = best->second;
+    // A sweep over all sizes costs time on the cluster. Bands at its ends are dropped while the rest keeps 90 % of the
+    // gain. Only ends are dropped, because nccl-tests runs a contiguous range of sizes (-b to -e). The largest sizes go
+    // first: they take the most time.
     auto stated = tellings_.at(candidate);
     const auto drop_while_stated = [&](bool from_short) {
       while (stated.size() > 1) {
@@ -105,6 +121,8 @@ class RunChoice {
     drop_while_stated(false), drop_while_stated(true);
     Pick pick{candidate, {}, errors(), {}};
     for (const auto& [band, matrix] : stated) pick.bands.insert(band);
+    // Later runs are chosen as if this one had been made. Its times are not known, but in a linear model the covariance
+    // depends only on the derivatives.
     knowledge_.data += sum_of(stated, knowledge_.data.rows());
     pick.after = errors();
     tellings_.erase(candidate);
@@ -125,6 +143,8 @@ class RunChoice {
 
 std::vector<Narrowed> narrowed_by(const RunChoice::Pick& pick, const Knowledge& knowledge) {
   std::vector<std::pair<double, Index>> order;
+  // Sorted by what the narrower interval contributes to the criterion, not by how much it narrows: a parameter without
+  // effect on forecasts may narrow most.
   for (Index j = 0; j < pick.before.size(); ++j)
     if (pick.after[j] < least_narrowed * pick.before[j])
       order.emplace_back(-std::pow(knowledge.effect[j], 2) * (std::pow(pick.before[j], 2) - std::pow(pick.after[j], 2)),
@@ -147,6 +167,8 @@ std::vector<std::size_t> all_rows(const LinearRows& linear) {
 /// Rows that run the algorithm and protocol that their run forces.
 std::vector<std::size_t> obedient_rows(const LinearRows& candidates) {
   std::vector<std::size_t> rows = all_rows(candidates);
+  // Where a forced choice is not available, the row runs another one. It then repeats another candidate, and to count
+  // it would credit this run with information about a choice that it does not make.
   std::erase_if(rows, [&](std::size_t i) {
     const FitProblem::Row& row = candidates.problem.rows()[i];
     return !is_as_forced(candidates.problem.measured(row), row.algorithm, row.protocol);
@@ -172,6 +194,8 @@ Eigen::VectorXd effects_of(const LinearRows& data, const LinearRows& candidates,
   return effects.largest(static_cast<Index>(paths.size()));
 }
 
+/// Parameters on which the data or some candidate depends. A parameter that only a candidate uses is one that the data
+/// do not determine at all, so it must be in the list.
 std::vector<std::string> parameters_of(const LinearRows& data, const LinearRows& candidates,
                                        const FitOptions& options) {
   std::set<std::string> paths;
@@ -192,8 +216,11 @@ std::vector<MeasuredCase> cases_that_count(std::vector<MeasuredCase> cases, cons
 FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const FitOptions& options) {
   const std::vector<MeasuredCase> kept = cases_that_count(cases, options);
   Hardware hardware = fit.hardware;
+  // `hardware` holds the result of the fit, so LinearRows linearizes there and its "prior point" is the optimum.
   const LinearRows data(kept, hardware, options);
   const double noise = noise_of(data, options.scale);
+  // What the data say about a list of parameters. It is computed twice: first for the parameters of the data, to find
+  // the least certain systems, and then with the parameters of the candidates on those systems as well.
   const auto knowledge_on = [&](const std::vector<std::string>& paths) {
     const auto size = static_cast<Index>(paths.size());
     Knowledge k{paths, Eigen::VectorXd(size), Eigen::VectorXd::Zero(size), Eigen::MatrixXd::Zero(size, size)};
@@ -213,12 +240,14 @@ FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const F
   // Runs on these systems are judged by effects on these systems only.
   knowledge.effect = effects_of(data, candidates, knowledge.paths,
                                 [&](const std::string& system) { return contains(systems, system); });
+  // Rows of candidates have no times, so no row is an outlier: an infinite scale gives all of them full weight.
   RunChoice choice(knowledge, tellings_of(candidates, candidates.columns(knowledge.paths), obedient_rows(candidates),
                                           noise, std::numeric_limits<double>::infinity()));
   while (advice.runs.size() < most_runs) {
     const auto pick = choice.next();
     if (!pick) break;
     AdvisedRun advised{runs[pick->candidate], {}, narrowed_by(*pick, knowledge)};
+    // A run whose gain is spread so thinly that no parameter narrows by a tenth is not worth its time.
     if (advised.narrows.empty()) break;
     std::erase_if(advised.run.rows, [&](const MeasuredRow& r) {
       return band_of(r.bytes) < *pick->bands.begin() || band_of(r.bytes) > *pick->bands.rbegin();

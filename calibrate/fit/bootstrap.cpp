@@ -1,3 +1,12 @@
+// The parametric bootstrap of a fit: estimates a model of the residuals, samples errors from it, and maps them to moves
+// of the parameters through the fit's linearization.
+//
+//   e_i    = sigma_band ( sqrt(a) z_system,band + sqrt(1 - a) u_i )          error of row i
+//   u_i    = b u_(i-1) + sqrt(1 - b^2) z_i                                   along the sizes of a case, else u_i = z_i
+//   moved  = M [ roots x e ; prior_errors x z ]                              M: pseudo-inverse from `linear_fit`
+//
+// All z are independent standard normal, a is `alike` and b is `neighbours`. The factors sqrt(1 - b^2) and sqrt(1 - a)
+// keep the variance of e_i at sigma_band^2.
 #include "bootstrap.hpp"
 
 #include <algorithm>
@@ -28,6 +37,7 @@ Standardized standardize(const FitProblem& problem, const FitTask& task, const F
   for (std::size_t i = 0; i < problem.rows().size(); ++i) {
     const auto k = static_cast<Index>(i);
     const double unit = spread[problem.rows()[i].band];
+    // A band in which every residual is zero has no spread to divide by.
     if (!(task.weights[k] > 0) || !(unit > 0)) continue;
     s.rows.push_back(i);
     s.values.push_back(tame(point.residuals[k], task.scale) / unit);
@@ -51,8 +61,13 @@ double alike_of(const FitProblem& problem, const Standardized& s) {
       all += sum.first, own += sum.first * sum.first;
       n += sum.second, own_pairs += static_cast<double>(sum.second) * sum.second;
     }
+    // (sum of all)^2 - sum over cases of (sum of the case)^2 = sum over pairs of rows of different cases, in both
+    // orders; the number of pairs follows in the same way. The residuals have variance 1, so the mean product is a
+    // correlation.
     products += all * all - own, pairs += n * n - own_pairs;
   }
+  // A negative estimate means that nothing is shared. The upper limit leaves each case some error of its own;
+  // `neighbours_of` divides by it.
   return pairs > 0 ? std::clamp(products / pairs, 0.0, 0.9) : 0;
 }
 
@@ -62,10 +77,13 @@ double neighbours_of(const FitProblem& problem, const Standardized& s, double al
   int pairs = 0;
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
     squares += s.values[i] * s.values[i];
+    // Rows are ordered by case and then by size, so the predecessor is the neighbouring size of the same case.
     if (i == 0 || problem.rows()[s.rows[i]].runner != problem.rows()[s.rows[i - 1]].runner) continue;
     products += s.values[i] * s.values[i - 1], ++pairs;
   }
   if (pairs == 0) return 0;
+  // Neighbours are alike for two reasons, what the system shares and what the case shares along its sizes. With shares
+  // a and (1 - a) of the variance, correlation = a + (1 - a) b; the last line solves for b.
   const double correlation = products / pairs / (squares / static_cast<double>(s.rows.size()));
   return std::clamp((correlation - alike) / (1 - alike), 0.0, 0.98);
 }
@@ -79,6 +97,8 @@ Eigen::VectorXd sample_errors(const FitProblem& problem, const FitTask& task, co
   for (std::size_t i = 0; i < problem.rows().size(); ++i) {
     const FitProblem::Row& row = problem.rows()[i];
     if (!(task.weights[static_cast<Index>(i)] > 0)) continue;
+    // One common error per system and band, sampled when its first row is reached. The order of rows is fixed, so the
+    // sequence of random numbers and with it the result is reproducible.
     const auto [system, is_new] = common.try_emplace({row.system, row.band}, 0.0);
     if (is_new) system->second = rng.normal();
     const double fresh = rng.normal();
@@ -102,6 +122,8 @@ ErrorModel error_model(const FitProblem& problem, const FitTask& task, const Fit
     const auto k = static_cast<Index>(i);
     if (!(task.weights[k] > 0)) continue;
     const std::size_t band = problem.rows()[i].band;
+    // The spread tames outliers, because a normal distribution is sampled with it. The tails keep them, because a
+    // profile reports how far off forecasts are in 9 of 10 rows.
     sizes[band].emplace_back(std::abs(point.residuals[k]), task.weights[k]);
     squares[band] += task.weights[k] * robust_loss(point.residuals[k], task.scale);
     weights[band] += task.weights[k];
@@ -130,7 +152,10 @@ Bootstrap bootstrap(const FitProblem& problem, const FitTask& task, const FitPoi
   Rng rng(seed);
   for (int r = 0; r < replicates; ++r) {
     Eigen::VectorXd right(rows + linear.prior_errors.size());
+    // The rows of the linear problem are scaled by the roots of their weights; the errors must be scaled alike.
     right.head(rows) = linear.roots.cwiseProduct(sample_errors(problem, task, b.errors, rng));
+    // Centres of the priors and siblings are sampled too. Otherwise a parameter that the data barely determine would
+    // stay at its prior in every replicate and seem certain.
     for (Index k = rows; k < right.size(); ++k) right[k] = linear.prior_errors[k - rows] * rng.normal();
     b.moved.row(r) = (linear.solution * right).transpose();
   }

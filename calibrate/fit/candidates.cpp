@@ -1,3 +1,6 @@
+// Lists the runs of nccl-tests that `calibrate fit --advise` chooses from (advise.cpp). The list is short on purpose:
+// each entry is forecast with every parameter moved. Forced algorithms and protocols are what separates parameters that
+// NCCL's own choice uses in only one range of sizes.
 #include "candidates.hpp"
 
 #include <fmt/format.h>
@@ -20,8 +23,10 @@ constexpr int most_ranks = 256, most_ranks_alltoall = 64;  // more ranks take lo
 /// The case as a run of nccl-tests, without rows and without the variables that candidates set.
 MeasuredCase plain_run(MeasuredCase c) {
   for (const char* variable : chosen) c.env.erase(variable);
+  // The command line shows only variables of NCCL. Others, such as those of MPI, belong to the launcher.
   std::erase_if(c.env, [](const auto& entry) { return !entry.first.starts_with("NCCL_"); });
   c.harness["tool"] = "nccl_tests";
+  // The advised command has no -n, so nccl-tests runs its default number of iterations.
   c.harness.erase("iterations");
   c.set_aside.clear(), c.rows.clear();
   return c;
@@ -30,6 +35,8 @@ MeasuredCase plain_run(MeasuredCase c) {
 void add_sizes(MeasuredCase& run) {
   // Smaller sizes would leave ranks without an element.
   const bool is_split = run.collective == "all_gather" || run.collective == "alltoall";
+  // The two ends of each size band. Rows of a band err together, so more of them add little, and the ends show best how
+  // a time is split into latency and bandwidth.
   for (const std::int64_t bytes :
        {is_split ? 1 << 10 : 1 << 3, 1 << 15, 1 << 16, 1 << 19, 1 << 20, 1 << 25, 1 << 26, 1 << 28})
     run.rows.push_back({bytes, 1});
@@ -43,10 +50,13 @@ struct Forced {
 
 std::vector<Forced> forced_choices(const std::string& collective) {
   std::vector<Forced> list{{}};
+  // nccl-tests makes both of sends and receives, for which NCCL has no algorithm to choose.
   if (collective == "sendrecv" || collective == "alltoall") return list;
   const bool is_reduction = collective == "all_reduce";
   for (const char* protocol : {"LL", "LL128", "Simple"}) {
     list.push_back({"Ring", protocol});
+    // NCCL's tree supports only all_reduce. One channel shows the latency and rate of a single thread block, which many
+    // channels hide behind the limits of links.
     if (!is_reduction) continue;
     list.push_back({"Tree", protocol});
     list.push_back({"Ring", protocol, true});
@@ -63,6 +73,8 @@ std::string size_text(std::int64_t bytes) {
 
 std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases) {
   const auto has_network = [](const MeasuredCase& c) { return !c.link.empty(); };
+  // A case on several nodes shows the settings that the network was run with. A case on one node of a machine with a
+  // network is the second choice.
   const auto several =
       std::find_if(cases.begin(), cases.end(), [&](const MeasuredCase& c) { return c.nodes > 1 && has_network(c); });
   const auto network = several != cases.end() ? several : std::find_if(cases.begin(), cases.end(), has_network);
@@ -85,6 +97,7 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
       for (const Forced& forced : forced_choices(collective)) {
         MeasuredCase run = like;
         run.nodes = n, run.collective = collective;
+        // NCCL_ALGO and NCCL_PROTO are set together: one alone leaves the choice of the other to NCCL's cost model.
         if (!forced.algorithm.empty()) run.env["NCCL_ALGO"] = forced.algorithm, run.env["NCCL_PROTO"] = forced.protocol;
         if (forced.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
         add_sizes(run);
@@ -99,11 +112,13 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
 bool is_free(const MeasuredCase& run) { return !run.env.contains("NCCL_ALGO"); }
 
 bool is_as_forced(const MeasuredCase& run, Algorithm algorithm, Protocol protocol) {
+  // Candidates spell the values as NCCL documents them ("Ring", "LL128"), the program's names are lower case.
   return is_free(run) || (lower_case(run.env.at("NCCL_ALGO")) == name_of(algorithm) &&
                           lower_case(run.env.at("NCCL_PROTO")) == name_of(protocol));
 }
 
 std::string command_of(const MeasuredCase& run) {
+  // nccl-tests runs -t threads with -g GPUs each in a process, so -g is the number of ranks per process divided by -t.
   const int per_process = harness_number(run, "ranks_per_process"), threads = harness_number(run, "threads");
   const int processes = run.nodes * run.gpus_per_node / per_process;
   std::string command = fmt::format("{} node{}, {} process{}:", run.nodes, run.nodes == 1 ? "" : "s", processes,

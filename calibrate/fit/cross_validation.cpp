@@ -1,4 +1,9 @@
 // Errors of forecasts for systems that the fit has not seen.
+//
+// The error to expect on an unknown cluster cannot come from cases that the fit has seen. Systems of one site share
+// hosts, settings and scripts, so a site is left out as a whole. Fits without a group start at the fit of all systems
+// and reuse its derivatives. docs/models/fit.md, "Leaving a site or a kind out", compares this start with fits from the
+// priors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,18 +50,22 @@ void forecast_cases(const std::vector<CaseRunner>& runners, const Hardware& hard
 class OwnCalibration {
  public:
   OwnCalibration(const std::vector<MeasuredCase>& cases, const FitOptions& options) : cases_(cases), options_(options) {
+    // As `calibrate fit` of a user's own cases does by default. `left_out` would remove the very system to calibrate.
     options_.left_out.clear(), options_.progress = {}, options_.identified = 0;
     options_.iterations = 12;
   }
 
   void add(const std::string& system, const Hardware& before) {
     const auto all = [](std::size_t) { return true; };
+    // Benchmarks on one and two nodes are what a site can measure before a large job gets the machine.
     constexpr int few = 2;
     std::vector<MeasuredCase> small, large;
     for (const MeasuredCase& c : cases_)
       if (c.system == system) (c.nodes <= few ? small : large).push_back(part_of_case(c, all));
     if (!small.empty() && !large.empty()) learn(small, large, before, larger_before_, larger_after_);
     constexpr std::size_t folds = 3;
+    // Every third size is forecast from the other two thirds, so each row is forecast exactly once. Neighbours of a row
+    // stay in the calibration: this tests interpolation in a sweep, not extrapolation.
     for (std::size_t fold = 0; fold < folds; ++fold) {
       std::vector<MeasuredCase> seen, unseen;
       for (const MeasuredCase& c : cases_) {
@@ -95,6 +104,7 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
   std::map<std::string, std::string> with;
   std::set<std::string> sites;
   for (const MeasuredCase& c : cases) sites.insert(c.site);
+  // Sites are numbered by name, so the fifths do not depend on the order of cases in the file.
   const auto place = [&](const std::string& site) { return std::distance(sites.begin(), sites.find(site)); };
   for (const MeasuredCase& c : cases) {
     if (by == LeftOut::system) with[c.system] = c.system;
@@ -103,6 +113,7 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
     if (by != LeftOut::kind) continue;
     // Some case with a network decides the kind; systems on one node are of the kind of their GPUs' connection.
     const bool network = c.nodes > 1 && !c.link.empty();
+    // The architecture and not the GPU: H100 and H200 share the parameters that a fit moves.
     const GpuKind& gpu = *gpu_called(hardware, c.gpu).kind;
     const std::string kind = fmt::format("{} {}", gpu.architecture, network ? c.link : c.intranode);
     if (network || !with.contains(c.system)) with[c.system] = kind;
@@ -112,6 +123,8 @@ std::map<std::string, std::string> left_out_with(const std::vector<MeasuredCase>
 
 CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
                           LeftOut by, bool calibrated, bool intervals) {
+  // One problem serves all fits. Leaving systems out sets their weights to zero, and neither NCCL's choices nor the set
+  // of rows that depends on a parameter change.
   const FitProblem problem(cases, prior);
   std::map<std::string, std::vector<std::string>> together;  // systems
   for (const auto& [system, name] : left_out_with(cases, prior, by)) together[name].push_back(system);
@@ -133,6 +146,8 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
       results[first + i] = {its[i]->measured().id, system, its[i]->run(hardware, residuals)};
     });
   };
+  // Only the bootstrap gives parameters their posterior intervals and samples, which learning the model of errors
+  // needs.
   const auto hardware_at = [&](const FitTask& task, const FitPoint& point, const Linearization& derivatives) {
     return intervals ? fit_at(problem, task, point, derivatives, options.seed).hardware : problem.hardware(point.theta);
   };
@@ -144,8 +159,12 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
       Linearization first_derivatives = all.first_derivatives;
       const FitPoint first =
           solve(problem, task, evaluate(problem, task, held(problem, task.free, all.first.theta)), first_derivatives);
+      // The remaining systems alone decide which parameters move in the second stage, as they would if the group did
+      // not exist.
       task.free = identified(task, errors_by_data(problem, task, first, first_derivatives), options.identified);
     }
+    // A copy: each fit starts with the derivatives of the fit of all, so results do not depend on the order of the
+    // groups.
     Linearization derivatives = all.derivatives;
     const FitPoint start = evaluate(problem, task, held(problem, task.free, all.last.theta));
     const FitPoint best = solve(problem, task, start, derivatives);
@@ -155,6 +174,8 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   OwnCalibration own(cases, options);
   std::vector<CaseResult> in_sample, left_out;
   for (const auto& [name, systems] : together) {
+    // A group whose systems no fit uses (set aside, or only alltoall on many ranks) changes nothing when it is left
+    // out.
     const bool fitted =
         std::any_of(systems.begin(), systems.end(), [&](const auto& s) { return fitted_systems.contains(s); });
     const Hardware others = fitted ? fit_without(systems) : whole;

@@ -1,3 +1,5 @@
+// The fit of hardware parameters to measured collectives, from its stages (stages.hpp). fit.hpp states what is
+// minimized, docs/models/fit.md explains why.
 #include "fabricast/calibrate/fit.hpp"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 namespace fabricast {
 
 bool FitOptions::takes(const std::string& path) const {
+  // A prefix must end where a name ends. Otherwise a group would also select groups whose names begin like its own.
   return parameters.empty() || std::any_of(parameters.begin(), parameters.end(),
                                            [&](const auto& p) { return path == p || path.starts_with(p + "."); });
 }

@@ -1,3 +1,11 @@
+// Decides which parameters the data leave open, and with which others they are confounded (advise.cpp uses it).
+//
+// With the prior's standard deviations p, effects e and the information matrix I of the data:
+//
+//   V       = ( diag(1/p^2) + I )^-1                    covariance of the logarithms
+//   open    : V_jj >= p_j^2 / 2  or  sqrt(V_jj) > ln(1.5) / 1.645,  and  e_j sqrt(V_jj) >= 2 % at 90 %
+//   nothing : I_jj < 0.1 / p_j^2
+//   together: 1 / ( I_jj + 1/p_j^2 ) < V_jj / 2,  the variance if all others were known is less than half
 #include "identify.hpp"
 
 #include <algorithm>
@@ -17,12 +25,14 @@ constexpr double least_stated = 0.1;               // fraction of the prior's in
 constexpr double stated_with_others = 0.5;
 constexpr std::size_t most_partners = 3, most_parameters = 10;
 
+/// The matrices are symmetric and positive definite, so a Cholesky factorization is enough.
 Eigen::MatrixXd inverse_of(const Eigen::MatrixXd& matrix) {
   return matrix.ldlt().solve(Eigen::MatrixXd::Identity(matrix.rows(), matrix.cols()));
 }
 
 /// The covariance given that one parameter is known.
 Eigen::MatrixXd given(const Eigen::MatrixXd& covariance, Index known) {
+  // The Schur complement: the conditional covariance of a multivariate normal distribution.
   return covariance - covariance.col(known) * covariance.row(known) / covariance(known, known);
 }
 
@@ -30,12 +40,15 @@ Eigen::MatrixXd given(const Eigen::MatrixXd& covariance, Index known) {
 std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, double if_all_known) {
   constexpr double least_gain = 0.03;  // of the variance
   std::vector<Index> group{parameter};
+  // Stops when the variance is at most 1.5 times what it would be if all others were known: further partners would
+  // explain little.
   while (group.size() <= most_partners && covariance(parameter, parameter) > 1.5 * if_all_known) {
     Index best = parameter;
     double gain = least_gain * covariance(parameter, parameter);
     for (Index k = 0; k < covariance.rows(); ++k) {
       // A parameter that is already known has only rounding errors left as variance.
       if (std::find(group.begin(), group.end(), k) != group.end()) continue;
+      // The variance of `parameter` that knowing k would remove, see `given`.
       const double stated = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
       if (stated > gain) best = k, gain = stated;
     }
@@ -49,9 +62,12 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
 /// Exponents of the product that is determined best, relative to how well its factors are determined alone: the
 /// eigenvector of the smallest eigenvalue of the correlation matrix.
 Eigen::VectorXd best_stated(const Eigen::MatrixXd& covariance) {
+  // With the covariance itself, the best-determined direction would simply be the parameter with the smallest error.
+  // The correlation matrix asks instead which combination is known much better than its factors.
   const Eigen::VectorXd scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scale.asDiagonal() * covariance * scale.asDiagonal());
   Eigen::VectorXd powers = scale.cwiseProduct(eigen.eigenvectors().col(0));
+  // An eigenvector has no sign. The parameter with the largest effect gets a positive power.
   if (powers[0] < 0) powers = -powers;
   return powers / powers.cwiseAbs().sum();
 }
@@ -93,6 +109,7 @@ std::vector<Unstated> unstated_of(const Knowledge& knowledge) {
     std::stable_sort(group.begin(), group.end(), [&](Index a, Index b) { return effect[a] > effect[b]; });
     for (const Index k : group) {
       u.parameters.push_back({knowledge.paths[static_cast<std::size_t>(k)], error[k], effect[k]});
+      // A partner is listed once, with the parameter of the largest effect, and not again on its own.
       named[static_cast<std::size_t>(k)] = true;
     }
     if (group.size() > 1) {

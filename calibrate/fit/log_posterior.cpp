@@ -1,3 +1,5 @@
+// The posterior of a fit to steps or serving figures, by Laplace's approximation: normal in the logarithms, centred at
+// the minimum, with covariance (I + Q)^-1 for information I of the data and precisions Q of the priors.
 #include "log_posterior.hpp"
 
 #include <algorithm>
@@ -10,6 +12,9 @@ namespace fabricast {
 
 namespace {
 
+/// Joint samples: centre + L z with L L' = covariance. The seed is fixed, so that a profile is reproducible, and sample
+/// n of every parameter comes from the same z. Forecasts use sample n of all parameters together, which keeps
+/// correlations.
 Eigen::MatrixXd samples_of(const Eigen::VectorXd& centre, const Eigen::MatrixXd& covariance) {
   const Eigen::MatrixXd root = covariance.llt().matrixL();
   Rng rng(1);
@@ -41,7 +46,10 @@ std::vector<FittedParameter> log_posterior(const std::vector<std::string>& paths
     p.path = paths[k];
     p.before = p.after = priors[k];
     p.error = std::sqrt(covariance(j, j));
+    // The standard error with all other parameters known. It says whether the data depend on the parameter at all, and
+    // ignores that parameters may be confounded.
     p.error_by_data = information(j, j) > 0 ? 1 / std::sqrt(information(j, j)) : infinity;
+    // The normal distribution in the logarithm does not know that an efficiency or a share cannot exceed 1.
     const double most = shares.contains(p.path) ? 1 : infinity;
     const auto value_at = [&](double theta) { return std::min(most, std::exp(theta)); };
     p.after.value = value_at(at[j]);

@@ -1,3 +1,8 @@
+// Fits of training steps (calibrate/steps) and of serving (calibrate/published) as problems for least_squares.hpp. Fits
+// of collectives have a problem of their own (problem.hpp), because there each row, and not only each case, has its own
+// list of parameters.
+//
+//   residual = ln(forecast / measured) / noise,      unknowns theta = ln(parameter),      prior precision = 1 / sigma^2
 #include "log_problem.hpp"
 
 #include <algorithm>
@@ -11,6 +16,7 @@ namespace fabricast {
 
 namespace {
 
+/// Standard deviation of the logarithm, from the interval, which is a 90 % interval.
 double deviation_of(const Parameter& p) { return std::log(p.high / p.low) / (2 * quantile_95); }
 
 }  // namespace
@@ -24,6 +30,8 @@ LogProblem::LogProblem(std::vector<LogCase> cases, Hardware prior,
   }
   for (const auto& [path, ref] : prior_.all_parameters()) {
     if (!may_move(path)) continue;
+    // A constant has no interval and is not fitted. Neither is an absent effect, whose low end is zero and has no
+    // logarithm.
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
     paths_.push_back(path);
     priors_.push_back(*ref.parameter);
@@ -40,12 +48,16 @@ void LogProblem::keep_what_matters() {
   constexpr double least = 0.2;
   jacobian_ = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(figures_), size());
   taken_at_ = Eigen::VectorXd::Constant(size(), std::nan(""));
+  // One pass over all candidates at the prior. The columns of those that matter are kept as the first Jacobian of the
+  // fit.
   (void)derivatives(centre(), residuals(centre()));
   std::vector<Eigen::Index> kept;
   std::vector<std::string> paths;
   std::vector<Parameter> priors;
   for (Eigen::Index j = 0; j < size(); ++j) {
     const auto k = static_cast<std::size_t>(j);
+    // Residuals are in units of their noise. A parameter below the limit could not be distinguished from noise, but
+    // each iteration would run all of its cases once more.
     if (jacobian_.col(j).cwiseAbs().maxCoeff() * deviation_of(priors_[k]) < least) continue;
     kept.push_back(j);
     paths.push_back(paths_[k]);
@@ -79,6 +91,7 @@ Eigen::VectorXd LogProblem::precision() const {
 Hardware LogProblem::hardware(const Eigen::VectorXd& theta) const {
   Hardware h = prior_;
   std::size_t j = 0;
+  // `paths_` is a subsequence of `all_parameters()`, in the same order, so one pass over both is enough.
   for (const auto& [path, ref] : h.all_parameters())
     if (j < paths_.size() && path == paths_[j]) {
       const double value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
@@ -96,6 +109,7 @@ void LogProblem::write_residuals(std::size_t c, const Hardware& hardware, Eigen:
 Eigen::VectorXd LogProblem::residuals(const Eigen::VectorXd& theta) {
   const Hardware h = hardware(theta);
   Eigen::VectorXd r(static_cast<Eigen::Index>(figures_));
+  // Cases write to disjoint rows, so the result does not depend on the number of threads.
   in_parallel(cases_.size(), thread_count(0), [&](std::size_t c) {
     stop_if_requested();
     write_residuals(c, h, r);
@@ -107,6 +121,7 @@ Eigen::VectorXd LogProblem::residuals(const Eigen::VectorXd& theta) {
 const Eigen::MatrixXd& LogProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double moved_enough = 0.3;
   std::vector<Eigen::Index> columns;
+  // Written so that NaN, a column that was never computed, counts as moved.
   for (Eigen::Index j = 0; j < size(); ++j)
     if (!(std::abs(theta[j] - taken_at_[j]) <= moved_enough)) {
       columns.push_back(j);
@@ -124,6 +139,7 @@ const Eigen::MatrixXd& LogProblem::derivatives(const Eigen::VectorXd& theta, con
     Eigen::VectorXd there = at;
     for (std::size_t k = 0; k < columns.size(); ++k) {
       stop_if_requested();
+      // Rows of cases that do not use the parameter stay zero without a forecast.
       jacobian_.col(columns[k]).segment(first, count).setZero();
       if (!uses(c, paths_[static_cast<std::size_t>(columns[k])])) continue;
       write_residuals(c, moved[k], there);
@@ -148,7 +164,9 @@ LeastSquares LogProblem::task(int iterations, Eigen::VectorXd weights) {
   task.weights = std::move(weights);
   task.prior = centre();
   task.precision = precision();
+  // In units of the noise: a figure beyond 2.5 standard deviations loses influence [Huber1964].
   task.scale = 2.5;
+  // At most a factor of 1.65 per iteration, because the figures are only nearly linear in the logarithms.
   task.longest_step = 0.5;
   task.iterations = iterations;
   task.tolerance = 1e-4;
@@ -162,6 +180,7 @@ Fit LogProblem::posterior(const LeastSquares& task, double loss_before, const Mi
   fit.loss_after = found.loss;
   const Eigen::MatrixXd information = information_at(task, found, derivatives(found.x, found.residuals));
   fit.parameters = log_posterior(paths_, priors_, shares_of(prior_), found.x, information, task.precision);
+  // The hardware gets the intervals and samples as well, so a forecast with it needs no profile.
   for (const FittedParameter& p : fit.parameters) *fit.hardware.find(p.path) = p.after;
   return fit;
 }

@@ -1,3 +1,8 @@
+// The data of the fit of collectives: which measured rows count, which parameters each depends on, and forward
+// differences.
+//
+// Knowing the dependencies is what makes the fit fast. A row on InfiniBand with protocol LL does not change with a rate
+// of Simple or a parameter of RoCE, so neither is run again for it. The fit itself is in solve.cpp.
 #include "problem.hpp"
 
 #include <algorithm>
@@ -18,7 +23,9 @@ bool is_of_others(std::string_view parameter, Algorithm algorithm) {
     return std::any_of(a.own_parameters.begin(), a.own_parameters.end(), named);
   };
   const auto all = collective_algorithms();
+  // A parameter that some algorithm lists as its own belongs to those that list it, and to no other.
   if (std::any_of(all.begin(), all.end(), lists)) return !lists(asked);
+  // `message` is the cost of a message of a ring or tree. Sends and receives have `peer` parameters instead.
   return asked.in_pairs && named(".message");
 }
 
@@ -37,6 +44,7 @@ bool is_long(const MeasuredCase& c) { return c.collective == "alltoall" && c.nod
 }  // namespace
 
 FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& prior) : prior_(prior) {
+  // Cases that are set aside are forecast by the validation only.
   for (const MeasuredCase& c : cases)
     if (!is_long(c) && c.set_aside.empty()) runners_.emplace_back(c);
   std::vector<ForecastOfCase> forecasts(runners_.size());
@@ -45,6 +53,8 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
     Dependents job{i, {}};
     for (std::size_t k = 0; k < forecasts[i].rows.size(); ++k) {
       const auto& r = forecasts[i].rows[k];
+      // NCCL chooses an algorithm there for which the simulator has no schedule. Another stands in, and its error says
+      // nothing about parameters.
       if (!r.served) continue;
       job.rows.push_back(rows_.size());
       rows_.push_back({i, k, runners_[i].measured().system, band_of(r.bytes), r.measured, r.algorithm, r.protocol});
@@ -52,6 +62,7 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
     if (!job.rows.empty()) all_.push_back(std::move(job));
   }
   for (const auto& [path, ref] : prior_.all_parameters()) {
+    // Zero means that the effect is absent, and has no logarithm. A value without an interval is a constant.
     if (!(ref.parameter->value > 0) || ref.parameter->low == ref.parameter->high) continue;
     std::vector<Dependents> dependents;
     for (const Dependents& job : all_) {
@@ -105,6 +116,7 @@ Eigen::VectorXd FitProblem::residuals(const Eigen::VectorXd& theta, const Eigen:
   const Hardware at = hardware(theta);
   Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(rows_.size()));
   in_parallel(all_.size(), thread_count(0), [&](std::size_t task) {
+    // Weights are by system, so all rows of a case have a positive weight or none has.
     if (weights[static_cast<Eigen::Index>(all_[task].rows.front())] > 0) run(at, all_[task], out);
   });
   return out;
@@ -113,6 +125,8 @@ Eigen::VectorXd FitProblem::residuals(const Eigen::VectorXd& theta, const Eigen:
 void FitProblem::differentiate(const Eigen::VectorXd& theta, const Eigen::VectorXd& residuals,
                                const Eigen::VectorXd& weights, const std::vector<std::size_t>& parameters,
                                Eigen::MatrixXd& jacobian) const {
+  // 2 % is far above the rounding of event times and small against the curvature of the logarithms. Derivatives count
+  // as fresh until their parameter has moved by as much (solve.cpp).
   constexpr double h = 0.02;
   struct Task {
     std::size_t column;
@@ -120,6 +134,7 @@ void FitProblem::differentiate(const Eigen::VectorXd& theta, const Eigen::Vector
     const Dependents* job;
   };
   std::vector<Hardware> moved;
+  // Tasks hold pointers into `moved`, which must not reallocate.
   moved.reserve(parameters.size());
   std::vector<Task> tasks;
   for (const std::size_t j : parameters) {
@@ -130,6 +145,8 @@ void FitProblem::differentiate(const Eigen::VectorXd& theta, const Eigen::Vector
     for (const Dependents& job : dependents_[j])
       if (weights[static_cast<Eigen::Index>(job.rows.front())] > 0) tasks.push_back({j, &moved.back(), &job});
   }
+  // A task is a parameter and a case, not a parameter: single cases on many ranks would otherwise keep one core busy at
+  // the end. Tasks write to disjoint elements of the Jacobian.
   in_parallel(tasks.size(), thread_count(0), [&](std::size_t t) {
     const auto column = static_cast<Eigen::Index>(tasks[t].column);
     run(*tasks[t].moved, *tasks[t].job, jacobian.col(column));

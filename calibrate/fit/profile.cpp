@@ -1,4 +1,8 @@
 // Writes fitted parameters as a profile (JSON).
+//
+// A profile has the layout of models/hardware/data/*.json and overrides it by path, so a forecast reads both with one
+// reader. It is written by hand and not by the JSON library, because one parameter per line makes profiles comparable
+// with line-based tools.
 #include <fmt/format.h>
 
 #include <map>
@@ -22,6 +26,7 @@ std::string profile_json(const std::vector<std::pair<std::string, Parameter>>& p
   const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
   std::map<std::string, std::map<std::string, std::vector<std::string>>> sections;
   for (const auto& [path, p] : parameters) {
+    // Paths are `section.group.name`, and each level becomes a JSON object.
     const auto first = path.find('.');
     const std::string section = path.substr(0, first), rest = path.substr(first + 1);
     // Names of software parameters and of stacks may contain a dot, such as `channel_launch_before_2.9`.

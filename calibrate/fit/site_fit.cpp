@@ -1,3 +1,8 @@
+// `calibrate fit --cases`: fits the parameters to one site, and accepts them only if they forecast the site's own
+// left-out rows better than conditioning on the other rows does (docs/models/fit.md, "A fit of your own site").
+//
+// A few rows can move dozens of parameters, and most moves only explain what is odd at one place. Conditioning corrects
+// forecasts near the measured rows without touching parameters, so a fit must be better than that to be worth its risk.
 #include "fabricast/calibrate/site_fit.hpp"
 
 #include <algorithm>
@@ -41,6 +46,7 @@ Rows rows_of(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
 /// The distribution of the site's errors, conditioned on known rows.
 SiteResiduals site_by(const Rows& known) {
   Rows some;
+  // Conditioning inverts a matrix of all given rows, so its time grows with the cube of their number.
   for (const std::size_t i : thinned(known.rows.size(), most_given)) {
     some.rows.push_back(known.rows[i]);
     some.logs.push_back(known.logs[i]);
@@ -52,6 +58,7 @@ using Logs = std::array<std::vector<double>, bands.size()>;
 
 /// Adds the errors of forecasts for `unseen` rows, by band.
 void add_errors(const SiteResiduals& site, const Rows& unseen, Logs& logs) {
+  // Both are ln(measured / forecast): the expected one, given the known rows, and the true one.
   for (std::size_t i = 0; i < unseen.rows.size(); ++i)
     logs[band_of(unseen.rows[i].bytes)].push_back(std::abs(site.of(unseen.rows[i]).median - unseen.logs[i]));
 }
@@ -62,6 +69,8 @@ BandValues medians(const Logs& logs) {
   return values;
 }
 
+/// Mean absolute error over all rows. The decision uses the mean, which every row affects; the text shows medians by
+/// band.
 double mean(const Logs& logs) {
   double sum = 0;
   std::size_t count = 0;
@@ -103,6 +112,8 @@ Rows rows_of_part(const Rows& all, const std::vector<MeasuredCase>& cases, std::
   return some;
 }
 
+/// Rows of one case in three parts leave at least two rows per part, and neighbours of each left-out size among the
+/// others.
 std::size_t parts_of(const std::vector<MeasuredCase>& cases) {
   if (cases.size() > 1) return std::min(cases.size(), most_parts);
   constexpr std::size_t least_rows = 6;
@@ -117,12 +128,16 @@ bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const
   Logs shipped, rows, fitted;
   FitOptions quiet = options;
   quiet.progress = {};
+  // The shipped parameters do not depend on the part, so these forecasts are made once.
   const Rows as_it_was = rows_of(cases, start);
   for (std::size_t part = 0; part < parts; ++part) {
     const auto seen = [&](const Rows& all) { return rows_of_part(all, cases, parts, part, false); };
     const auto unseen = [&](const Rows& all) { return rows_of_part(all, cases, parts, part, true); };
+    // Without given rows the median correction is zero: this is the error of the forecast as it stands.
     add_errors(SiteResiduals(shipped_residuals(), {}, {}), unseen(as_it_was), shipped);
     add_errors(site_by(seen(as_it_was)), unseen(as_it_was), rows);
+    // All cases are forecast with the parameters fitted to the other parts. The fitted forecast is conditioned on the
+    // seen rows as well, so both contenders use the same information and only the parameters differ.
     const Rows moved = rows_of(cases, fit_parameters(cases_of_part(cases, parts, part, false), start, quiet).hardware);
     add_errors(site_by(seen(moved)), unseen(moved), fitted);
   }
@@ -132,6 +147,8 @@ bool better(const std::vector<MeasuredCase>& cases, const Hardware& start, const
 
 /// How the timing of a case may explain a time that pulls a launch parameter beyond its prior; empty if it may not.
 std::string suspect_of(const MeasuredCase& c, const std::string& path) {
+  // Launch and issue costs are paid once per call, and that is where the harness shows: several GPUs per process
+  // serialize their launches, and CUDA graphs shorten them.
   if (path.find("launch") == std::string::npos && path.find("issue") == std::string::npos) return {};
   if (harness_number(c, "ranks_per_process") > 1) return "one process drives several GPUs in that case";
   const auto tool = c.harness.find("tool");
@@ -143,16 +160,21 @@ std::string suspect_of(const MeasuredCase& c, const std::string& path) {
 /// move.
 std::vector<Doubt> doubts_of(const std::vector<MeasuredCase>& cases, const Hardware& start, const Fit& fit) {
   std::vector<Doubt> doubts;
+  // 2.576 and 1.645 are the quantiles of the normal distribution for 99 % and 90 % intervals. The side of the interval
+  // in the direction of the move counts, because intervals are not symmetric.
   constexpr double of_99 = 2.576 / quantile_95;
   std::map<std::string, std::string> units;
   Hardware all = start;
   for (const auto& [path, ref] : all.all_parameters(true)) units[path] = ref.unit;
   for (const FittedParameter& p : fit.parameters) {
+    // A prior whose interval reaches zero has no logarithmic width to compare a move with.
     if (!(p.before.low > 0) || !(p.before.value > 0) || !(p.after.value > 0)) continue;
     const double moved = std::log(p.after.value / p.before.value);
     const double room = moved > 0 ? std::log(p.before.high / p.before.value) : std::log(p.before.value / p.before.low);
     if (std::abs(moved) <= of_99 * room + 1e-9) continue;
     Doubt doubt{p.path, units[p.path], p.before.value, p.after.value, {}, 0, {}};
+    // The row that explains the move best: its error with all fitted parameters, against its error with this one put
+    // back.
     Hardware without = fit.hardware;
     *without.find(p.path) = p.before;
     double most = 0;
@@ -204,6 +226,8 @@ SiteFit fit_site(const std::vector<MeasuredCase>& cases, const Hardware& start, 
   SiteFit site;
   site.seen = cases;
   site.refused = !better(cases, start, options, site.errors);
+  // The fit to all rows is made even if it is refused: its doubtful parameters tell the user where the rows disagree
+  // with the model.
   site.fit = fit_parameters(cases, start, options);
   site.doubts = doubts_of(cases, start, site.fit);
   if (site.refused) {
@@ -211,6 +235,7 @@ SiteFit fit_site(const std::vector<MeasuredCase>& cases, const Hardware& start, 
     site.fit.loss_after = site.fit.loss_before;
     site.fit.parameters.clear();
   }
+  // After the decision, so that the intervals are those of the forecasts that the profile will give.
   site.larger = larger_jobs(cases, site.fit.hardware);
   return site;
 }

@@ -60,6 +60,7 @@ std::string seen_text(const std::vector<MeasuredCase>& seen) {
     ++cases;
     rows += c.rows.size();
   }
+  // Forecasts are conditioned on these rows, so a user must see which collectives and sizes of jobs the profile knows.
   std::string out = "measured rows in this profile:";
   const char* comma = "";
   for (const auto& [kind, counts] : by_kind) {
@@ -73,6 +74,7 @@ std::string seen_text(const std::vector<MeasuredCase>& seen) {
 
 std::string site_fit_text(const SiteFit& site) {
   std::string out = seen_text(site.seen) + errors_text(site) + doubts_text(site);
+  // FittedParameter has no unit; the schema of the hardware's parameters has.
   std::map<std::string, std::string> units;
   Hardware hardware = site.fit.hardware;
   for (const auto& [path, ref] : hardware.all_parameters(true)) units[path] = ref.unit;
@@ -94,8 +96,10 @@ std::string site_profile_json(const SiteFit& site, const std::string& source) {
   cases.sources.assign(site.seen.size(), source);
   std::string rows = cases_json(cases);
   while (rows.ends_with('\n')) rows.pop_back();
+  // A refused fit leaves a profile without parameters. Its rows alone improve forecasts.
   if (site.refused) return fmt::format("{{\n  \"measured\": {}\n}}\n", rows);
   std::string profile = profile_json(site.fit, source);
+  // Adds one more section before the closing brace of the profile's outermost object.
   const auto end = profile.rfind('}');
   return profile.substr(0, profile.find_last_not_of(" \n", end - 1) + 1) +
          fmt::format(",\n  \"measured\": {}\n}}\n", rows);

@@ -1,3 +1,11 @@
+// States the fit of collectives (fit.hpp) as a least-squares problem in the free parameters, reuses derivatives between
+// fits, and gives its linearization for the bootstrap.
+//
+// The weights w of priors and w_s of siblings are fractions of the N rows that count, so their influence relative to
+// the data is the same for few and for many rows:
+//
+//   q_j = w N / sigma_j^2                               precision of a prior
+//   B   = sqrt(w_s N) / 0.3 ( I - 1/n )                 in each family of n siblings: distance from their mean
 #include "solve.hpp"
 
 #include <algorithm>
@@ -12,6 +20,8 @@ namespace {
 
 using Eigen::Index;
 
+/// Half the width of the logarithmic interval. An end that is missing or zero is replaced, 2 % above and a factor of 50
+/// below the value. The lower limit of 0.01 keeps a nearly constant parameter from dominating the loss.
 double prior_sigma(const Parameter& p) {
   return std::max(0.01, std::log(std::max(p.high, p.value * 1.02) / std::max(p.low, p.value * 0.02)) / 2);
 }
@@ -25,6 +35,7 @@ std::string family_of(const std::string& path) {
 
 constexpr double sibling_sigma = 0.3;  // half the width of the range that contains 90 % of siblings, as a logarithm
 
+/// N, the number of rows that count.
 double counted(const FitTask& task) { return static_cast<double>((task.weights.array() > 0).count()); }
 
 /// The loss of a distance of one sigma. \param weight  as a fraction of all rows
@@ -41,6 +52,7 @@ Eigen::MatrixXd bonds_of(const FitProblem& problem, const FitTask& task) {
   std::map<std::string, std::vector<Index>> families;
   for (Index k = 0; k < unknowns; ++k)
     families[family_of(problem.parameters()[task.free[static_cast<std::size_t>(k)]])].push_back(k);
+  // A parameter without siblings is its own mean, and its row would be zero.
   std::erase_if(families, [](const auto& family) { return family.second.size() < 2; });
   Index rows = 0;
   for (const auto& [name, members] : families) rows += static_cast<Index>(members.size());
@@ -72,6 +84,7 @@ void refresh(const FitProblem& problem, const FitTask& task, const Eigen::Vector
   std::vector<std::size_t> stale;
   for (const std::size_t j : task.free) {
     const auto k = static_cast<Index>(j);
+    // Written so that NaN, a column that was never computed, is stale.
     if (!(std::abs(theta[k] - derivatives.at[k]) <= far)) stale.push_back(j), derivatives.at[k] = theta[k];
   }
   problem.differentiate(theta, residuals, task.weights, stale, derivatives.jacobian);
@@ -118,6 +131,7 @@ Eigen::VectorXd row_weights(const FitProblem& problem, const std::vector<std::st
 LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta,
                            Linearization* derivatives) {
   LeastSquares l;
+  // `theta` holds the parameters that are not free; the unknowns x replace the free ones.
   l.residuals = [&problem, &task, theta](const Eigen::VectorXd& x) {
     return problem.residuals(with_free_part(task, theta, x), task.weights);
   };
@@ -144,9 +158,11 @@ FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorX
 }
 
 FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives) {
+  // Possible in cross-validation: without the systems that are left out, no parameter may be identified.
   if (task.free.empty()) return point;
   const LeastSquares l = least_squares(problem, task, point.theta, &derivatives);
   FitPoint best = fit_point(task, point.theta, minimize(l, minimum_of(task, point)));
+  // Intervals and the bootstrap linearize at the minimum, not at the point of the last step.
   refresh(problem, task, best.theta, best.residuals, derivatives);
   return best;
 }
@@ -168,7 +184,10 @@ LinearFit linear_fit(const FitProblem& problem, const FitTask& task, const FitPo
   fit.prior_errors.head(unknowns).setConstant(std::sqrt(pull_of(task, task.prior_weight)) / quantile_95);
   Eigen::MatrixXd matrix(rows + prior.rows(), unknowns);
   matrix << fit.roots.asDiagonal() * columns, prior;
+  // The pseudo-inverse exists even if the weights leave a direction undetermined, which then does not move.
   fit.solution = matrix.completeOrthogonalDecomposition().pseudoInverse();
+  // The trace of the hat matrix A M restricted to the rows of the data: each parameter counts with the fraction that
+  // the data and not its prior determine.
   fit.parameters_used = fit.solution.leftCols(rows).cwiseProduct(matrix.topRows(rows).transpose()).sum();
   return fit;
 }

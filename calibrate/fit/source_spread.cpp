@@ -1,3 +1,5 @@
+// Spreads from the errors of forecasts by source, for steps and serving. Sources count alike, however many rows each
+// has, because rows of one source share its hardware and its mistakes.
 #include "source_spread.hpp"
 
 #include <algorithm>
@@ -24,6 +26,8 @@ FittedParameter spread_over_sources(const std::string& path, const Hardware& pri
   p.path = path;
   p.before = p.after = *hardware.find(path);
   p.after.value = quantile_of(std::move(weighted), 0.9);
+  // The logarithm of a standard deviation from n independent normal values has a standard error of 1 / sqrt(2 n).
+  // Sources, not rows, are the independent values.
   p.error = p.error_by_data = 1 / std::sqrt(2 * static_cast<double>(needed.size()));
   p.after.low = p.after.value * std::exp(-quantile_95 * p.error);
   p.after.high = p.after.value * std::exp(quantile_95 * p.error);

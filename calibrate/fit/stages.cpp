@@ -1,3 +1,5 @@
+// The stages of a fit: weights and free parameters, one or two minimizations, and then intervals by the bootstrap. The
+// same stages serve the fit of all systems and each fit without some of them (cross_validation.cpp).
 #include "stages.hpp"
 
 #include <algorithm>
@@ -20,7 +22,10 @@ void take_samples(const Eigen::VectorXd& moved, FittedParameter& p) {
   const auto quantile = [&](double q) {
     return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
   };
+  // About zero, the fitted value, and not about the mean of the replicates: the value that is written is the fitted
+  // one.
   p.error = std::sqrt(moved.squaredNorm() / static_cast<double>(moved.size()));
+  // An interval always contains its value, even if all replicates moved to one side.
   p.after.low = p.after.value * std::exp(std::min(0.0, quantile(0.05)));
   p.after.high = p.after.value * std::exp(std::max(0.0, quantile(0.95)));
   for (std::size_t d = 0; d < kept_samples; ++d)
@@ -31,6 +36,8 @@ void take_samples(const Eigen::VectorXd& moved, FittedParameter& p) {
 /// two nodes has smaller residuals than larger jobs will have.
 std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, const FitTask& task,
                                                   const ErrorModel& found, const ForecastSpread& start) {
+  // The previous spread counts as much as 12 cases. Variances are averaged, weighted by cases: rows of one case are not
+  // independent.
   constexpr double prior_cases = 12;
   std::array<std::set<std::size_t>, bands.size()> cases;
   for (std::size_t i = 0; i < problem.rows().size(); ++i)
@@ -41,6 +48,7 @@ std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, con
     const double before = start.bands[b].value;
     const double value =
         std::sqrt((prior_cases * before * before + n * found.tails[b] * found.tails[b]) / (prior_cases + n));
+    // The standard error of the logarithm of a spread from n cases, 1 / sqrt(2 n).
     const double factor = std::exp(quantile_95 / std::sqrt(2 * (prior_cases + n)));
     after[b] = {value, value / factor, value * factor, {}, {}, false};
   }
@@ -79,6 +87,7 @@ TwoFits fit_twice(const FitProblem& problem, const FitOptions& options) {
   if (options.identified <= 0) return f;
   const std::vector<std::size_t> some =
       identified(f.task, errors_by_data(problem, f.task, f.first, f.derivatives), options.identified);
+  // If the data determine no parameter well enough, the first fit stands.
   if (some.empty()) return f;
   f.task.free = some;
   f.last = solve(problem, f.task, f.start, f.derivatives);  // priors have no pull at the start, whatever is free

@@ -1,3 +1,5 @@
+// Information of measured or possible rows about parameters, for `calibrate fit --advise` (advise.cpp). Row i with
+// derivatives g_i and error s contributes g_i g_i' / s^2 to Fisher's information matrix.
 #include "telling.hpp"
 
 #include <algorithm>
@@ -15,12 +17,14 @@ LinearRows::LinearRows(const std::vector<MeasuredCase>& cases, const Hardware& h
   std::vector<std::size_t> wanted;
   for (std::size_t j = 0; j < problem.parameters().size(); ++j)
     if (options.takes(problem.parameters()[j])) wanted.push_back(j);
+  // The problem was made from the given hardware, so its prior point is that hardware's parameters.
   problem.differentiate(problem.prior_point(), residuals, weights, wanted, jacobian);
 }
 
 Eigen::MatrixXd LinearRows::columns(const std::vector<std::string>& paths) const {
   Eigen::MatrixXd result = Eigen::MatrixXd::Zero(jacobian.rows(), static_cast<Index>(paths.size()));
   const auto& own = problem.parameters();
+  // Data and candidates depend on different parameters. Both are brought to the same list of columns.
   for (std::size_t j = 0; j < paths.size(); ++j)
     if (const auto it = std::find(own.begin(), own.end(), paths[j]); it != own.end())
       result.col(static_cast<Index>(j)) = jacobian.col(it - own.begin());
@@ -28,6 +32,7 @@ Eigen::MatrixXd LinearRows::columns(const std::vector<std::string>& paths) const
 }
 
 double noise_of(const LinearRows& data, double scale) {
+  // A close fit to few rows would otherwise promise nearly exact parameters.
   constexpr double least = 0.03;
   const Eigen::VectorXd weights = row_weights(data.problem, {});
   double squares = 0;
@@ -45,6 +50,8 @@ Tellings tellings_of(const LinearRows& linear, const Eigen::MatrixXd& columns, c
     const auto k = static_cast<Index>(i);
     auto& matrix = tellings[row.runner][row.band];
     if (matrix.size() == 0) matrix = Eigen::MatrixXd::Zero(columns.cols(), columns.cols());
+    // Divided by the number of rows of the run in the band: together they count as one measurement, because sizes
+    // nearby err together.
     const double weight = robust_weight(linear.residuals[k], scale) / (noise * noise * counts[{row.runner, row.band}]);
     matrix += weight * columns.row(k).transpose() * columns.row(k);
   }
@@ -67,6 +74,7 @@ void Effects::add(const LinearRows& linear, const Eigen::MatrixXd& columns, std:
 
 Eigen::VectorXd Effects::largest(Index size) const {
   Eigen::VectorXd result = Eigen::VectorXd::Zero(size);
+  // The largest over the groups and not the mean: a parameter matters if forecasts of some size of job depend on it.
   for (const auto& [key, sum] : sums_) result = result.cwiseMax(sum.first / sum.second);
   return result.cwiseSqrt();
 }

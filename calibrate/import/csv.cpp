@@ -21,6 +21,7 @@ namespace {
 
 enum class Column { bytes, time, algbw, busbw, wrong, collective };
 constexpr std::size_t column_count = 6;
+// Also the names that this program writes itself, such as `busbw_gbps`.
 constexpr std::array<std::pair<std::string_view, Column>, 10> names = {{{"bytes", Column::bytes},
                                                                         {"size", Column::bytes},
                                                                         {"time_us", Column::time},
@@ -77,6 +78,8 @@ class Csv : public BlockFormat {
     if (text.size() > longest_header) return false;
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as spreadsheets write it
     if (text.starts_with('#')) text.remove_prefix(1);
+    // The separator is the first with which the header names a size and a time. Spreadsheets of some locales write
+    // semicolons.
     for (const char separator : {',', ';', '\t'}) {
       if (text.find(separator) == std::string_view::npos) continue;
       const auto fields = fields_of(text, separator);
@@ -96,6 +99,8 @@ class Csv : public BlockFormat {
       close();
       return false;
     }
+    // Text between rows, such as a line of a launcher, neither contains the separator nor begins with a digit. Whatever
+    // else looks like a row is read, so that a damaged row is reported and not skipped.
     const bool separated = text.find(separator_) != std::string_view::npos;
     if (!separated && !is_digit(text.front())) return false;
     row(text, line);
@@ -119,6 +124,8 @@ class Csv : public BlockFormat {
     constexpr int most_prefixes = 4;
     std::string fault;
     std::optional<std::string_view> rest = text;
+    // The row is tried as it is before prefixes are removed: a prefix may contain the separator, and a field may look
+    // like a prefix.
     for (int i = 0; rest && i < most_prefixes; ++i, rest = without_prefix(*rest)) {
       if (i > 0 && rest->find(separator_) == std::string_view::npos) break;
       fault = fault_of_row(fields_of(*rest, separator_), line);
@@ -137,6 +144,7 @@ class Csv : public BlockFormat {
     LogRow r;
     r.line = line;
     const std::string_view size = field(fields, Column::bytes), time = field(fields, Column::time);
+    // A plain number is exact; `parse_bytes` also accepts units, such as 8MiB.
     if (const auto bytes = whole_number(size)) {
       r.bytes = *bytes;
     } else if (const auto quantity = parse_bytes(size)) {
@@ -152,6 +160,7 @@ class Csv : public BlockFormat {
     if (const std::string_view wrong = field(fields, Column::wrong); !wrong.empty() && wrong != "N/A") {
       const auto count = whole_number(wrong);
       if (!count || *count < 0) return refused("number of wrong results", wrong, "is not a count");
+      // Counts of a table are added later, which must not overflow.
       r.wrong = std::min(*count, most_wrong);
     }
     const std::string_view collective = field(fields, Column::collective);
@@ -165,6 +174,7 @@ class Csv : public BlockFormat {
   std::string fault_of_bandwidths(const std::vector<std::string_view>& fields, const LogRow& r,
                                   const Printed& us) const {
     constexpr double slack = 1e-6;
+    // Bounds of bytes / time, given that the printed time is rounded to its last digit.
     const double moved = static_cast<double>(r.bytes) * 1e-3;  // over us: GB/s
     const double most = us.low() > 0 ? moved / us.low() : HUGE_VAL, least = moved / us.high();
     for (const Column column : {Column::algbw, Column::busbw}) {
@@ -174,6 +184,8 @@ class Csv : public BlockFormat {
       if (!rate || rate->value < 0) return fmt::format("the bandwidth '{}' is not a number", shown(text, 40));
       const bool own = column == Column::algbw;
       const bool not_more = rate->low() <= (own ? 1 : 2) * most * (1 + slack);
+      // busbw has no lower bound here: the factor depends on the collective and the number of ranks, which CSV does not
+      // state.
       const bool not_less = !own || rate->high() >= least * (1 - slack);
       if (!not_more || !not_less)
         return fmt::format("{} bytes in {:g} us are {:.4g} GB/s, not {:g}", r.bytes, us.value, moved / us.value,

@@ -1,3 +1,6 @@
+// Makes measured cases of imported logs (`calibrate import --output`). A case needs more than a log usually states: the
+// connection between GPUs, NICs and their rate. Any log of the command may supply it, and `--scenario` the rest.
+// Nothing is assumed: what none of them states is an error that names it (docs/calibrate/import.md, "Cases").
 #include "fabricast/calibrate/import_cases.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +20,7 @@ namespace {
 /// Variables that name files of the measured host.
 constexpr std::array<std::string_view, 2> file_variables = {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"};
 /// Whether a variable only affects what is printed.
+/// Such variables do not change times, and would only make cases differ.
 bool only_prints(std::string_view name) { return name.starts_with("NCCL_DEBUG") || name.ends_with("_DUMP_FILE"); }
 
 /// What the logs state about the system.
@@ -36,10 +40,12 @@ Diagnostic note(const std::string& log, int line, std::string message) {
 }
 
 std::string link_of(const NcclFacts& nccl) {
+  // libfabric's provider first: with the OFI plugin NCCL itself lists no NIC.
   if (nccl.provider == "efa") return "efa";
   std::set<std::string> kinds;
   for (const NcclNic& nic : nccl.nics) kinds.insert(nic.kind);
   if (nccl.networks.size() == 1 && nccl.networks[0] == "Socket") return "socket";
+  // NICs of both kinds mean that the log does not say which network the connections used.
   if (kinds == std::set<std::string>{"IB"}) return "infiniband";
   if (kinds == std::set<std::string>{"RoCE"}) return "roce";
   return {};
@@ -56,6 +62,7 @@ std::optional<int> nics_of(const NcclFacts& nccl, const std::string& link) {
 /// Whether NCCL's connections over the network use GPUDirect RDMA. Null if that is not stated, or if they differ.
 std::optional<bool> gdr_of(const NcclFacts& nccl) {
   const NcclConnections net = nccl.over_network();
+  // Connections are what ran. NCCL's summary counts only if no connection was printed.
   if (net.gdr + net.staged == 0) return nccl.gdr;
   return net.gdr == 0 ? std::optional(false) : net.staged == 0 ? std::optional(true) : std::nullopt;
 }
@@ -77,6 +84,7 @@ System system_of(const NamedLogs& logs) {
     for (const LogTable& t : log.tables) settle(here.gpu, gpu_of_product(t.gpu), std::string(), "GPU", name);
     here.link = link_of(log.nccl);
     here.nics = nics_of(log.nccl, here.link);
+    // NVLS exists only behind NVSwitches. Its absence proves nothing: older GPUs and drivers do not offer it.
     if (log.nccl.nvls_multicast == true) here.intranode = "nvswitch";
     if (log.topo) {
       std::vector<std::size_t> gpus;
@@ -86,18 +94,23 @@ System system_of(const NamedLogs& logs) {
       for (const std::size_t a : gpus)
         for (const std::size_t b : gpus)
           whole = whole && !log.topo->link(a, b).empty(), nvlink = nvlink || log.topo->link(a, b).starts_with("NV");
+      // NV# in the matrix does not distinguish a mesh of NVLink from NVSwitch, so it gives no value.
       if (whole && !nvlink) here.intranode = "pcie";
     }
+    // A topology file is the most specific source and replaces what lines of NCCL suggest.
     if (log.node) {
       const NodeLayout& node = *log.node;
       const bool mesh =
           std::any_of(node.gpus.begin(), node.gpus.end(), [](const auto& g) { return !g.nvlinks.empty(); });
       here.intranode = node.has_nvswitch() ? "nvswitch" : mesh ? "nvlink_mesh" : "pcie";
       here.gpus_per_node = static_cast<int>(node.gpus.size());
+      // The file states the compute capability and not the product, which several kinds of GPU may share.
       if (const auto kinds = fitting_gpus(shipped_hardware(), node); kinds.size() == 1 && here.gpu.empty())
         here.gpu = kinds[0];
+      // NodeLayout has GB/s, a case Gb/s.
       if (!node.nics.empty()) here.nics = static_cast<int>(node.nics.size()), here.nic_gbps = node.nics[0].rate * 8;
     }
+    // All logs of one command belong to one system, so a contradiction is a mistake of the command.
     settle(s.gpu, here.gpu, std::string(), "GPU", name);
     settle(s.intranode, here.intranode, std::string(), "connection between GPUs", name);
     settle(s.link, here.link, std::string(), "network", name);
@@ -119,6 +132,7 @@ class CaseOfTable {
     c_.collective = table_.operation;
     ranks();
     const NodeSpec* spec = scenario_ ? &scenario_->node.spec : nullptr;
+    // The table's own product name counts for more than what other logs state.
     const std::string product = gpu_of_product(table_.gpu), stated = product.empty() ? system_.gpu : product;
     if (spec && !stated.empty() && stated != spec->gpu) contradict("gpu", stated, spec->gpu);
     c_.gpu = !stated.empty() ? stated : spec ? spec->gpu : lack("gpu");
@@ -147,14 +161,17 @@ class CaseOfTable {
 
   void ranks() {
     int ranks = table_.ranks, nodes = table_.nodes;
+    // With several tables in a log, the largest communicator may belong to another one.
     const NcclCommunicator most = in_.nccl.largest();
     if (ranks == 0 && in_.tables.size() == 1) ranks = most.ranks;
     if (nodes == 0 && most.ranks == ranks) nodes = most.nodes;
+    // As many ranks as a node has GPUs: one node, the usual case, since no host is named.
     if (nodes == 0 && ranks > 0 && system_.gpus_per_node > 0 && ranks == system_.gpus_per_node) nodes = 1;
     if (scenario_) {
       const int per_node = scenario_->node.spec.gpus;
       if (ranks == 0) ranks = per_node * std::max(1, nodes == 0 ? scenario_->cluster.nodes : nodes);
       if (nodes == 0 && ranks % per_node == 0) nodes = ranks / per_node;
+      // A job on part of a node's GPUs is another system: its rings and NICs differ.
       if (nodes > 0 && ranks != nodes * per_node)
         contradict("GPUs per node", fmt::format("{:g}", static_cast<double>(ranks) / nodes), std::to_string(per_node));
     }
@@ -170,6 +187,7 @@ class CaseOfTable {
   void network(const NodeSpec* spec) {
     c_.link = !system_.link.empty() ? system_.link : spec ? std::string(name_of(spec->nics.link)) : lack("link");
     if (spec && c_.link != name_of(spec->nics.link)) contradict("link", c_.link, std::string(name_of(spec->nics.link)));
+    // What the logs state counts for more than the scenario. A value that neither has is listed as missing.
     if (system_.nics)
       c_.nics = system_.nics;
     else if (spec)
@@ -183,6 +201,7 @@ class CaseOfTable {
     else
       lack("nic_gbps");
     c_.gdr = gdr_of(in_.nccl);
+    // `automatic` is left to the forecast, as in a scenario.
     if (!c_.gdr && spec && spec->gdr != Gdr::automatic) c_.gdr = spec->gdr == Gdr::on;
   }
 
@@ -191,6 +210,7 @@ class CaseOfTable {
     if (scenario_ && c_.nccl_version.empty() && scenario_->nccl.version_given)
       c_.nccl_version = scenario_->nccl.version;
     if (scenario_) c_.env = scenario_->nccl.env;
+    // Variables of the log replace those of the scenario: they are what ran.
     for (const auto& [name, value] : in_.nccl.env)
       if (!only_prints(name)) c_.env[name] = value;
     // Settings that the probe forced on NCCL.
@@ -202,14 +222,17 @@ class CaseOfTable {
     forced("channels", {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"});
     for (const std::string_view name : file_variables)
       if (const auto it = c_.env.find(std::string(name)); it != c_.env.end()) {
+        // The file itself is not in the log, so a forecast cannot follow it.
         set_aside(fmt::format("{} names a file", name));
         c_.env.erase(it);
       }
+    // Set-ups that `workload.harness` does not express. Such cases are validated but not fitted.
     for (const auto& [key, what] : {std::pair{"graph", "CUDA graphs"},
                                     {"agg iters", "grouped calls"},
                                     {"blocking", "blocking calls"},
                                     {"unalign", "unaligned buffers"}})
       if (table_.details.count(key)) set_aside(what);
+    // -1 is nccl-tests' "no root". A scenario has no root other than rank 0.
     if (const auto root = table_.details.find("root"); root != table_.details.end())
       if (root->second != "0" && root->second != "-1") set_aside("root " + root->second);
   }
@@ -218,6 +241,7 @@ class CaseOfTable {
 
   void harness() {
     const HarnessSpec* spec = scenario_ ? &scenario_->workload.harness : nullptr;
+    // Tables of the probe count as if nccl-tests had timed them.
     c_.harness["tool"] = "nccl_tests";
     const auto take = [&](const char* what, int stated, int given) {
       if (stated > 0)
@@ -277,6 +301,7 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
                                scenario ? "" : "--scenario S.yaml supplies what no log states"));
         continue;
       }
+      // A time with wrong results is the time of something else. Sizes of 0 bytes have no bandwidth and no forecast.
       for (const LogRow& row : t.rows)
         if (row.wrong > 0)
           out.left_out.push_back(note(name, row.line, "row left out: its results are wrong"));
@@ -289,6 +314,7 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
       std::replace(word.begin(), word.end(), '_', '-');
       c.system = system;
       c.id = fmt::format("{}-{}-{}n{}g", system, word, c.nodes, c.gpus_per_node);
+      // Repeats of one collective on the same ranks stay separate cases with a number.
       if (const int before = ids[c.id]++; before > 0) c.id += fmt::format("-{}", before + 1);
       out.cases.push_back(std::move(c));
       out.sources.push_back(name);
@@ -325,6 +351,7 @@ std::string cases_json(const ImportedCases& cases) {
     for (const MeasuredRow& row : c.rows) j["rows"].push_back({{"bytes", row.bytes}, {"time_us", row.time_us}});
     list.push_back(std::move(j));
   }
+  // Text from logs may not be UTF-8. It is replaced, because an exception here would lose all cases.
   return list.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -1,3 +1,5 @@
+// The contents of logs as JSON for other programs. docs/formats.md lists the keys. What a log does not state is null
+// where a value is optional, and 0 or empty elsewhere, as in Imported.
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/import.hpp"
@@ -30,6 +32,7 @@ OrderedJson table_of(const LogTable& t) {
   OrderedJson& rows = j["rows"] = OrderedJson::array();
   for (const LogRow& r : t.rows) {
     OrderedJson row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
+    // Rows dominate the size of the output, so keys that rarely hold a value are left out.
     if (r.in_place_us) row["in_place_us"] = *r.in_place_us;
     if (r.wrong > 0) row["wrong"] = r.wrong;
     if (r.gigabytes_per_second) row["gigabytes_per_second"] = *r.gigabytes_per_second;
@@ -62,6 +65,7 @@ OrderedJson nccl_of(const NcclFacts& n) {
                    {"plugins", n.plugins},
                    {"env", n.env},
                    {"warnings", n.warnings}};
+  // Lists are present even if they are empty, so a reader need not test for them.
   for (const char* list : {"communicators", "nics", "rings", "trees", "edges", "choices"})
     j[list] = OrderedJson::array();
   for (const auto& c : n.communicators)
@@ -119,6 +123,7 @@ std::string import_json(const NamedLogs& logs) {
     if (log.nccl.line > 0 || !log.nccl.env.empty()) j["nccl"] = nccl_of(log.nccl);
     if (log.topo) j["topo"] = topo_of(*log.topo);
     for (const PeerMatrix& m : log.peers) j["peers"].push_back(peers_of(m));
+    // A summary: the whole layout is in the topology file itself.
     if (log.node)
       j["node"] = {
           {"gpus", log.node->gpus.size()}, {"nics", log.node->nics.size()}, {"nvswitch", log.node->has_nvswitch()}};

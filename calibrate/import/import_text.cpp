@@ -1,4 +1,6 @@
 // The contents of a log as text, one line per table and fact.
+//
+// Long lists, such as edges and choices, are counted by kind. `--json` has them in full.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,6 +43,7 @@ std::string table_line(const LogTable& t) {
 
 std::string nccl_lines(const NcclFacts& n) {
   std::string text;
+  // Facts that a log does not state are not printed.
   const auto fact = [&](std::string_view what, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<14} {}\n", what, value);
   };

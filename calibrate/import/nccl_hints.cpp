@@ -1,4 +1,7 @@
 // NCCL's lines about the topology and about features that it does not use [NCCL-log], and counts over its connections.
+//
+// These lines have no common form, and each is one fact. A log of many ranks repeats them, so counts are of lines and
+// not of ranks. evidence_nccl.cpp in calibrate/check says what follows from them.
 #include <algorithm>
 #include <set>
 
@@ -13,6 +16,7 @@ static void read_nic_speed(std::string_view text, NcclFacts& facts) {
   const auto device = after(text, "] "), speed = after(text, " speed=");
   if (!device || !speed || facts.nic_speeds.size() >= most_nics) return;
   const std::string_view name = device->substr(0, device->find_first_of("/ "));
+  // The middle part is the device of user verbs. Name and port alone are how `NET/IB : Using` names the NIC.
   const std::size_t first = name.find(':'), last = name.rfind(':');
   const auto rate = whole_number(speed->substr(0, speed->find(' ')));
   if (first == std::string_view::npos || !rate || *rate < 1) return;
@@ -25,6 +29,8 @@ void read_nccl_hint(std::string_view text, NcclFacts& facts) {
   if (text.starts_with("MNNVL ")) {
     std::string_view rest = text.substr(6);
     if (contains(" is available but not working")) facts.mnnvl_broken = true;
+    // Ranks may differ, for example if one host has no IMEX daemon; NVLink across hosts counts as used if any rank uses
+    // it.
     if (const auto used = take_number(rest); used && contains(" cliqueId "))
       facts.mnnvl = facts.mnnvl.value_or(false) || *used != 0;
     return;
@@ -44,6 +50,7 @@ void read_nccl_hint(std::string_view text, NcclFacts& facts) {
   }
   if (text.starts_with("NET/IB: [")) return read_nic_speed(text, facts);
   if (text.starts_with("Could not open XML topology file ")) facts.topology_missing = true;
+  // NCCL attaches a NIC without a PCI path, such as one of a container or virtual machine, to the first CPU.
   if (text.starts_with("Topology detection: network path ") && contains("Attaching to first CPU"))
     ++facts.unplaced_nics;
 }
@@ -52,6 +59,7 @@ NcclConnections NcclFacts::over_network() const {
   NcclConnections c;
   for (const NcclEdge& edge : edges) {
     if (!edge.transport.starts_with("NET/")) continue;
+    // Counted twice on purpose: by the path to the GPU, and by the kind of network.
     ++(edge.transport.find("/GDRDMA") != std::string::npos ? c.gdr : c.staged);
     ++(edge.transport.starts_with("NET/Socket") ? c.sockets : c.other);
   }
@@ -62,6 +70,7 @@ NcclPeers NcclFacts::between_gpus() const {
   NcclPeers p;
   for (const NcclEdge& edge : edges) {
     const std::string_view transport = edge.transport;
+    // SHM copies through host memory; all forms of P2P are direct.
     p.host_memory += transport.starts_with("SHM");
     if (!transport.starts_with("P2P/")) continue;
     ++p.direct;
@@ -86,6 +95,7 @@ std::vector<int> NcclFacts::nics_in_use() const {
 }
 
 int NcclFacts::ranks_that_print() const {
+  // Both ends of a connection may print it; the one that prints is known from the direction.
   std::set<int> ranks;
   for (const NcclEdge& edge : edges) ranks.insert(edge.receives ? edge.to : edge.from);
   return static_cast<int>(ranks.size());

@@ -1,4 +1,9 @@
 // Lines that NCCL prints with NCCL_DEBUG=VERSION, WARN or INFO [NCCL-log].
+//
+// The lines changed over the years. Each reader below states the form that it expects and accepts the older ones it
+// knows. A line of a known form that is malformed becomes a problem; a line of unknown form is ignored, because NCCL
+// prints hundreds of kinds. Every rank prints its own lines, so each fact is stored once and looked up by a compact
+// key.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -107,6 +112,7 @@ NcclLog::~NcclLog() = default;
 
 bool NcclLog::read(std::string_view text, int line, std::string_view& before) {
   before = {};
+  // The mark may appear earlier in the line, for example in the name of a host or in a message of a program.
   std::size_t at = text.find("NCCL ");
   while (at != std::string_view::npos) {
     const std::string_view rest = text.substr(at + 5);
@@ -125,6 +131,7 @@ bool NcclLog::read(std::string_view text, int line, std::string_view& before) {
     return true;
   }
   if (rest.starts_with("WARN ")) {
+    // A failing job may print the same warning from every rank.
     if (facts.warnings.size() < most_warnings) add_once(facts.warnings, shown(rest.substr(5)));
     read_nccl_hint(trimmed(rest.substr(5)), facts);
     return true;
@@ -158,6 +165,7 @@ void NcclLog::State::info(std::string_view text, int line) {
   if (const std::size_t mark = text.find(" set by environment to "); mark != std::string_view::npos)
     return variable(text, mark);
   if (text.find("Bytes -> Algo ") != std::string_view::npos) return choice(text, line);
+  // The letter case changed between versions.
   if (text.find("nRanks ") != std::string_view::npos || text.find("nranks ") != std::string_view::npos)
     return communicator(text);
   if (text.starts_with("NET/")) {
@@ -167,6 +175,7 @@ void NcclLog::State::info(std::string_view text, int line) {
       if (facts.provider.empty()) facts.provider = shown(name, 40);
       return;
     }
+    // One line for each pair of a GPU and a NIC that NCCL considered, whether or not a connection uses it.
     if (text.find("GPU Direct RDMA Enabled") != std::string_view::npos) ++facts.gdr_enabled;
     if (text.find("GPU Direct RDMA Disabled") != std::string_view::npos) ++facts.gdr_disabled;
   }
@@ -178,9 +187,11 @@ void NcclLog::State::info(std::string_view text, int line) {
   if (text.find(" p2p channels") != std::string_view::npos) return channel_counts(text);
   if (text.starts_with("NVLS multicast support is ")) {
     const bool there = text.find("is available") != std::string_view::npos;
+    // One line for each GPU.
     facts.nvls_multicast = facts.nvls_multicast.value_or(false) || there;
     return;
   }
+  // In newer versions the summary of the rings states whether they use PXN and GPUDirect RDMA.
   if (text.starts_with("Connected all rings")) {
     if (const auto pxn = number_after(text, " PXN ")) facts.pxn = *pxn != 0;
     if (const auto gdr = number_after(text, " GDR ")) facts.gdr = *gdr != 0;
@@ -204,9 +215,11 @@ bool NcclLog::State::channel(std::string_view text, int line) {
   text = trimmed(text);
   if (!text.starts_with(':')) return false;
   text = trimmed(text.substr(1));
+  // NCCL has at most 64 channels. The limit bounds what a malformed line can claim, and fits the key of an edge.
   if (!within(*channel, 0, 1 << 10)) {
     sink.problem(line, "channel number out of range");
   } else if (text.find("->") != std::string_view::npos) {
+    // The same prefix begins two kinds of lines: the order of ranks in a ring, and a single connection.
     edge(*channel, text, line);
   } else {
     ring(*channel, channels, text, line);
@@ -228,8 +241,10 @@ void NcclLog::State::edge(int channel, std::string_view text, int line) {
   if (!to || !via || !within(*from, 0, most_ranks) || !within(*to, 0, most_ranks)) return broken();
   e.from = *from, e.to = *to, e.receives = rest.find("[receive]") < rest.find(" via ");
   std::string_view transport = trimmed(via->substr(0, via->find(" comm ")));
+  // Network plugins choose their own names, so the transport is kept as printed.
   transport = transport.substr(0, 80);
   if (transport.empty()) return broken();
+  // Transports are numbered, so that an edge is two integers: from and to; transport, channel and direction.
   auto known = transports.find(transport);
   if (known == transports.end()) known = transports.emplace(std::string(transport), transports.size()).first;
   const EdgeKey key{static_cast<std::uint64_t>(e.from) << 32 | static_cast<std::uint32_t>(e.to),
@@ -277,6 +292,7 @@ void NcclLog::State::trees(std::string_view text, int line) {
     if (!channel || !within(*channel, 0, 1 << 10) || down.empty() || self.size() != 1 || self[0] < 0 ||
         up.size() != 1 || !tree.empty())
       return broken();
+    // -1 stands for no child.
     std::erase(down, -1);
     NcclTreeNode node{*channel, self[0], up[0], std::move(down)};
     if (tree_nodes.insert(node).second) facts.trees.push_back(std::move(node));
@@ -289,9 +305,11 @@ void NcclLog::State::communicator(std::string_view text) {
     const auto n = number_after(text, a);
     return std::clamp(n ? *n : number_after(text, b).value_or(0), 0, most_ranks);
   };
+  // Values are limited before they are used as sizes by others.
   c.ranks = number(" nRanks ", " nranks "), c.nodes = number(" nNodes ", " nnodes ");
   c.local_ranks = number(" localRanks ", " localranks ");
   if (c.ranks < 1) return;
+  // From 2.21 on, the line of a communicator also states whether it uses NVLink across hosts.
   if (const auto used = number_after(text, " MNNVL ")) facts.mnnvl = facts.mnnvl.value_or(false) || *used != 0;
   // A line that states less than a known one adds nothing; one that states more replaces it.
   for (NcclCommunicator& known : facts.communicators)
@@ -307,6 +325,7 @@ void NcclLog::State::communicator(std::string_view text) {
 void NcclLog::State::nics(std::string_view text) {
   const bool sockets = text.starts_with("NET/Socket");
   std::string_view list = *after(text, ": Using ");
+  // After the semicolon follows the out-of-band interface, which carries no data.
   list = list.substr(0, list.find(';'));
   for (std::string_view word : words_of(list)) {
     if (!word.starts_with('[')) continue;
@@ -319,6 +338,7 @@ void NcclLog::State::nics(std::string_view text) {
     if (sockets) {
       nic.name = shown(word.substr(0, word.find(':')), 40), nic.kind = "Socket";
     } else if (const std::size_t slash = word.find('/'); slash != std::string_view::npos) {
+      // An entry of NET/IB is name:port/kind.
       nic.name = shown(word.substr(0, slash), 40),
       nic.kind = shown(word.substr(slash + 1, word.find('/', slash + 1) - slash - 1), 20);  // not /SHARP
     } else {
@@ -334,6 +354,7 @@ void NcclLog::State::choice(std::string_view text, int line) {
   const auto broken = [&] { sink.problem(line, "malformed choice of an algorithm"); };
   NcclChoice c;
   std::string_view rest = text;
+  // The function name in front of the bytes is missing in older versions. It must come before " Bytes" to be one.
   if (const std::size_t colon = text.find(": "); colon != std::string_view::npos && colon < text.find(" Bytes")) {
     c.operation = operation_of(text.substr(0, colon));
     rest = text.substr(colon + 2);
@@ -343,6 +364,7 @@ void NcclLog::State::choice(std::string_view text, int line) {
   if (!bytes || *bytes < 0 || !algorithm || !protocol) return broken();
   c.bytes = *bytes, c.algorithm = algorithm_of(first_word(*algorithm)), c.protocol = protocol_of(first_word(*protocol));
   if (c.algorithm.empty() || c.protocol.empty()) return broken();
+  // Newer versions print the range of channels that the call uses.
   if (auto range = after(rest, "channel{Lo..Hi}={")) {
     const auto low = take_number(*range);
     const auto high = range->starts_with("..") ? (range->remove_prefix(2), take_number(*range)) : std::nullopt;
@@ -368,6 +390,7 @@ void NcclLog::State::channel_counts(std::string_view text) {
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     const auto n = small_number(words[i]);
     if (!n || !within(*n, 0, 1 << 10) || !words[i + 2].starts_with("channels")) continue;
+    // "2 p2p channels per peer" is another number than "32 p2p channels".
     if (i + 3 < words.size() && words[i + 3] == "per") continue;
     for (const auto& [word, target] : {std::pair{"coll", &facts.channels},
                                        {"collnet", &facts.collnet_channels},

@@ -2,6 +2,10 @@
 //
 // Its columns changed over the years (bytes N op res; size count redop root error; #wrong; #iters; per-iteration
 // figures), so the header line determines the meaning of the words of a row.
+//
+// A log may lack any of its lines: the header was cut off, rows were pasted alone, NCCL's lines interrupt a row. What
+// the rows themselves show is used then, and what remains ambiguous is left empty. TestTables (nccl_tests_tables.hpp)
+// collects and checks the rows, also those of the JSON file.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -43,6 +47,7 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
   int first = -1;
   for (int i = 0; i < static_cast<int>(names.size()); ++i) {
     const std::string_view n = names[static_cast<std::size_t>(i)];
+    // Columns after the timings. They would otherwise widen the second timing.
     if (n == "#iters" || n == "timestamp") break;
     if (is_time(n)) {
       if (first < 0) {
@@ -55,12 +60,14 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
     if (n == "redop" || n == "op") c.redop = i;
     if (n == "root") c.root = i;
     if (n == "#wrong" && first >= 0 && c.wrong < 0) c.wrong = i - first;
+    // Until a second time appears, the timing extends to the current column.
     if (!c.both && first >= 0) c.width = i - first + 1;
   }
   if (c.wrong >= c.width) c.wrong = -1;
   const auto named = [&](int i, std::string_view name) {
     return i < static_cast<int>(names.size()) && names[static_cast<std::size_t>(i)] == name;
   };
+  // All known layouts share this core. A header that differs from it belongs to another tool.
   if (c.type != 2 || first < 3 || !named(first + 1, "algbw") || !named(first + 2, "busbw")) return std::nullopt;
   if (c.both && (!named(first + c.width + 1, "algbw") || !named(first + c.width + 2, "busbw"))) return std::nullopt;
   return c;
@@ -70,7 +77,9 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
 /// fits no layout.
 std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words) {
   Columns c;
+  // An operator (sum, none) is a word; what else may follow the type is a number.
   const bool redop = words.size() > 3 && !numeric(words[3]);
+  // Words after type and operator. A root adds one, a timing three or four.
   const std::size_t rest = words.size() - (redop ? 4 : std::min<std::size_t>(3, words.size()));
   const auto set = [&](int before, int width, bool both) {
     c.redop = redop ? 3 : -1, c.root = before > 0 ? (redop ? 4 : 3) : -1;
@@ -96,6 +105,7 @@ class NcclTests : public NcclTestsFormat {
     text = trimmed(text);
     if (text.starts_with('#')) return header(text.substr(1), line);
     // The start of the log may be cut off. No other format has a row of this form.
+    // Three words identify a row: a size, a count and a data type of NCCL.
     return !text.empty() && is_digit(text.front()) && row_like(words_of(text)) && row(text, line);
   }
 
@@ -103,6 +113,7 @@ class NcclTests : public NcclTestsFormat {
     const std::vector<std::string_view> words = words_of(text);
     if (words.empty()) return false;
     if (pending_line_ > 0 && complete(words)) return true;
+    // After a header, a damaged row is reported. Without one, only what looks like a whole row counts.
     const bool as_row = header_seen_ && digits(words[0]) && (words.size() == 1 || numeric(words[1]));
     return (as_row || row_like(words)) && row(text, line);
   }
@@ -156,6 +167,7 @@ class NcclTests : public NcclTestsFormat {
       return true;
     }
     if (words[0] == "Collective" && words.size() > 3 && words[2] == "starting:") {
+      // The line names the test of a new run, unless it follows the version line of the same run.
       if (tables_.run_has_rows() || !tables_.run().operation.empty()) new_run();
       tables_.run().operation = operation_of_test(words[3]);
       if (tables_.run().operation.empty()) {
@@ -164,6 +176,7 @@ class NcclTests : public NcclTestsFormat {
       }
       return true;
     }
+    // `# nThread 1 nGpus 8 minBytes 8 maxBytes ... warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0`
     if (words[0] == "nThread" || words[0] == "nThreads") return parameters(text);
     if (words[0] == "Rank") return device(words, text, line);
     if (const auto columns = sizes_columns(words)) {
@@ -173,6 +186,7 @@ class NcclTests : public NcclTestsFormat {
       columns_ = *columns, header_seen_ = columns_stated_ = true;
       return true;
     }
+    // The footer. Rows after it belong to another run.
     if (words[0] == "Avg" || (words[0] == "Collective" && words.size() > 2 && words[2] == "concluded:")) {
       drop_pending();
       tables_.close();
@@ -197,9 +211,11 @@ class NcclTests : public NcclTestsFormat {
       return rest ? take_number(*rest).value_or(0) : 0;
     };
     run.threads = std::max(0, number("nThread ")), run.gpus = std::max(0, number("nGpus "));
+    // The line has three kinds of iterations. The number of timed ones follows that of warm-up.
     auto rest = after(text, "warmup iters:");
     rest = after(rest ? *rest : text, " iters:");
     if (rest) run.iterations = std::max(0, take_number(*rest).value_or(0));
+    // Only deviations from the defaults are kept: they make a case that no fit uses (import_cases.cpp).
     for (const auto& [key, usual] : {std::pair{"graph", 0}, {"agg iters", 1}, {"unalign", 0}})
       if (const int n = number(std::string(key) + ": "); n > usual) run.details[key] = std::to_string(n);
     return true;
@@ -215,6 +231,7 @@ class NcclTests : public NcclTestsFormat {
     if (tables_.run_has_rows()) new_run();
     std::optional<int> group;
     std::string host, gpu;
+    // `#  Rank  0 Group  0 Pid  1234 on  node-1 device  0 [0x1b] NVIDIA H100 80GB HBM3`
     for (std::size_t i = 2; i + 1 < words.size(); ++i) {
       if (words[i] == "Group") group = small_number(words[i + 1]);
       if (words[i] == "on" && host.empty()) host = shown(words[i + 1]);
@@ -235,6 +252,7 @@ class NcclTests : public NcclTestsFormat {
     // Tests without an operator leave the column blank in old versions; newer ones print `none`.
     if (columns_.redop >= 0 && columns_.redop < size() && numeric(words[static_cast<std::size_t>(columns_.redop)]))
       words.insert(words.begin() + columns_.redop, std::string_view());
+    // Words of a complete row. More may follow, such as the number of iterations.
     const int whole = columns_.count + columns_.width * (columns_.both ? 2 : 1);
     // All columns are required, except the out-of-place timing where only the in-place test ran (see `gap`).
     if (size() >= whole) {
@@ -261,7 +279,9 @@ class NcclTests : public NcclTestsFormat {
   /// Reads the rest of an interrupted row. \returns whether the words are that rest
   bool complete(const std::vector<std::string_view>& words) {
     const std::size_t whole = static_cast<std::size_t>(columns_.count + columns_.width * (columns_.both ? 2 : 1));
+    // Up to three further columns may follow the timings.
     if (pending_.size() + words.size() < whole || pending_.size() + words.size() > whole + 3) return false;
+    // The next row, not the rest of the interrupted one.
     if (words.size() >= 3 && is_type(words[2])) return false;
     if (!std::all_of(words.begin(), words.end(), [](std::string_view w) { return numeric(w) || w == "N/A"; }))
       return false;

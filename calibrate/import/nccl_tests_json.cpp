@@ -23,6 +23,7 @@ class Characters {
 
   Characters() = default;
   explicit Characters(LineReader& lines) : lines_(&lines) {}
+  // Between the pieces of a long line nothing is inserted; at the end of a line its newline is.
   char operator*() const { return at_ < lines_->text().size() ? lines_->text()[at_] : '\n'; }
   Characters& operator++() {
     const std::size_t size = lines_->text().size() + (lines_->ends() ? 1 : 0);
@@ -52,6 +53,7 @@ class Events : public json::json_sax_t {
   bool null() override { return value("", {}); }
   bool boolean(bool b) override { return value(b ? "true" : "false", {}); }
   bool number_integer(number_integer_t n) override { return value(std::to_string(n), n); }
+  // Beyond the range of int64 the number stays text.
   bool number_unsigned(number_unsigned_t n) override {
     const std::string text = std::to_string(n);
     return value(text, whole_number(text));
@@ -61,7 +63,9 @@ class Events : public json::json_sax_t {
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override {
     path_.push_back({false, std::string()});
+    // Bounds the memory that a hostile file can claim through nesting.
     if (path_.size() > deepest) return fail("the JSON is nested deeper than 64 levels");
+    // Path: the object, the list `results`, the object of one size.
     if (in("results", 3)) row_ = {}, row_.line = lines_.line(), words_ = {}, has_size_ = false;
     if (at({"config", "devices"}, 4)) device_ = {};
     return true;
@@ -91,6 +95,7 @@ class Events : public json::json_sax_t {
   }
   void finish() {
     tables_.close();
+    // JSON of other programs has no results either, and is no problem.
     if (ours_ && !failed_ && !has_results_) sink_.problem(lines_.line(), "the JSON has no results");
   }
   bool failed() const { return failed_; }
@@ -127,11 +132,13 @@ class Events : public json::json_sax_t {
   bool value(const std::string& text, std::optional<std::int64_t> whole) {
     if (path_.empty()) return true;
     const std::string& name = path_.back().name;
+    // Numbers of threads, GPUs and iterations; larger ones are malformed and count as not stated.
     const int small = whole && *whole > 0 && *whole < (1 << 20) ? static_cast<int>(*whole) : 0;
     TestRun& run = tables_.run();
     if (path_.size() == 1 && name == "nccl_version" && whole) {
       run.nccl_version = version_of_code(*whole), ours_ = true;
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "args" && run.operation.empty()) {
+      // The first argument that names a test is the program.
       run.operation = operation_of_test(text);
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "env") {
       variable(text);
@@ -163,6 +170,7 @@ class Events : public json::json_sax_t {
       if (name == "time" || name == "cpu_time") words[0] = text.substr(0, 60), row_.cpu_time = name == "cpu_time";
       if (name == "alg_bw") words[1] = text.substr(0, 60);
       if (name == "bus_bw") words[2] = text.substr(0, 60);
+      // null, which arrives as an empty text: results were not checked.
       if (name == "nwrong") words[3] = text.empty() ? "N/A" : text.substr(0, 60);
     }
     return true;
@@ -178,6 +186,7 @@ class Events : public json::json_sax_t {
     if (!has_size_) return sink_.problem(row_.line, "a result has no size");
     for (const std::size_t place : {std::size_t{0}, std::size_t{1}}) {
       const Words& w = words_[place];
+      // A test that runs only in place, or only out of place, has one timing.
       if (w == Words{}) continue;
       const auto timing = timing_of(w[0], w[1], w[2], w[3].empty() ? "N/A" : w[3]);
       if (!timing) return sink_.problem(row_.line, "a time or bandwidth is not a number");
@@ -202,10 +211,13 @@ class Events : public json::json_sax_t {
 bool read_nccl_tests_json(LineReader& lines, ImportSink& sink) {
   const int start = lines.line();
   Events events(lines, sink);
+  // Not strict: text may follow the JSON, which the caller reads as lines.
   json::sax_parse(Characters(lines), Characters(), &events, json::input_format_t::json, /*strict=*/false);
   events.finish();
   // Other programs log JSON lines, too; a malformed one is not a problem of this log.
   if (events.failed() && events.ours()) sink.problem(lines.line(), events.why());
+  // A document that failed may have run into a line of another format, which is still to be read. On its first line,
+  // the line itself was the reason.
   return events.failed() && !lines.at_end() && lines.line() > start;
 }
 

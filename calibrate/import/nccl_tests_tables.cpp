@@ -1,3 +1,10 @@
+// Collects rows of nccl-tests into tables and checks that they are consistent [nccl-tests-performance]:
+//
+//   algbw = bytes / time                            each row
+//   busbw = algbw x factor(operation, ranks)        the whole table
+//
+// The second check catches a header that belongs to another run, and identifies the test where no line names it. All
+// comparisons are of intervals, because printed numbers are rounded.
 #include "nccl_tests_tables.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +46,7 @@ std::string fault_of(const TestTiming& t, std::int64_t bytes) {
   if (!(t.time.value > 0)) return fmt::format("the time {:g} is not above 0", t.time.value);
   if (t.algbw.value < 0 || t.busbw.value < 0) return "a bandwidth is negative";
   const double moved = static_cast<double>(bytes) * 1e-3;  // over us: GB/s
+  // Bounds of the bandwidth, given the rounding of the time. A time that rounds to 0 allows any bandwidth.
   const double low = moved / t.time.high() * (1 - slack);
   const double high = t.time.low() > 0 ? moved / t.time.low() * (1 + slack) : std::numeric_limits<double>::infinity();
   if (t.algbw.high() < low || t.algbw.low() > high)
@@ -59,6 +67,7 @@ bool fits(const std::pair<double, double>& ratio, double factor) {
 }  // namespace
 
 void TestDevices::add(int rank, std::optional<int> of_group, const std::string& host, const std::string& gpu) {
+  // Groups of ranks run the same test independently (NCCL_TESTS_SPLIT); a row is that of one group.
   if (ranks.empty()) group = of_group;
   if (group != of_group) return;
   ranks.insert(rank);
@@ -73,6 +82,7 @@ std::string operation_of_test(std::string_view program) {
       program.remove_suffix(end.size());
       break;
     }
+  // `hypercube` is a test of nccl-tests without a collective of its own.
   const bool known = std::any_of(looks.begin(), looks.end(), [&](const TestLook& l) { return l.test == program; });
   return known || program == "hypercube" ? std::string(program) : std::string();
 }
@@ -80,6 +90,7 @@ std::string operation_of_test(std::string_view program) {
 std::optional<TestTiming> timing_of(std::string_view time, std::string_view algbw, std::string_view busbw,
                                     std::string_view wrong) {
   const auto t = printed_number(time), a = printed_number(algbw), b = printed_number(busbw);
+  // Results that were not checked count as 0 wrong ones.
   const auto w = wrong == "N/A" ? std::optional<Printed>(Printed{}) : printed_number(wrong);
   if (!t || !a || !b || !w || w->value < 0 || w->value > 9e18) return std::nullopt;
   return TestTiming{*t, *a, *b, static_cast<std::int64_t>(w->value)};
@@ -98,8 +109,10 @@ void TestTables::open(const TestRow& row) {
   t.ranks = static_cast<int>(run_.devices.ranks.size());
   t.nodes = static_cast<int>(run_.devices.hosts.size());
   t.hosts.assign(run_.devices.hosts.begin(), run_.devices.hosts.end());
+  // Different GPUs in one run are left out: no scenario has them.
   if (run_.devices.gpus.size() == 1) t.gpu = *run_.devices.gpus.begin();
   t.threads = run_.threads;
+  // Each thread of a process drives -g GPUs.
   if (run_.threads > 0 && run_.gpus > 0 && run_.threads <= 4096 && run_.gpus <= 4096)
     t.ranks_per_process = run_.threads * run_.gpus;
   t.iterations = run_.iterations, t.nccl_version = run_.nccl_version;
@@ -123,8 +136,10 @@ void TestTables::add(const TestRow& row) {
   if (!table_) open(row);
   LogRow out;
   out.line = row.line, out.bytes = row.bytes;
+  // Out of place is what most people quote, and what the shipped cases hold.
   out.time_us = (row.out_of_place ? row.out_of_place : row.in_place)->time.value;
   if (row.in_place) out.in_place_us = row.in_place->time.value;
+  // The range of busbw / algbw that fits both timings of the row.
   std::pair<double, double> ratio{0, std::numeric_limits<double>::infinity()};
   for (const auto& place : {row.out_of_place, row.in_place}) {
     if (!place) continue;
@@ -149,6 +164,7 @@ void TestTables::check_operation(LogTable& table) {
   const auto rows = static_cast<std::ptrdiff_t>(table.rows.size());
   const std::string redop = detail(table, "redop"), root = detail(table, "root");
   const auto looks_like = [&](const TestLook& l) {
+    // Versions without the column print no operator; -1 is "no root".
     return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));
   };
   if (table.operation.empty() && table.ranks > 1) {
@@ -164,12 +180,14 @@ void TestTables::check_operation(LogTable& table) {
   if (look == looks.end() || table.ranks < 1) return;
   const std::ptrdiff_t fit = count_of(look->op);
   const double factor = bus_factor(look->op, table.ranks);
+  // If most rows contradict the header, the header is wrong. If few do, these rows are.
   if (2 * fit < rows) {
     sink_.problem(table.line, fmt::format("busbw / algbw is not {:.4g}, the factor of {} over {} ranks: the header is "
                                           "from another run",
                                           factor, table.operation, table.ranks));
     table.ranks = table.nodes = 0;
     table.hosts.clear();
+    // An operation that only a command line names is as doubtful as the ranks. One in the run's own header is not.
     if (run_.operation.empty()) table.operation.clear();
     return;
   }

@@ -1,4 +1,7 @@
 // Tables of the OSU micro-benchmarks [OSU-benchmarks].
+//
+// Titles name the test in words, and tests differ in their columns, so both are read from the text. OSU counts a MB as
+// 10^6 bytes. No case is made of these tables; `calibrate import` shows them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,9 +42,11 @@ std::string test_of(std::string_view text) {
     if (!title.empty()) title += ' ';
     title += lower_case(word);
   }
+  // Titles write "All-to-All" or "All_to_All".
   std::replace(title.begin(), title.end(), '-', '_');
   for (const auto& [name, program] : programs)
     if (title == name) return std::string(program);
+  // "Allreduce Latency" is the test osu_allreduce.
   if (title.ends_with(" latency")) title.resize(title.size() - 8);
   std::string name = "osu_";
   for (const char c : title)
@@ -92,6 +97,8 @@ class Osu : public BlockFormat {
     }
     const std::vector<std::string_view> words = words_of(text);
     if (words.empty() && !table_.rows.empty()) close();
+    // Other programs print lines of numbers between the rows. A row has a size, a number and no more words than the
+    // header.
     if (value_ == 0 || words.empty() || words.size() > width_ || !whole_number(words[0]) || !is_digit(words[0].front()))
       return false;
     if (words.size() > 1 && !numeric(words[1]) && words[1] != "nan" && words[1] != "-nan" && words[1] != "inf")
@@ -119,6 +126,7 @@ class Osu : public BlockFormat {
     if (value_ == 0) value_ = find("Avg Lat");
     if (value_ == 0) value_ = find("Latency");
     if (value_ == 0) rate_ = true, value_ = find("MB/s");
+    // With `-f` OSU also prints the extremes over ranks. They check the average.
     low_ = find("Min "), high_ = find("Max "), iterations_ = find("Iterations"), messages_ = find("Messages/s");
     validation_ = find("Validation");
     if (value_ == 0) sink_.problem(line, "none of the columns is a time or a rate");
@@ -135,11 +143,13 @@ class Osu : public BlockFormat {
     const auto at = [&](std::size_t column) { return column > 0 ? printed_number(words[column]) : std::nullopt; };
     if (rate_) {
       if (r.bytes < 1) return sink_.problem(line, "a rate for messages of 0 bytes");
+      // osu_mbw_mr prints the rate of messages beside the bandwidth: both must agree.
       if (const auto messages = at(messages_))
         if (!rates_agree(*messages, size, 1e-6, *value))
           return sink_.problem(line, fmt::format("{:g} messages/s of {} bytes are not {:g} MB/s", messages->value,
                                                  r.bytes, value->value));
       r.gigabytes_per_second = value->value * 1e-3;
+      // MB/s are bytes per us. The time is that of one message at the streaming rate, not a latency.
       r.time_us = size / value->value;
     } else {
       if (!in_order(at(low_), *value, at(high_)))
@@ -148,6 +158,7 @@ class Osu : public BlockFormat {
     }
     if (iterations_ > 0)
       if (const auto n = small_number(words[iterations_]); n && *n > 0) table_.iterations = *n;
+    // OSU does not count wrong results; 1 stands for "some".
     if (validation_ > 0 && words[validation_] != "Pass") r.wrong = 1;
     table_.rows.push_back(r);
   }

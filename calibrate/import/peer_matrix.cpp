@@ -1,4 +1,7 @@
 // Matrices of the CUDA sample p2pBandwidthLatencyTest [CUDA-samples].
+//
+// The tool prints each matrix twice, with and without peer access, under similar titles. A matrix is kept even if some
+// values are damaged; these stay empty.
 #include <algorithm>
 
 #include "format.hpp"
@@ -37,11 +40,13 @@ class PeerMatrices : public BlockFormat {
   bool continues(std::string_view text, int line) override {
     const std::vector<std::string_view> words = words_of(text);
     if (!open_ || words.empty()) return false;
+    // Bandwidths have the header `D\D`, latencies `GPU` or `CPU`.
     if (words[0] == "D\\D" || words[0] == "GPU" || words[0] == "CPU") {
       header(words, line);
       return true;
     }
     if (matrix_.devices.empty() || !whole_number(words[0]) || words.size() < 2 || !numeric(words[1])) return false;
+    // Text after a complete matrix may begin with numbers, too.
     if (std::find(seen_.begin(), seen_.end(), false) == seen_.end()) return false;  // it is complete
     row(words, line);
     return true;

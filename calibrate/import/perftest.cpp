@@ -1,4 +1,7 @@
 // Tables of perftest: ib_write_bw, ib_read_lat and so on [perftest-tables].
+//
+// Settings precede the table as `key : value`; a row of dashes ends it. No case is made of these tables: they measure a
+// NIC and not a collective. `calibrate import` shows them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +23,7 @@ std::vector<Column> perftest_columns(const std::vector<std::string_view>& words)
   std::vector<Column> columns;
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string name(words[i]);
+    // `BW average[MB/sec]`, `BW peak[...]`, `99% percentile[usec]`, `tps average` are single columns.
     const bool more = name == "BW" || name == "99%" || name == "99.9%" || name == "tps";
     if ((more || (name == "MsgRate" && i + 1 < words.size() && words[i + 1].starts_with("Port"))) &&
         i + 1 < words.size())
@@ -50,6 +54,7 @@ std::string test_of(const std::vector<std::string_view>& words) {
   if (verb.empty()) return {};
   const bool bandwidth = std::find(words.begin(), words.end(), "BW") != words.end();
   const bool latency = std::find(words.begin(), words.end(), "Latency") != words.end();
+  // A title names exactly one of the two.
   if (bandwidth == latency) return {};
   return "ib_" + verb + (bandwidth ? "_bw" : "_lat");
 }
@@ -60,6 +65,7 @@ class Perftest : public BlockFormat {
 
   bool begins(std::string_view text, int line) override {
     text = trimmed(text);
+    // A pasted table may lack its title, so the header line begins a block as well.
     if (text.starts_with("#bytes")) {
       start_rows(words_of(text), line);
       return true;
@@ -137,11 +143,13 @@ class Perftest : public BlockFormat {
     const double size = static_cast<double>(*bytes);
     if (const auto n = small_number(column(Column::iterations).value_or(std::string_view())); n && *n > 0)
       table_.iterations = *n;
+    // The unit depends on --report_gbits.
     const bool gigabits = column(Column::average_gb).has_value();
     if (gigabits || column(Column::average_mb)) {
       const auto average = number(gigabits ? Column::average_gb : Column::average_mb);
       if (!average || !(average->value > 0)) return sink_.problem(line, "the bandwidth is not a number above 0");
       const double unit = gigabits ? giga_bit : mebi;
+      // Million messages per second, of the same row: both figures must agree up to rounding.
       if (const auto rate = number(Column::rate))
         if (!rates_agree(*rate, size, 1e-3 / unit, *average))
           return sink_.problem(
@@ -150,6 +158,7 @@ class Perftest : public BlockFormat {
       r.gigabytes_per_second = average->value * unit;
       r.time_us = size * 1e-3 / *r.gigabytes_per_second;
     } else {
+      // The typical time is the median. Tests by duration (-D) print only the average.
       const auto typical = number(column(Column::typical) ? Column::typical : Column::average);
       if (!typical || !(typical->value > 0)) return sink_.problem(line, "the time is not a number above 0");
       if (!in_order(number(Column::low), *typical, number(Column::high)))

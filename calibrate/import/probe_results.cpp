@@ -1,5 +1,8 @@
 // The JSONL of `calibrate probe`: measurements of its nccl backend, as tables like those of nccl-tests. Lines are in
 // the shuffled order of measurement; the rows of a table are sorted by bytes.
+//
+// A line of provenance precedes the measurements of a session. Sessions with the same machine and versions are one
+// table, so interrupted sessions that were resumed are whole.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,6 +18,7 @@ using nlohmann::json;
 
 namespace {
 
+// Provenance of many ranks is one long line.
 constexpr std::size_t longest = std::size_t{1} << 22;
 constexpr int calls_per_sample = 20;
 
@@ -35,11 +39,13 @@ Session session_of(const json& provenance, std::map<std::string, std::string>& v
     if (cuda.contains("gpus"))
       for (const json& gpu : cuda.at("gpus")) gpus.insert(shown(gpu.at("name").get<std::string>()));
     const std::string version = rank.at("nccl");
+    // A rank without GPUs does not run NCCL; its library may be another version.
     if (cuda.contains("gpus") && !version.empty() && is_digit(version.front())) s.nccl_version = shown(version, 20);
     for (const auto& [name, value] : rank.at("environment").items())
       variables.emplace(shown(name), shown(value.get<std::string>()));
   }
   s.nodes = static_cast<int>(hosts.size());
+  // Different GPUs are left empty, as in a table of nccl-tests.
   if (gpus.size() == 1) s.gpu = *gpus.begin();
   return s;
 }
@@ -56,17 +62,20 @@ struct ProbeResults::State {
 
   void provenance(const json& j) {
     const Session next = session_of(j, sink.out.nccl.env);
+    // Another machine or version begins other tables.
     if (!(next == session)) flush();
     session = next, seen = true;
   }
 
   /// \returns whether its values are plausible
   bool row(const json& j, int line) {
+    // Other backends do not measure collectives.
     if (j.at("backend") != "nccl") return true;
     if (j.contains("error")) {
       sink.problem(line, "the measurement failed: " + shown(j.at("error").get<std::string>()));
       return true;
     }
+    // Settings that the probe forces are part of the key: each combination is a table.
     const Key key{j.at("what"), j.at("gpus"), j.value("algorithm", ""), j.value("protocol", ""),
                   j.value("channels", 0)};
     const std::int64_t bytes = j.at("bytes");
@@ -85,6 +94,7 @@ struct ProbeResults::State {
   void begin(LogTable& t, const Key& key, int line) const {
     const auto& [what, gpus, algorithm, protocol, channels] = key;
     t.tool = "probe", t.operation = what, t.line = line, t.ranks = gpus, t.nodes = session.nodes;
+    // Where ranks do not divide evenly over processes the value is not stated.
     t.ranks_per_process = session.processes > 0 && gpus % session.processes == 0 ? gpus / session.processes : 0;
     t.threads = 1, t.iterations = calls_per_sample, t.nccl_version = session.nccl_version, t.gpu = session.gpu;
     t.details["type"] = "float";

@@ -1,3 +1,5 @@
+// Numbers and prefixes as logs print them. A printed number stands for an interval, half a unit of its last digit wide
+// on each side, so that consistency checks of the importers allow for exactly the rounding.
 #include "scan.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ std::optional<Printed> printed_number(std::string_view word) {
     if (digits.starts_with('+')) digits.remove_prefix(1);
     power = small_number(digits).value_or(0);
   }
+  // Unit of the last digit: 12.30 has 10^-2, 1.5e3 has 10^2.
   const int decimals = dot == std::string_view::npos ? 0 : static_cast<int>(mark - dot - 1);
   number.half = 0.5 * std::pow(10.0, power - decimals);
   return number;
@@ -48,6 +51,7 @@ std::string without_escapes(std::string_view text) {
     if (text[i] != '\x1b') {
       plain += text[i];
     } else if (i + 1 < text.size() && text[i + 1] == '[') {
+      // A control sequence ends with a character from @ to ~.
       for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
     } else {
       ++i;  // a two-character escape sequence
@@ -85,6 +89,7 @@ std::optional<std::string_view> without_prefix(std::string_view text) {
   const std::size_t size = std::min(text.find_first_of(" \t"), text.size());
   const std::string_view word = text.substr(0, size);
   if (size < 2 || size > 120) return std::nullopt;
+  // `pod-0: `, `3: ` or a time stamp.
   if (word.ends_with(':') || is_time(word)) return text.substr(size);
   // 2026-01-02 03:04:05
   if (size == 10 && word[4] == '-' && word[7] == '-' && is_digit(word[0])) return text.substr(size);

@@ -1,4 +1,7 @@
 // The matrix of `nvidia-smi topo -m` [nvidia-smi].
+//
+// nvidia-smi prints tabs, which copying often turns into spaces. Columns are therefore recognised by their words, and
+// empty cells only if the tabs survived.
 #include <algorithm>
 #include <array>
 
@@ -12,6 +15,7 @@ namespace {
 constexpr std::size_t most_devices = 128;
 
 bool is_device(std::string_view word) {
+  // nvidia-smi names NICs by device; newer drivers print NIC0 and a legend.
   for (const std::string_view kind :
        {"GPU", "NIC", "mlx4_", "mlx5_", "bnxt_re", "hfi1_", "cxi", "rdmap", "ibp", "roce"})
     if (word.starts_with(kind) && word.size() > kind.size() && is_digit(word[kind.size()])) return true;
@@ -20,6 +24,7 @@ bool is_device(std::string_view word) {
 
 bool is_link(std::string_view word) {
   constexpr std::array<std::string_view, 8> links = {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC", "C2C"};
+  // NV18: 18 bonded links.
   if (word.starts_with("NV") && word.size() > 2 && word.size() <= 5)
     return std::all_of(word.begin() + 2, word.end(), is_digit);
   return std::find(links.begin(), links.end(), word) != links.end();
@@ -40,6 +45,7 @@ class TopoMatrices : public BlockFormat {
     while (n < words.size() && words[n] != "CPU" && !is_link(words[n]) && (more || is_device(words[n]))) ++n;
     // A row starts with a device, too, but continues with links.
     if (n == 0 || (n < words.size() && words[n] != "CPU")) return false;
+    // A single word without indentation is more likely text than the header of a matrix with one GPU.
     if (n == 1 && words.size() == 1 && !is_space(text.front())) return false;
     close();
     if (n > most_devices) {
@@ -84,6 +90,8 @@ class TopoMatrices : public BlockFormat {
     const std::size_t n = matrix_.devices.size();
     for (std::size_t i = 0; i < n; ++i)
       if (!seen(i)) sink_.problem(matrix_.line, "the row of " + matrix_.devices[i] + " is missing");
+    // Hosts of a job print equal matrices. One that differs belongs to another host, and a case describes one kind of
+    // host.
     if (!sink_.out.topo)
       sink_.out.topo = std::move(matrix_);
     else if (sink_.out.topo->devices != matrix_.devices || sink_.out.topo->links != matrix_.links)
@@ -98,6 +106,7 @@ class TopoMatrices : public BlockFormat {
     const std::size_t n = matrix_.devices.size();
     if (seen(at)) return sink_.problem(line, "second row of " + matrix_.devices[at]);
     if (words.size() < n + 1) return sink_.problem(line, "truncated row");
+    // X must be on the diagonal and nowhere else, or the columns have shifted.
     for (std::size_t i = 0; i < n; ++i)
       if (!is_link(words[i + 1]) || (words[i + 1] == "X") != (i == at))
         return sink_.problem(line, "'" + shown(words[i + 1], 40) + "' is not a link between " + matrix_.devices[at] +

@@ -1,4 +1,8 @@
 // Makes series of measured rows from logs, scenarios, cases and profiles.
+//
+// `run`, `plan`, `check` and `gate` all condition on such series. A series is one sweep with the scenario that it ran
+// on: the user's scenario, changed where the log states something that the scenario leaves open. Contradictions between
+// the two are found before (check/contradictions.cpp).
 #include "fabricast/calibrate/measured.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +41,7 @@ std::vector<std::string> picked_nics(const NcclFacts& nccl) {
 std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
   const std::int64_t ranks = table.ranks, gpus = world.scenario.node.spec.gpus;
   if (ranks <= 0 || ranks == world.planner.comm.ranks()) return {};
+  // A run on fewer nodes is informative about more. Part of a node has other rings and NICs and is not.
   if (ranks % gpus == 0) return {fmt::format("cluster.nodes={}", ranks / gpus)};
   throw UserError({Diagnostic{
       Diagnostic::Severity::error,
@@ -81,8 +86,10 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
     std::map<std::int64_t, double> seconds;
     for (const LogRow& row : table.rows) {
+      // Sizes of 0 bytes have no forecast to compare with.
       if (row.bytes <= 0 || !(row.time_us > 0)) continue;
       const auto [it, fresh] = seconds.try_emplace(row.bytes, row.time_us * 1e-6);
+      // The fastest of repeats: interference only adds time.
       if (!fresh) it->second = std::min(it->second, row.time_us * 1e-6);
     }
     if (seconds.empty()) continue;
@@ -104,6 +111,7 @@ std::vector<MeasuredSeries> series_of_scenario(const World& world) {
     const std::int64_t ranks = world.planner.comm.ranks();
     std::map<std::int64_t, double> seconds;
     for (const MeasuredValue& value : measured_values(world.scenario.measured, op)) {
+      // busbw = bytes / time x factor, solved for the time (s).
       const double at_rate = static_cast<double>(value.bytes.value) * bus_factor(op, ranks) / value.bus_bandwidth.value;
       seconds[value.bytes.value] = value.time.value > 0 ? value.time.value : at_rate;
     }
@@ -122,6 +130,7 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
       throw UserError(fmt::format("case {} was measured on {}, but the scenario has {}", c.id, scenario.node.spec.gpu,
                                   world.scenario.node.spec.gpu),
                       "rows of other GPUs say nothing about these");
+    // The case states its own system, but parameters are those of the user's profile.
     scenario.hardware = world.scenario.hardware;
     MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
     for (const MeasuredRow& row : c.rows) series.seconds.push_back(row.time_us * 1e-6);
@@ -138,6 +147,7 @@ std::vector<MeasuredCase> cases_in_profile(const std::string& text, const std::s
 
 bool holds_cases(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
+  // Cheap test before the file is parsed as a log.
   return first != std::string::npos && text[first] == '[' && text.find("\"gpus_per_node\"") != std::string::npos;
 }
 

@@ -1,3 +1,5 @@
+// RFC 4180: a quoted field may contain commas, and a quote inside it is doubled. A field that spans lines would make
+// every later position in messages wrong, and no shipped table needs one.
 #include "csv_fields.hpp"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ std::vector<CsvField> csv_fields(std::string_view line, std::optional<int>& brok
         else
           break;
       }
+      // The line ended inside the quotes, or text follows the closing quote.
       if (i >= line.size() || (i + 1 < line.size() && line[i + 1] != ',')) broken = f.column;
       at = i + 1;
     } else {
@@ -29,6 +32,7 @@ std::vector<CsvField> csv_fields(std::string_view line, std::optional<int>& brok
       at = end;
     }
     fields.push_back(std::move(f));
+    // A comma at the end of the line begins one more, empty field.
     if (broken || at >= line.size()) return fields;
   } while (line[at++] == ',');
   return fields;

@@ -1,3 +1,9 @@
+// Selects the rows of published tables that the fit of steps uses, and weighs them. Vendors publish whole grids of
+// configurations; without a limit one table would outweigh all measured steps.
+//
+//   noise of a row = 6 % sqrt( max(1, n / 4) )          n rows of one source and kind of model
+//
+// so that n rows together weigh as much as at most four.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -29,6 +35,7 @@ bool has_forecast(const StepCase& c) {
 
 std::vector<StepCase> fitted_rows(const std::vector<MappedRow>& rows, const std::vector<StepCase>& known) {
   published::Repeats repeats(known);
+  // Dense and MoE models of one source exercise different parameters, so each has its own limit.
   std::map<std::pair<std::string, bool>, std::vector<StepCase>> sources;
   for (const MappedRow& row : rows) {
     if (row.scenario.empty() || !repeats.of(row).empty()) continue;
@@ -41,6 +48,7 @@ std::vector<StepCase> fitted_rows(const std::vector<MappedRow>& rows, const std:
   for (auto& [source, list] : sources) {
     stop_if_requested();
     std::vector<StepCase> mine;
+    // Evenly spaced rows cover the range of a table. A row with an inconsistent split is dropped and not replaced.
     for (const std::size_t i : spread_over(list.size(), most_rows))
       if (has_forecast(list[i])) mine.push_back(std::move(list[i]));
     for (StepCase& c : mine) {

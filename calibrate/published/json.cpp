@@ -41,6 +41,7 @@ Json row_json(const PublishedResult& r) {
             {"line", m.row.where.line},
             {"experts", m.experts},
             {"outcome", outcome_names[static_cast<std::size_t>(r.outcome)]}};
+  // A row without a forecast has the published time alone.
   if (r.outcome == RowOutcome::forecast)
     j.update(step_json_of(r.step));
   else
@@ -95,6 +96,7 @@ Json published_json(const std::vector<PublishedResult>& results) {
 
 std::string steps_json(const StepValidation& steps, const std::vector<PublishedResult>& published) {
   Json j = {{"steps", steps_of_json(steps.rows)}};
+  // A step appears once in the fit, and once more for each kind of group that is left out, named in `by`.
   for (const LeftOutFit& fit : steps.left_out)
     for (Json& row : steps_of_json(fit.rows)) {
       row["by"] = name_of(fit.by), row["without"] = fit.group;

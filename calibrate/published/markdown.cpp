@@ -1,3 +1,5 @@
+// The sections on published tables of docs/validation-steps.md. The page is generated, so that its numbers are those of
+// the current model; text and tables are written together here.
 #include <fmt/format.h>
 
 #include <map>
@@ -22,6 +24,7 @@ std::string mean_row(const char* kind, const SourceMean& m) {
 
 /// The assumptions about the rows of each source, each with the number of rows that share it.
 std::string assumed_table(const std::vector<PublishedResult>& results) {
+  // Sources keep the order of the table; a map alone would sort them.
   std::vector<std::string> sources;
   std::map<std::string, std::map<std::string, std::size_t>> by_source;
   for (const PublishedResult& r : results) {
@@ -44,6 +47,7 @@ std::string published_rows_markdown(const std::vector<PublishedResult>& results)
       "|\n|---|---|---:|---:|---:|---:|---:|\n";
   for (const PublishedResult& r : results) {
     const PublishedRow& row = r.mapped.row;
+    // Dimensions that follow the name would make the table too wide.
     const std::string model = row.model.substr(0, row.model.find(' '));
     if (r.outcome == RowOutcome::forecast)
       out +=

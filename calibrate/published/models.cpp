@@ -18,6 +18,7 @@ namespace fabricast::published {
 
 namespace {
 
+// Sources use names such as `175B` for different models, so an entry may be limited to a source.
 struct ModelName {
   std::string_view source;  ///< prefix of the row's source; empty: any
   std::string_view name;
@@ -87,6 +88,7 @@ std::map<std::string, int, std::less<>> dimensions_of(std::string_view text) {
     std::size_t letters = 0;
     while (letters < word.size() && !is_digit(word[letters])) ++letters;
     const auto n = small_number(word.substr(letters));
+    // A name such as `Qwen3-32B` continues after its number and is not a dimension.
     if (letters > 0 && n && *n > 0) found.emplace(word.substr(0, letters), *n);
   }
   return found;
@@ -108,6 +110,7 @@ std::optional<Json> of_dimensions(const std::map<std::string, int, std::less<>>&
        {std::pair{"kv", "kv_heads"}, std::pair{"hd", "head_dim"}, std::pair{"ff", "ffn"}, std::pair{"E", "experts"},
         std::pair{"top", "active_experts"}, std::pair{"ffe", "expert_ffn"}})
     if (const auto at = d.find(name); at != d.end()) model[key] = at->second;
+  // GPT: feed-forward width of 4 times the hidden size, one matrix for embedding and output, and biases.
   if (!d.contains("ff") && !d.contains("E")) model["ffn"] = 4 * d.at("h"), model["tied"] = true, model["biases"] = true;
   return model;
 }
@@ -124,6 +127,7 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
   if (const ModelPreset* known = find_by_name(model_presets(), preset)) {
     said.json = {{"preset", preset}};
     said.layers = known->dimensions.layers, said.experts = known->dimensions.experts > 0;
+    // `L` beside a preset and `cut to` mean the same: the benchmark ran fewer layers.
     auto left = layers_left(row.model);
     if (const auto stated = dimensions.find("L"); !left && stated != dimensions.end()) left = stated->second;
     if (left && *left != said.layers) said.json["layers"] = said.layers = *left;

@@ -1,4 +1,6 @@
 // Splits the note of a row into its parts.
+//
+// Notes are written by people. Parts with a key have a fixed meaning; the rest is searched for words (settings.cpp).
 #include <charconv>
 
 #include "fabricast/core/scan.hpp"
@@ -15,6 +17,7 @@ Note note_of(const PublishedRow& row) {
       note.software = trimmed(*software);
     else if (const auto network = after(part, "net="); network && part.starts_with("net="))
       note.network = trimmed(*network);
+    // Confidence and completeness are for readers of the table.
     else if (!part.starts_with("conf=") && !part.starts_with("complete="))
       note.remarks += (note.remarks.empty() ? "" : "; ") + std::string(part);
   }

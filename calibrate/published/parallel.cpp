@@ -1,4 +1,7 @@
 // The parallelism of a published step.
+//
+// Sources state degrees, not layouts. What they leave open follows from the software's defaults (software.cpp) and is
+// listed as an assumption.
 #include <fmt/format.h>
 
 #include <optional>
@@ -18,6 +21,7 @@ struct Sharing {
 /// Null if the words are unknown.
 std::optional<Sharing> sharing_of(std::string_view fsdp) {
   if (fsdp.empty() || fsdp == "0") return Sharing{};
+  // FSDP shards parameters, gradients and optimizer state, which is ZeRO stage 3.
   if (fsdp == "1") return Sharing{3, 0};
   if (const auto group = small_number(fsdp)) return *group > 1 ? std::optional(Sharing{3, *group}) : std::nullopt;
   auto rest = after(fsdp, "ZeRO");
@@ -33,6 +37,7 @@ std::optional<Sharing> sharing_of(std::string_view fsdp) {
 /// Layers of each chunk if embedding and output count as one layer each.
 Json layers_with_ends(int layers, int chunks) {
   Json list = Json::array();
+  // The first and the last chunk have one layer less.
   const int each = (layers + 2) / chunks;
   for (int c = 0; c < chunks; ++c) list.push_back(each - (c == 0) - (c == chunks - 1));
   return list;
@@ -46,6 +51,8 @@ void cut_pipeline(Json& parallel, const PublishedRow& row, const Note& note, int
     mapped.assumed.push_back({"workload.parallel.interleave", fmt::format("{}", chunks), "not stated"});
   }
   if (chunks > 1) parallel["interleave"] = chunks;
+  // The split is only needed where layers do not divide evenly but layers + 2 do: Megatron core then counts embedding
+  // and output as a layer each.
   const int all = row.pipeline * chunks;
   const bool stated = note.says("type:transformer|embed");
   if (layers % all == 0 || (layers + 2) % all != 0 || (chunks == 1 && !stated && note.says("plain"))) return;
@@ -62,6 +69,7 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
   Json parallel = Json::object();
   if (row.tensor > 1) {
     parallel["tensor"] = row.tensor;
+    // Rows state sequence parallelism in the column of recomputation: `seqpar+selective`.
     const bool stated = row.recompute.starts_with("seqpar");
     if (stated || software.sequence) parallel["sequence"] = true;
     if (!stated)
@@ -75,6 +83,7 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
   }
   if (model.experts) {
     if (row.expert > 1) parallel["expert"] = row.expert;
+    // Whether tensor parallelism also splits experts differs between releases: ETP is expert tensor parallelism.
     const bool whole = note.says("ETP=1") || !software.splits_experts;
     if (row.tensor > 1 && !whole) parallel["expert_tensor"] = row.tensor;
     if (row.tensor > 1 && !note.says("ETP="))
@@ -89,6 +98,7 @@ Json say_parallel(const PublishedRow& row, const Note& note, const Release& soft
   }
   if (sharing->zero >= 0) parallel["zero"] = sharing->zero;
   if (sharing->shard > 0) parallel["shard"] = sharing->shard;
+  // FSDP within groups, plain data parallelism between them.
   if (note.says("FSDP+DP"))
     mapped.assumed.push_back({"workload.parallel.shard", "all replicas", "the FSDP group is not stated"});
   return parallel;

@@ -14,6 +14,7 @@ struct PrecisionName {
   std::string_view scaling;  ///< `workload.scaling`; empty: the stack's default
 };
 
+// The suffixes of Megatron-Bridge: CS is current scaling, MX the block format MXFP8, SC scaling by blocks.
 constexpr std::array<PrecisionName, 11> precision_names{{
     {"bf16", "bf16", ""},
     {"fp16", "fp16", ""},

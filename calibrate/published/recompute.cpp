@@ -33,6 +33,8 @@ void say_recompute(Json& workload, const PublishedRow& row, const Release& softw
     workload["recompute"] = software.recompute;
     return;
   }
+  // The word means the attention core in Megatron, and every second GEMM and all element-wise operations in torchtitan,
+  // so the release decides.
   if (row.recompute == "selective") {
     workload["recompute"] = software.selective;
     return;
@@ -42,6 +44,7 @@ void say_recompute(Json& workload, const PublishedRow& row, const Release& softw
       workload["recompute"] = r.word;
       return;
     }
+  // What is left is a list of modules, such as `moe_act+layernorm`.
   for (const std::string& module : split(row.recompute, '+')) {
     if (!enum_from<RecomputeModule>(module)) return miss(mapped, "workload.recompute_modules: " + module);
     workload["recompute_modules"].push_back(module);

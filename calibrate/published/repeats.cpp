@@ -1,3 +1,5 @@
+// Finds rows that report a step that is known already. Vendors carry numbers from one release to the next and
+// researchers cite them, so a run counted twice would count as two sources.
 #include "repeats.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@ namespace {
 
 /// Software and split as the row states them.
 std::string split_of(const PublishedRow& r) {
+  // The same time with another split is a coincidence or another run.
   return fmt::format("{} {} {} {} {} {} {} {} {}", note_of(r).software, r.micro_batch, r.tensor, r.pipeline, r.context,
                      r.interleave, r.expert, r.fsdp, r.recompute);
 }
@@ -24,6 +27,7 @@ std::optional<StepIdentity> identity_of(const std::string& id, const std::string
   const Scenario s = parse_scenario(scenario, id).scenario;
   const TrainingSpec& t = s.workload.training;
   const Transformer model = resolve(t.model);
+  // Dimensions instead of names: one table says LLAMA3_8B and another Llama 3 8B.
   return StepIdentity{fmt::format("{} {} {} {} {} {} {}", s.node.spec.gpu, s.cluster.nodes * s.node.spec.gpus,
                                   model.layers, model.hidden, model.sequence, t.batch.global, name_of(t.precision)),
                       seconds, id};
@@ -48,6 +52,8 @@ std::string Repeats::of(const MappedRow& row) {
   if (!identity) return {};
   for (const StepIdentity& k : known_)
     if (same(k, *identity)) return k.id;
+  // Compared only with rows of the same split and software. The known steps above are compared by run and time alone,
+  // because they may state what the table leaves open.
   std::vector<StepIdentity>& alike = rows_[identity->run + " " + split_of(row.row)];
   for (const StepIdentity& a : alike)
     if (same(a, *identity)) return a.id;

@@ -1,4 +1,7 @@
 // Makes the scenario of a published row.
+//
+// parts.hpp has one lookup for each part of a scenario. All of them run even if an early one fails, but only the first
+// reason is kept (`miss`), so counts by reason name the first obstacle in this order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@ namespace {
 double seconds_of(const PublishedRow& row) {
   if (row.step_seconds > 0) return row.step_seconds;
   if (!(row.tokens_per_second > 0)) return 0;
+  // Tokens of a step over tokens per second of all GPUs.
   return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
 }
 
@@ -46,6 +50,7 @@ Json batch_of(const PublishedRow& row, const Note& note, const Release& software
 
 Json workload_of(const PublishedRow& row, const Note& note, const Release& software, MappedRow& mapped) {
   const SaidModel model = say_model(row, mapped);
+  // An unknown model has no dimensions; the note says whether it is an MoE model, so that counts are by the right kind.
   mapped.experts = model.experts || note.says("; moe");
   Json workload = {{"kind", "training_step"}, {"framework", software.framework}, {"stack", software.stack}};
   if (!software.exact)
@@ -75,6 +80,7 @@ MappedRow mapped_row(const PublishedRow& row) {
   if (mapped.missing.empty())
     mapped.scenario = scenario.dump();
   else
+    // Assumptions about a row without a forecast affect nothing.
     mapped.assumed.clear(), mapped.unsaid.clear();
   return mapped;
 }

@@ -1,4 +1,6 @@
 // Rows of a single all-reduce, by NCCL or by a serving engine's own kernel.
+//
+// Such rows test the kernels alone, without requests, scheduler or GEMMs.
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"

@@ -40,6 +40,7 @@ constexpr std::array<Engine, 12> engines{{
 }};
 
 const Engine* find_engine(const ServingRow& row) {
+  // A prefix of the version: patch releases share a stack.
   const auto fits = [&](const Engine& e) { return row.engine == e.name && row.version.starts_with(e.version); };
   const auto e = std::find_if(engines.begin(), engines.end(), fits);
   return e == engines.end() ? nullptr : &*e;
@@ -71,6 +72,7 @@ void say_scheduler(Json& workload, const ServingRow& row) {
 void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
   const Engine* engine = find_engine(row);
   const auto& stacks = shipped_hardware().serving;
+  // Without an entry, the engine may name a stack itself, as tables of users do.
   const auto named = stacks.find(engine ? std::string(engine->stack) : row.engine);
   if (named == stacks.end()) return miss(mapped, "workload.stack: unknown engine '" + row.engine + "'");
   workload["framework"] = name_of(named->second.framework);
@@ -86,6 +88,7 @@ void say_engine(Json& workload, const ServingRow& row, MappedServing& mapped) {
     mapped.assumed.push_back({"workload.launch", "eager", "its source code has no CUDA graphs for decode"});
   }
   say_scheduler(workload, row);
+  // Dual batch overlap: two halves of a batch alternate between computation and communication.
   if (row.note.find("DBO") != std::string::npos) workload["overlap"] = true;
   if (row.note.find("weight offloading") != std::string::npos) mapped.unsaid.emplace_back("weights in host memory");
   if (row.note.find("NVFP4 dispatch") != std::string::npos)

@@ -1,4 +1,7 @@
 // Forecasts the scenario of a published row of serving, in the units of the tables.
+//
+// One scenario may have rows of several metrics, so all metrics that it determines are computed at once; 0 stands for
+// those that it does not determine.
 #include "fabricast/calibrate/published_serving_validation.hpp"
 #include "fabricast/planner/search.hpp"
 #include "fabricast/report/forecast.hpp"
@@ -41,6 +44,7 @@ InferenceForecast forecast_of(const World& world) {
 }
 
 ServingFigures of_requests(const InferenceForecast& f) {
+  // Phase `both` has exactly one of the two.
   const Serving& s = f.disaggregated ? f.disaggregated->serving : *f.shared;
   ServingFigures figures{};
   of(figures, ServingMetric::tpot_ms) = ms * s.inter_token.mean;
@@ -56,6 +60,7 @@ ServingFigures of_requests(const InferenceForecast& f) {
 
 /// A static batch: the prompts give one token each, and every further token takes a step.
 ServingFigures of_batch(const InferenceForecast& decode, double prompts, const InferenceSpec& spec) {
+  // T = prefill + (output - 1) t_step
   const double output = static_cast<double>(spec.output), step = decode.step.seconds;
   const double seconds = prompts + (output - 1) * step;
   const double sequences = static_cast<double>(spec.batch) * spec.parallel.data;
@@ -65,10 +70,12 @@ ServingFigures of_batch(const InferenceForecast& decode, double prompts, const I
   of(figures, ServingMetric::latency_ms) = ms * seconds;
   of(figures, ServingMetric::out_tok_s) = sequences * output / seconds;
   of(figures, ServingMetric::req_s) = sequences / seconds;
+  // Rows per GPU are of GPUs that only decode; the prompts ran elsewhere.
   of(figures, ServingMetric::out_tok_s_gpu) = decode.tokens_per_second / static_cast<double>(decode.gpus);
   return figures;
 }
 
+/// `outside` is the time that a request spends outside of passes (s).
 ServingFigures of_prompts(const InferenceForecast& f, double outside) {
   ServingFigures figures{};
   of(figures, ServingMetric::ttft_ms) = ms * (outside + f.step.seconds);
@@ -102,6 +109,7 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
     }
     case InferencePhase::decode: break;
   }
+  // The prompts of a static batch are one pass of phase prefill with the same batch.
   const auto prompts =
       world_of(scenario, id, hardware, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
   return of_batch(f, run_inference(*prompts, one_thread, false).step.seconds, spec);

@@ -1,4 +1,8 @@
 // Fits the parameters of serving engines to published rows.
+//
+// Only `serving.*` moves: GEMMs, attention and networks are fitted to steps and collectives, whose measurements isolate
+// them. A figure of serving cannot distinguish a slow GEMM from a slow scheduler. The least-squares problem is that of
+// fit/log_problem.hpp.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -49,7 +53,9 @@ std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows)
   std::map<std::string_view, FittedScenario> by_scenario;
   std::vector<std::string_view> order;
   for (const MappedServing& row : rows) {
+    // The table itself marks these rows as doubtful.
     if (row.scenario.empty() || row.row.confidence == "low") continue;
+    // Equal text means one configuration. It is forecast once per evaluation for all its rows.
     const auto [it, is_new] = by_scenario.try_emplace(row.scenario);
     if (is_new) order.push_back(it->first);
     it->second.rows.push_back(&row);
@@ -58,6 +64,7 @@ std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows)
   for (const std::string_view text : order) {
     FittedScenario& s = by_scenario[text];
     const Scenario scenario = parse_scenario(std::string(text), s.rows.front()->id).scenario;
+    // A collective of NCCL depends on no parameter of an engine.
     if (scenario.workload.kind != WorkloadKind::inference) continue;
     s.stack = scenario.workload.inference.stack;
     groups[{s.rows.front()->row.source, s.stack, s.rows.front()->experts}].push_back(std::move(s));
@@ -73,6 +80,7 @@ std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows)
 
 double noise_of(ServingMetric metric) {
   if (metric == ServingMetric::allreduce_us) return noise_of_kernels;
+  // Waits depend on how full a queue is, which amplifies errors of the step.
   return metric == ServingMetric::ttft_ms || metric == ServingMetric::kv_transfer_ms ? noise_of_waits : noise_of_steps;
 }
 
@@ -99,6 +107,7 @@ std::vector<LogCase> cases_of(const std::vector<FittedScenario>& scenarios, cons
     c.ratios = [&s](const Hardware& hardware) { return ratios_of(s, hardware); };
     for (const MappedServing* row : s.rows)
       c.noise.push_back(noise_of(row->metric) * std::sqrt(std::max(1.0, counts[group(*row)] / worth_of(row->metric))));
+    // A case depends only on the parameters of its own engine and of those that this inherits from.
     c.parameters = prior.parameters_of("serving", s.stack);
     cases.push_back(std::move(c));
   }
@@ -112,6 +121,7 @@ void set_intervals_without_own(std::vector<ServingResult>& results, const std::s
     std::vector<ServingResult> others;
     for (const ServingResult& r : results)
       if (r.mapped.row.source != source) others.push_back(r);
+    // The interval of a source must not know its own errors.
     Hardware learned = prior;
     for (const FittedParameter& p : learned_spread(others, prior)) *learned.find(p.path) = p.after;
     for (ServingResult& r : results)
@@ -156,6 +166,7 @@ std::vector<ServingResult> leave_out_serving(const std::vector<MappedServing>& r
             .segment(static_cast<Eigen::Index>(problem.first_figure(c)),
                      static_cast<Eigen::Index>(scenarios[c].rows.size()))
             .setZero();
+    // Each fit starts from the same derivatives, so results do not depend on the order of sources.
     problem.restart(derivatives, whole.x);
     const LeastSquares task = problem.task(options.iterations, weights);
     const Minimum found = minimize(task, evaluate(task, whole.x));

@@ -28,6 +28,7 @@ Json row_json(const ServingResult& r) {
             {"metric", m.row.metric},
             {"published", six(m.row.value)},
             {"outcome", outcome_names[static_cast<std::size_t>(r.outcome)]}};
+  // A row without a forecast has the key and the reason instead.
   if (r.outcome == RowOutcome::forecast) {
     j["forecast"] = six(r.forecast);
     j["error"] = six(r.error());

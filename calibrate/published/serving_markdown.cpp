@@ -1,3 +1,4 @@
+// The content of docs/validation-serving.md, which is generated so that its numbers are those of the current model.
 #include <fmt/format.h>
 
 #include <map>
@@ -76,6 +77,7 @@ std::string rows_table(const std::vector<ServingResult>& results) {
 
 std::string serving_markdown(const ServingPage& page) {
   using namespace serving;
+  // With sources left out, the page shows both errors: of sources that the fit has not seen, and of the fit.
   const bool left_out = !page.in_the_fit.empty();
   const std::vector<ServingSummary> summaries = summarize_serving(page.results);
   std::string out =

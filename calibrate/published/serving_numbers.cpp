@@ -1,5 +1,8 @@
 // Models and precisions in published serving tables. A precision is `weights/cache`, such as `fp8/bf16`; `?` is not
 // stated.
+//
+// A precision may mean the stored weights, the GEMMs or both. 4-bit checkpoints differ in which layers they quantize,
+// and only some GPUs multiply in 4 bits, so the model and the GPU decide what the word means.
 #include <array>
 
 #include "fabricast/core/names.hpp"
@@ -23,6 +26,7 @@ constexpr std::array<PrecisionWord, 4> cache_words{{{"bf16", "bf16"}, {"fp16", "
 bool computes_in_4_bits(const ServingRow& row) {
   const auto& gpus = shipped_hardware().gpus;
   const auto gpu = gpus.find(system_of(row).gpu);
+  // The data sheet has a peak for FP4 only if the tensor cores support it.
   return gpu != gpus.end() && gpu->second.sheet.peak_of(Precision::fp4) > 0;
 }
 
@@ -30,6 +34,7 @@ void say_weights(Json& workload, const ServingRow& row, std::string_view word, M
   const auto assume = [&](const char* key, const char* value, const char* why) {
     mapped.assumed.push_back({key, value, why});
   };
+  // With 8 bits or more, weights and GEMMs have the same precision.
   if (word != "fp4") {
     workload["precision"] = word;
   } else if (row.model.starts_with("gpt-oss")) {

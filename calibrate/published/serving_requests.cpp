@@ -1,4 +1,7 @@
 // Requests in published serving tables: their concurrency, their lengths, and the phase in which they are timed.
+//
+// Sources count differently: concurrency of the whole service, of a replica, the maximum that a server accepts, or
+// none. The scenario needs the sequences of one replica and mean lengths.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,14 +57,17 @@ bool is_the_most(const ServingRow& row) {
 
 /// Sequences of a replica. 0: the largest batch that fits.
 int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
+  // The order is from the most to the least specific statement.
   if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
   if (const double achieved = achieved_concurrency(row); achieved > 0) return at_least_one(achieved / replicas);
   std::string_view rest = row.batch;
   if (const auto n = take_number(rest); n && *n > 0 && (rest.empty() || rest.starts_with(' '))) {
+    // A plain number is the concurrency of the service, which replicas share.
     const bool of_replica = says(row.batch, "per replica") || says(row.batch, "max");
     return of_replica ? *n : at_least_one(static_cast<double>(*n) / replicas);
   }
   if (row.batch.empty() && row.phase == "prefill" && row.input > 0) {
+    // The engine packs prompts into a pass up to its token limit.
     const int together = std::max(1, tokens_of_a_pass / row.input);
     mapped.assumed.push_back({"workload.batch", fmt::format("{}", together), "not stated; prompts fill a pass"});
     return together;
@@ -69,6 +75,7 @@ int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   if (!row.batch.empty() && !says(row.batch, "fills memory") && !says(row.batch, "max") &&
       !says(row.batch, "all at once"))
     miss(mapped, "workload.batch: unknown batch '" + row.batch + "'");
+  // A maximum rate is reached with as many requests as fit. Any other figure depends on the concurrency.
   else if (row.batch.empty() && !(is_rate(mapped.metric) && is_the_most(row)))
     miss(mapped, "workload.arrivals: requests arrive at a rate, and the concurrency is not stated");
   else

@@ -1,4 +1,7 @@
 // Makes the scenario of a published row of serving.
+//
+// A row is one figure. Rows of one configuration yield the same text, by which they share a forecast
+// (serving_validate.cpp).
 #include <fmt/format.h>
 
 #include <map>
@@ -13,6 +16,7 @@ namespace serving {
 namespace {
 
 void say_inference(Json& scenario, const ServingRow& row, MappedServing& mapped) {
+  // Split and requests need the number of GPUs, so an unknown system ends the mapping here.
   const int gpus = say_system(scenario, row, mapped);
   Json workload = {{"kind", "inference"}};
   say_engine(workload, row, mapped);

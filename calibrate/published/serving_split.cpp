@@ -1,4 +1,7 @@
 // The parallelism of published serving.
+//
+// Tables count degrees of one worker; a scenario counts all GPUs. Equal workers are data-parallel replicas of the
+// scenario.
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"
@@ -38,6 +41,8 @@ Workers workers_of(const ServingRow& row) {
 /// The value of `parallel.expert_tensor`. 0 if it equals the scenario's default.
 int expert_tensor_of(const Workers& w, MappedServing& mapped) {
   if (!mapped.experts) return 0;
+  // Without expert parallelism each expert is split over all ranks of a worker, also over its attention data-parallel
+  // ranks, where the scenario's default is the tensor degree alone.
   const int split = w.expert_tensor > 0 ? w.expert_tensor : w.expert > 1 ? 1 : w.tensor * w.data;
   if (split == (w.expert > 1 ? 1 : w.tensor)) return 0;
   if (w.expert_tensor == 0)
@@ -51,6 +56,7 @@ Json parallel_of(const Workers& w, int gpus, MappedServing& mapped) {
   if (w.pipeline > 1) parallel["pipeline"] = w.pipeline;
   if (w.expert > 1) parallel["expert"] = w.expert;
   if (const int degree = expert_tensor_of(w, mapped); degree > 0) parallel["expert_tensor"] = degree;
+  // Workers and attention data-parallel ranks of a worker: both have their own requests.
   parallel["data"] = gpus / (w.tensor * w.pipeline);
   return parallel;
 }
@@ -66,6 +72,7 @@ std::optional<Disaggregation> disaggregation_of(const ServingRow& row) {
   d.prompts = workers_of(take_until(first, ';'));
   std::string_view second = *decoding;
   d.decoding = workers_of(take_until(second, ';'));
+  // A note that is not in this form is no statement about workers.
   if (!complete(d.prompts) || !complete(d.decoding)) return std::nullopt;
   return d;
 }
@@ -81,6 +88,7 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
   const Workers decoding = apart ? apart->decoding : workers_of(row);
   const int stated = apart ? apart->prompts.gpus() + decoding.gpus() : decoding.gpus();
   const int all = system_of(row).gpus;
+  // With shared GPUs the stated degrees are of one replica; with separate workers they are of all GPUs.
   if (apart ? stated != all : all % stated != 0)
     return miss(mapped, fmt::format("workload.parallel: the degrees need {} GPUs, but there are {}", stated, all));
   workload["parallel"] = parallel_of(decoding, apart ? decoding.gpus() : gpus, mapped);
@@ -89,6 +97,7 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
       mapped.assumed.push_back({"workload.parallel.tensor", "1", "the source does not state the split"});
     return;
   }
+  // GPUs that fill up the last node are prefill workers (serving_systems.cpp).
   const int prompts = gpus - decoding.gpus();
   workload["disaggregated"] = {
       {"prefill", {{"gpus", prompts}, {"parallel", parallel_of(apart->prompts, prompts, mapped)}}}};

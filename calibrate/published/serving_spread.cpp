@@ -1,3 +1,6 @@
+// Learns the spread of serving forecasts from the errors of sources that no fit has seen. A row needs the standard
+// deviation |ln(forecast / measured)| / 1.645 for its 90 % interval to just reach the measured value; the spread is the
+// 90 % quantile of these, with each source counted once (fit/source_spread.hpp).
 #include "serving_spread.hpp"
 
 #include <cmath>

@@ -101,6 +101,7 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
   if (nodes > 1) say_network(system, mapped);
   Json node = node_of(known, system, row);
   const auto workers = disaggregation_of(row);
+  // The stated GPUs do not fill the stated nodes: the service used part of a node or tray.
   const bool broken = nodes > 1 && known && gpus != nodes * known->gpus;
   if (broken && known->rack && gpus % 2 == 0) {
     // All GPUs are in one NVLink domain, so the number of GPUs per tray does not matter.
@@ -110,6 +111,7 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
     scenario["nvlink_domain"] = {{"nodes", nodes}};
   } else if (broken && workers && !is_rate(mapped.metric) &&
              filled_up(*workers, gpus, known->gpus) == nodes * known->gpus) {
+    // Rates of one GPU would change with the number of GPUs; times of a request do not.
     gpus = nodes * known->gpus;
     mapped.assumed.push_back(
         {"workload.disaggregated.prefill.gpus", fmt::format("{}", gpus - workers->decoding.gpus()),
@@ -120,6 +122,7 @@ int say_system(Json& scenario, const ServingRow& row, MappedServing& mapped) {
     miss(mapped, fmt::format("cluster.nodes: {} GPUs cannot form {} equal nodes", gpus, nodes));
     return 0;
   }
+  // A profile has its own number of GPUs; it is only stated where it differs.
   if (!known || gpus / nodes != known->gpus || !node.contains("profile")) node["gpus"] = gpus / nodes;
   scenario["node"] = std::move(node);
   scenario["cluster"] = {{"nodes", nodes}};

@@ -1,3 +1,5 @@
+// Forecasts published rows of serving, and summarizes errors by source, metric and kind of model. Rows of one scenario
+// share a forecast, because a simulation of requests takes far longer than reading its figures.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,6 +30,7 @@ void forecast(Shared& shared, const Hardware& hardware) try {
   shared.figures = serving_figures(shared.row->scenario, shared.row->id, hardware);
 } catch (const UserError& error) {
   const Diagnostic& first = error.diagnostics().front();
+  // A refusal is counted by the key that is at fault.
   shared.key = first.path.empty() ? "scenario" : first.path;
   shared.why = first.message;
 }
@@ -50,6 +53,7 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
                                             const std::function<void(double)>& progress, int threads) {
   std::vector<serving::Shared> shared;
   std::map<std::string_view, std::size_t> known;
+  // Equal text is the same scenario.
   for (const MappedServing& row : rows)
     if (!row.scenario.empty() && known.emplace(row.scenario, shared.size()).second)
       shared.push_back({&row, {}, {}, {}});

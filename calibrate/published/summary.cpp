@@ -1,3 +1,8 @@
+// Errors of published steps by source, and means over sources.
+//
+//   error = forecast / published - 1,   mean = mean |error|,   bias = mean error      of one source and kind of model
+//
+// Means over sources average these, so a table with hundreds of rows counts as much as one with ten.
 #include <algorithm>
 #include <cmath>
 
@@ -67,6 +72,7 @@ SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, boo
 
 std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) {
   return published::counted(results, [](const PublishedResult& r) {
+    // Counted by the whole reason, not by the key: "unknown model" is of use only with the model's name.
     return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
   });
 }

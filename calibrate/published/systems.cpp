@@ -71,9 +71,11 @@ void say_system(Json& scenario, const PublishedRow& row, const Note& note, Mappe
   if (row.gpus % gpus != 0)
     return miss(mapped, fmt::format("cluster.nodes: {} GPUs are not a multiple of the {} of a node", row.gpus, gpus));
   const bool several = row.gpus > gpus;
+  // On one node the network does not matter.
   if (several && note.network.starts_with("unknown")) return miss(mapped, "node.nics: the network is unknown");
   scenario["node"] = system ? Json::parse(system->node) : Json{{"profile", row.system}};
   scenario["cluster"] = {{"nodes", row.gpus / gpus}};
+  // A profile that a user's table names has its network, and one node needs none.
   if (!several || !system) return;
   if (!system->network.empty()) scenario.update(Json::parse(system->network));
   if (!system->assumed.empty())

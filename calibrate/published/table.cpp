@@ -1,4 +1,6 @@
 // The columns of the table of published steps.
+//
+// The names of columns are a contract with tables of users (docs/calibrate/published-steps.md).
 #include <array>
 
 #include "../cases/data_path.hpp"

@@ -1,3 +1,5 @@
+// The validation of published steps as text: rows with their assumptions if wanted, then errors by source and means
+// over sources, then what could not be forecast and why.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/published_validation.hpp"

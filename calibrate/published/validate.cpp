@@ -1,3 +1,5 @@
+// Forecasts the rows of published tables of training steps. Each row ends in one of the outcomes of RowOutcome; a
+// refusal is a result, not an error of the command.
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/parallel.hpp"
@@ -21,6 +23,7 @@ void forecast(PublishedResult& result, const Hardware& hardware) try {
   StepCase step;
   step.id = m.id, step.source = m.row.source, step.seconds = m.seconds, step.scenario = m.scenario;
   StepRunner runner(step);
+  // The memory estimate is checked apart, so that reports distinguish "does not fit" from "cannot be split like this".
   try {
     runner.check_memory();
   } catch (const UserError& error) { return refuse(result, error, "memory"); }
@@ -32,6 +35,8 @@ void forecast(PublishedResult& result, const Hardware& hardware) try {
 std::vector<PublishedResult> validate_published(const std::vector<MappedRow>& rows, const std::vector<StepCase>& known,
                                                 const Hardware& hardware, const std::function<void(double)>& progress) {
   std::vector<PublishedResult> results;
+  // In the order of the table and before the parallel part, because which of two equal rows counts depends on the
+  // order.
   published::Repeats repeats(known);
   for (const MappedRow& row : rows) {
     PublishedResult& r = results.emplace_back();

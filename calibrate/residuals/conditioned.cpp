@@ -1,4 +1,7 @@
 // The study of forecasts that are conditioned on few rows, and its table.
+//
+// It measures what a user gains by a few measured rows, so rows, systems and models are all of the held-out kind:
+// forecasts by fits without the site, and a model of errors that has not seen it.
 #include "fabricast/calibrate/conditioned.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +22,7 @@ std::vector<std::size_t> pick(const std::vector<std::size_t>& sweep, std::size_t
   if (sweep.size() <= count) return {};
   std::vector<std::size_t> picked;
   for (std::size_t i = 0; i < count; ++i) {
+    // One row is the smallest size; more include both ends of the sweep.
     const double at = count == 1 ? 0 : static_cast<double>(i * (sweep.size() - 1)) / static_cast<double>(count - 1);
     picked.push_back(sweep[static_cast<std::size_t>(std::lround(at))]);
   }
@@ -52,6 +56,7 @@ SiteResiduals given(const ResidualModel& model, const SystemResiduals& system, c
 
 ErrorRow error_of(const SystemResiduals& system, std::size_t row, const SiteResiduals& site) {
   const Residual r = site.of(system.rows[row]);
+  // r.median is the expected ln(measured / forecast), so the difference is ln(conditioned forecast / measured).
   return {system.system, band_of(system.rows[row].bytes), r.median - system.logs[row], r.half_width()};
 }
 
@@ -62,6 +67,8 @@ struct Errors {
 Errors few_errors(const ResidualModel& model, const Sweeps& of, std::size_t count) {
   Errors errors;
   constexpr std::size_t most_sweeps = 12;  // of a system; more take long
+  // Each sweep in turn gives the known rows; all other rows of the system are forecast. Rows of the same sweep and of
+  // other sweeps are counted apart, because the former are mostly interpolation.
   for (const std::size_t s : thinned(of.sweeps.size(), most_sweeps)) {
     const std::vector<std::size_t> picked = pick(of.sweeps[s], count);
     if (picked.empty()) continue;
@@ -98,9 +105,11 @@ ConditionedStudy conditioned_study(const LeftOutErrors& left_out) {
     for (std::size_t i = 0; i < systems[k].rows.size(); ++i)
       (systems[k].rows[i].nodes <= few_nodes ? small : large).push_back(i);
     if (small.empty() || large.empty()) return;
+    // Conditioning is cubic in the number of given rows.
     constexpr std::size_t most_known = 120;
     std::vector<std::size_t> known;
     for (const std::size_t i : thinned(small.size(), most_known)) known.push_back(small[i]);
+    // The same rows are forecast without and with the given ones, so that the two lines of the table compare.
     const SiteResiduals nothing(models[k], {}, {}), site = given(models[k], systems[k], known);
     for (const std::size_t row : large) {
       before[k].push_back(error_of(systems[k], row, nothing));
@@ -122,6 +131,7 @@ ConditionedStudy conditioned_study(const LeftOutErrors& left_out) {
       if (cells[b].rows == 0) continue;
       constexpr double two_points = 0.02;
       ++study.cells;
+      // Counts how often rows of small jobs mislead.
       study.worse += cells[b].error > study.larger_before.systems.at(system)[b].error + two_points ? 1 : 0;
     }
   return study;

@@ -1,4 +1,8 @@
 // Learns the structure and then the scale of the distribution of forecast errors; see residuals.hpp.
+//
+// Both steps maximize a posterior density: minus its logarithm is passed to L-BFGS (minimize.hpp). They are separate,
+// because in the second each system counts once in each size band, however many rows it has, which a joint density of
+// all rows cannot express.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -33,6 +37,7 @@ constexpr std::size_t shape_count = 7;
 std::vector<double> point_of(const ResidualModel& m) {
   std::vector<double> x = {m.octaves, m.plan, m.nodes, m.node_octaves, m.series, m.row, m.host.value};
   x.insert(x.end(), m.groups.begin(), m.groups.end());
+  // All parameters are positive, and in logarithms of similar size.
   for (double& value : x) value = std::log(value);
   return x;
 }
@@ -50,6 +55,8 @@ ResidualModel model_at(const std::vector<double>& x) {
 /// The centre of the prior.
 ResidualModel prior_model() {
   ResidualModel m;
+  // Judgement: errors change slowly over the sizes, all kinds of similarity matter alike, and a group of parameters
+  // differs by 15 % between sites.
   m.octaves = 12, m.plan = m.nodes = m.series = 1, m.node_octaves = 1.5, m.row = 0.05, m.host.value = 2e-6;
   m.groups.fill(0.15);
   return m;
@@ -63,11 +70,13 @@ double squares(const std::vector<double>& x, const std::vector<double>& from) {
 
 ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const std::vector<double>& start,
                               int evaluations) {
+  // The density costs the cube of the number of rows, for each of the dozens of evaluations of a gradient.
   std::vector<SystemResiduals> few;
   for (const SystemResiduals& s : systems) few.push_back(part_of(s));
   const std::vector<double> prior = point_of(prior_model());
   const auto loss = [&](const std::vector<double>& x) {
     const ResidualModel model = model_at(x);
+    // Standard normal in the logarithms around prior_model().
     double sum = squares(x, prior) / 2;
     // Rows of a system are correlated, so the weight of a system grows less than its number of rows.
     constexpr double full_weight = 20;
@@ -80,6 +89,7 @@ ResidualModel learn_structure(const std::vector<SystemResiduals>& systems, const
   return model_at(minimize(loss, start, evaluations));
 }
 
+// z = [knots | two ends of each kind | two ends of each family | ln(nu - 1)]
 constexpr std::size_t knot_count = 5, kind_count = EnumNames<ResidualKind>::names.size(),
                       family_count = EnumNames<ResidualFamily>::names.size();
 constexpr std::size_t scale_count = knot_count + 2 * kind_count + 2 * family_count;
@@ -95,6 +105,7 @@ ResidualScale scale_at(const std::vector<double>& z) {
   return scale;
 }
 
+/// nu > 1, so that the distribution has a mean.
 double freedom_at(const std::vector<double>& z) { return 1 + std::exp(z[scale_count]); }
 
 void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& systems) {
@@ -108,12 +119,14 @@ void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& syste
   for (const SystemResiduals& s : systems) {
     std::array<double, bands.size()> count{};
     for (const ResidualRow& row : s.rows) ++count[band_of(row.bytes)];
+    // `unit` is the scale by the structure alone. Rows of a system and band share a weight of 1.
     for (std::size_t i = 0; i < s.rows.size(); ++i)
       rows.push_back({&s.rows[i], nothing.of(s.rows[i]).scale, s.logs[i], 1 / count[band_of(s.rows[i].bytes)]});
   }
   const auto loss = [&](const std::vector<double>& z) {
     const ResidualScale scale = scale_at(z);
     const double nu = freedom_at(z);
+    // ln of the normalization of Student's t density with nu degrees of freedom.
     const double constant = std::lgamma((nu + 1) / 2) - std::lgamma(nu / 2) - std::log(nu * M_PI) / 2;
     double sum = 0;
     for (std::size_t k = knot_count; k < scale_count; ++k) {
@@ -127,6 +140,7 @@ void learn_scale(ResidualModel& model, const std::vector<SystemResiduals>& syste
     return sum;
   };
   std::vector<double> start(scale_count + 1, 0.0);
+  // nu = 3.
   start[scale_count] = std::log(2.0);
   const std::vector<double> best = minimize(loss, start, scale_evaluations);
   model.scale = scale_at(best);
@@ -145,6 +159,7 @@ std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results
     s.system = result.system, s.site = sites.at(result.system);
     for (std::size_t i = 0; i < result.forecast.residuals.size(); ++i) {
       const ForecastOfCase::Row& row = result.forecast.rows[i];
+      // The error of a stand-in says nothing about the algorithm that ran.
       if (!row.served) continue;
       s.rows.push_back(result.forecast.residuals[i]);
       s.logs.push_back(std::log(row.measured / row.forecast));
@@ -180,6 +195,7 @@ LeftOutErrors left_out_errors(const std::vector<CaseResult>& results, const std:
     std::vector<SystemResiduals> others;
     for (const SystemResiduals& s : errors.systems)
       if (fold_of(s) != fold) others.push_back(s);
+    // Each fold starts at the structure of all systems, which moves little, so a few evaluations are enough.
     by_fold.push_back(others.empty() ? shipped_residuals() : learn_structure(others, start, few_evaluations));
     if (!others.empty()) learn_scale(by_fold.back(), others);
   }

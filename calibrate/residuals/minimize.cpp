@@ -1,3 +1,5 @@
+// L-BFGS by NLopt with forward differences. Each gradient needs one evaluation of f per variable; these run in parallel
+// and are written to places of their own, so the result does not depend on the number of threads.
 #include "minimize.hpp"
 
 #include <nlopt.hpp>
@@ -21,6 +23,7 @@ struct Problem {
       if (i < x.size()) moved[i] += step;
       values[i] = f(moved);
     });
+    // The last value is that of x itself. NLopt passes an empty gradient if it needs the value alone.
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = (values[i] - values.back()) / step;
     return values.back();
   }

@@ -1,3 +1,5 @@
+// Reads measured steps and kernels (calibrate/data/steps.json or a file of the same form, docs/formats.md). A scenario
+// stays text, so that each case is validated by the parser of scenarios, and a pair of steps may change it (pairs.cpp).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -47,6 +49,7 @@ std::vector<StepCase> steps_of(const std::string& text, const std::string& path)
   for (std::size_t i = 0; i < all.size(); ++i) try {
       steps.push_back(step_of(all[i]));
     } catch (const std::exception& e) {
+      // Errors of the JSON library and of kernel_case alike: a message names the step by its place in the list.
       fail(
           fmt::format("step {}: {}", i, e.what()),
           "{id, source, step_s, scenario: {fabricast: 1, ...}} or {id, source, time_us, kernel: {gpu: h100-sxm, ...}}");

@@ -1,3 +1,5 @@
+// Fits the parameters of GPUs and software to steps and kernels, with and without groups of steps. The least-squares
+// problem is in problem.hpp, its solution in fit/least_squares.hpp and the posterior in fit/log_posterior.hpp.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,6 +20,7 @@ FittedParameter spread_of(const std::string& stack, Hardware hardware, const std
   p.path = "stacks." + stack + ".spread";
   hardware.own(p.path);
   p.before = p.after = *hardware.find(p.path);
+  // sigma^2 = ( 4 sigma_prior^2 + sum e^2 ) / ( 4 + n ): with few steps of a generation the prior prevails.
   double squares = worth * std::pow(p.before.value, 2);
   for (const double e : errors) squares += e * e;
   const double count = worth + static_cast<double>(errors.size());
@@ -32,6 +35,7 @@ FittedParameter spread_of(const std::string& stack, Hardware hardware, const std
 std::string group_of(const StepProblem& problem, std::size_t i, LeftOutSteps what) {
   if (what == LeftOutSteps::software) return problem.stack(i);
   const std::string& source = problem.steps()[i]->source;
+  // A family has names that begin alike, such as `dgxc-24.11` and `dgxc-25.04`: releases of one table repeat its rows.
   return what == LeftOutSteps::source ? source : source.substr(0, source.find('-'));
 }
 
@@ -46,6 +50,7 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
   fit.parameters =
       log_posterior(problem.paths(), problem.priors(), shares_of(fit.hardware), found.x, information, task.precision);
   std::map<std::string, std::vector<double>> errors;
+  // Residuals are in units of the noise; the spread is of the logarithm itself.
   for (std::size_t i = 0; i < problem.steps().size(); ++i)
     if (!left_out.contains(i) && !problem.stack(i).empty())
       errors[problem.stack(i)].push_back(problem.steps()[i]->noise * found.residuals[static_cast<Eigen::Index>(i)]);
@@ -81,9 +86,11 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
     LeftOutSteps by;
     std::string name;
   };
+  // Keyed by the steps that are left out: two names of one set need a single fit.
   std::map<std::vector<std::size_t>, std::vector<Group>> groups;  // a family of one source is the same group
   for (const LeftOutSteps by : what) {
     std::map<std::string, std::vector<std::size_t>> rows;
+    // Kernels belong to no software and stay in every fit.
     for (std::size_t i = 0; i < problem.steps().size(); ++i)
       if (!problem.stack(i).empty()) rows[group_of(problem, i, by)].push_back(i);
     for (const auto& [name, mine] : rows) groups[mine].push_back({by, name});
@@ -92,6 +99,7 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
   double done = 0;
   for (const auto& [mine, names] : groups) {
     Eigen::VectorXd weights = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(problem.steps().size()));
+    // A weight of zero leaves a step out without building the problem anew.
     for (const std::size_t i : mine) weights[static_cast<Eigen::Index>(i)] = 0;
     // Nothing of the group may enter, so each fit starts at the priors, where derivatives depend on no measured time.
     problem.restart(problem.at_priors());

@@ -1,3 +1,6 @@
+// Kernels that were timed alone, as cases of the fit of steps. They determine the efficiency of a GPU without the
+// schedule, the communication and the host of a step. Keys are read strictly: a misspelt size would otherwise be
+// forecast as its default.
 #include "fabricast/calibrate/kernel_case.hpp"
 
 #include <fmt/format.h>
@@ -36,6 +39,7 @@ std::vector<const char*> needed(KernelKind kind) {
 
 AttentionHeads heads_of(const KernelCase& c) {
   const std::int64_t kv_heads = c.kv_heads > 0 ? c.kv_heads : c.heads;
+  // Keys and values of equal width, and both in the cache.
   return {c.heads, kv_heads, c.head_dim, c.head_dim, 2 * kv_heads * c.head_dim};
 }
 
@@ -75,6 +79,7 @@ KernelCase kernel_case(const std::string& text) {
   if (c.gpu.empty()) throw std::invalid_argument("'kernel.gpu' is missing");
   for (const char* key : needed(c.kind))
     if (*sizes.at(key) == 0) throw std::invalid_argument(fmt::format("'kernel.{}' is missing", key));
+  // Each size is limited above; this limits their product.
   const double results = static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.count);
   if (results > 0x1p60)
     throw std::invalid_argument("'kernel.m', 'n' and 'count' give more results than any memory holds");
@@ -107,9 +112,11 @@ double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
     for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
     throw UserError(fmt::format("kernel.gpu: unknown GPU '{}'", c.gpu), suggestion(c.gpu, known));
   }
+  // A kernel does not depend on the node; any node with this GPU will do.
   const NodeSpec node = default_node(hardware, c.gpu, {});
   Kernels kernels = resolve_kernels(node, hardware);
   check_precision(kernels, c.precision, "kernel.precision");
+  // In a short loop the GPU has not yet reached its power limit and clocks higher than in a step (`burst`).
   if (c.short_loop && c.kind == KernelKind::gemm) kernels.speed *= kernels.model.burst.value;
   return alone(c, kernels) + (c.gap ? kernels.kernel_gap().value : 0);
 }

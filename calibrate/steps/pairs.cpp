@@ -1,3 +1,5 @@
+// Ratios of two measured steps against the ratios of their forecasts. What both forecasts have wrong in common cancels,
+// so a pair tests the one thing in which they differ (step_pairs.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ StepPair pair_of(const json& j) {
   if (j.contains("to_change")) p.to_change = j.at("to_change").dump();
   p.ratio = j.value("ratio", 0.0);
   if (!(p.ratio >= 0)) throw std::invalid_argument("'ratio' must be above 0");
+  // A changed scenario has no time in the table, so the source must state the ratio.
   if (p.ratio == 0 && (!p.from_change.empty() || !p.to_change.empty()))
     throw std::invalid_argument("'ratio' is missing: there is no measured time of a changed scenario");
   return p;
@@ -45,12 +48,14 @@ std::map<std::string, Measured> measured_of(const std::vector<StepCase>& steps, 
   std::map<std::string, Measured> all;
   for (const StepCase& c : steps)
     if (!c.scenario.empty()) all[c.id] = {c.seconds, c.scenario, {}};
+  // Rows of published tables have ids like `source/17`, which no step has.
   for (const MappedRow& row : rows) all[row.id] = {row.seconds, row.scenario, row.missing};
   return all;
 }
 
 double forecast_of(const std::string& id, const Measured& m, const std::string& change, const Hardware& hardware) {
   json scenario = json::parse(m.scenario);
+  // RFC 7396: objects are merged, and null removes a key.
   if (!change.empty()) scenario.merge_patch(json::parse(change));
   StepCase step;
   step.id = id, step.seconds = m.seconds, step.scenario = scenario.dump();
@@ -62,12 +67,14 @@ StepDifference difference_of(const StepPair& pair, const std::map<std::string, M
   StepDifference d;
   d.pair = pair;
   const auto from = all.find(pair.from), to = all.find(pair.to);
+  // A pair whose step is unknown or unmapped is listed with the reason and does not count.
   for (const auto& [end, id] : {std::pair{from, pair.from}, std::pair{to, pair.to}})
     if (end == all.end())
       d.missing = fmt::format("unknown step '{}'", id);
     else if (end->second.scenario.empty())
       d.missing = end->second.missing;
   if (!d.missing.empty()) return d;
+  // Above 1: `to` is faster.
   d.measured = pair.ratio > 0 ? pair.ratio : from->second.seconds / to->second.seconds;
   try {
     d.forecast = forecast_of(pair.from, from->second, pair.from_change, hardware) /
@@ -95,12 +102,14 @@ std::vector<StepPair> read_step_pairs(const std::string& path) {
 
 bool StepDifference::keeps_sign() const {
   const double m = std::log(measured), f = std::log(forecast);
+  // A measured difference below 1 % is within the variation of runs, so its sign means nothing.
   return m * f > 0 || (std::abs(m) < least_difference && std::abs(f) < least_difference);
 }
 
 bool StepDifference::keeps_size() const {
   const double m = std::log(measured), f = std::log(forecast);
   if (std::abs(m) < least_difference) return std::abs(f) < least_difference;
+  // Compared as logarithms: 1.10 measured and 1.20 forecast is nearly twice the effect.
   return f / m >= 2.0 / 3 && f / m <= 1.5;
 }
 

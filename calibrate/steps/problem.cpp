@@ -1,3 +1,7 @@
+// The fit of steps as a least-squares problem. It differs from fit/log_problem.hpp in its derivatives: a step is a
+// maximum over what the GPU, the host and the network need, so derivatives jump where the bottleneck changes, and
+// forward differences at one point mislead far from it. They are corrected with every residual that the fit computes
+// [Broyden1965].
 #include "problem.hpp"
 
 #include <algorithm>
@@ -16,6 +20,7 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
   runners_.resize(chosen_.size());
   in_parallel(chosen_.size(), thread_count(0), [&](std::size_t i) { runners_[i].emplace(*chosen_[i]); });
   for (const auto& [path, ref] : prior_.all_parameters()) {
+    // Parameters of collectives are fitted to collectives (calibrate/fit), and a runner times collectives only once.
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     if (!(ref.parameter->high > ref.parameter->low) || !(ref.parameter->low > 0)) continue;
     if (path.ends_with(".spread")) continue;  // does not affect times
@@ -37,6 +42,7 @@ void StepProblem::keep_informative() {
   for (Eigen::Index j = 0; j < size(); ++j) {
     const Parameter& p = priors_[static_cast<std::size_t>(j)];
     const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+    // In units of the noise: a parameter that moves no step by a fifth of its noise stays at its prior.
     if (linear_.matrix.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
   }
   std::vector<std::string> paths;
@@ -45,6 +51,8 @@ void StepProblem::keep_informative() {
     paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
   linear_.matrix = Eigen::MatrixXd(linear_.matrix(Eigen::all, kept));
   paths_ = std::move(paths), priors_ = std::move(priors);
+  // These derivatives are a property of the steps and the priors alone. Fits without a group start from them, because
+  // derivatives taken near the minimum would depend on the measured times of the group.
   linear_.taken_at = linear_.x = centre(), linear_.at = start;
   at_priors_ = linear_;
 }
@@ -91,8 +99,12 @@ void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& a
       explained += linear_.matrix(row, j) * moved[j];
       if (uses(i, j)) length += weighted[j] * moved[j];
     }
+    // What the linear model of the step before did not explain.
     const double missing = at[row] - linear_.at[row] - explained;
     if (!(length > 0) || !std::isfinite(missing)) continue;
+    // row += missing (Q s)' / (s' Q s) with the step s and the precisions Q of the priors. Per standard deviation of
+    // its prior, each derivative changes in proportion to how far its parameter has moved in these units. Entries of
+    // parameters that the step does not use stay zero.
     for (Eigen::Index j = 0; j < size(); ++j)
       if (uses(i, j)) linear_.matrix(row, j) += missing * weighted[j] / length;
   }
@@ -101,10 +113,12 @@ void StepProblem::correct(const Eigen::VectorXd& theta, const Eigen::VectorXd& a
 /// Step times are nearly linear in the logarithms, so a column is computed again only if its parameter has moved far.
 const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, const Eigen::VectorXd& at) {
   constexpr double h = 0.03, moved_enough = 0.15;
+  // Not on the first call, which has nothing to correct.
   if (linear_.x.size() == size()) correct(theta, at);
   linear_.x = theta, linear_.at = at;
   if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
+  // Written so that NaN, a column that was never computed, counts as moved.
   for (Eigen::Index j = 0; j < size(); ++j)
     if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough))
       columns.push_back(j), linear_.taken_at[j] = theta[j];
@@ -112,6 +126,7 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   for (const Eigen::Index j : columns) {
     Eigen::VectorXd there = theta;
     there[j] += h;
+    // One hardware per column, built before the parallel part: all steps share it.
     moved.push_back(hardware(there));
   }
   in_parallel(runners_.size(), thread_count(0), [&](std::size_t i) {
@@ -146,6 +161,7 @@ LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {
   task.weights = std::move(weights);
   task.prior = centre(), task.precision = precision();
   task.scale = 2.5;  // scale of Cauchy's loss, in units of the noise
+  // A factor of 1.65 at most, because the linear model holds only nearby.
   task.longest_step = 0.5, task.iterations = iterations, task.tolerance = 1e-4;
   return task;
 }

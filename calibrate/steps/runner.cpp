@@ -1,3 +1,6 @@
+// Forecasts one step or kernel with many values of its parameters. A fit runs each step hundreds of times, so
+// everything that the fitted parameters do not change is done once: parsing, the world, and the times of all
+// collectives.
 #include <bit>
 #include <unordered_map>
 
@@ -27,6 +30,7 @@ namespace {
 std::uint64_t fingerprint(const Program& program, double interference) {
   std::uint64_t hash = mix64(std::bit_cast<std::uint64_t>(interference));
   for (const Activity& a : program.activities) {
+    // Parameters change durations and numbers of calls of activities, not the graph of the program.
     hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.seconds));
     hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.calls));
   }
@@ -45,11 +49,13 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
   }
   ReadResult read = parse_scenario(step.scenario, step.id);
   const Scenario& s = read.scenario;
+  // Of the GPU and of the software, each with the sets from which it inherits: these are all that a fit may move here.
   state_->prefixes = s.hardware.parameters_of("compute", s.hardware.gpus.at(s.node.spec.gpu).compute);
   for (std::string& of_stack : s.hardware.parameters_of("stacks", s.workload.training.stack))
     state_->prefixes.push_back(std::move(of_stack));
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));
+  // Times of collectives are taken with the scenario's parameters of the network and kept for all later runs.
   state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->samples.first_seed);
 }
 StepRunner::~StepRunner() = default;
@@ -60,6 +66,7 @@ double StepRunner::seconds(const Hardware& hardware) {
   const TrainingStep step = step_with(state_->world->scenario, hardware);
   const Program program = training_program(step);
   constexpr std::size_t most_known = 256;
+  // A bound on memory. Emptying is good enough, because repeats follow each other within one set of derivatives.
   if (state_->known.size() >= most_known) state_->known.clear();
   const auto [it, fresh] = state_->known.try_emplace(fingerprint(program, step.stack.interference.value), 0);
   if (!fresh) return it->second;

@@ -1,3 +1,10 @@
+// The spread of the step model, learned from steps that no fit has seen. For a row whose parameters explain a deviation
+// s:
+//
+//   needed = sqrt( max(0, (ln(forecast / measured) / 1.645)^2 - s^2) )
+//
+// The spread is the 90 % quantile of these, each source counted once, for dense and for MoE models
+// (fit/source_spread.hpp).
 #include "step_spread.hpp"
 
 #include <algorithm>
@@ -22,6 +29,7 @@ double needed_spread(const StepRow& row) {
 std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& left_out, const Hardware& prior) {
   // Two sources do not determine a ninth decile.
   constexpr std::size_t fewest_sources = 3;
+  // Below 2 %, the noise that a step is assumed to have by default, an error says nothing about the model.
   constexpr double least = 0.02;
   std::vector<FittedParameter> learned;
   for (const bool experts : {false, true}) {
@@ -38,6 +46,7 @@ std::vector<FittedParameter> learned_step_spread(const std::vector<StepRow>& lef
 void set_intervals_without_own(std::vector<LeftOutFit>& fits, const Hardware& prior) {
   for (LeftOutFit& mine : fits) {
     std::vector<StepRow> others;
+    // Only groups of the same kind: in another kind the rows of this group may be among those left out.
     for (const LeftOutFit& other : fits)
       if (other.by == mine.by && other.group != mine.group)
         others.insert(others.end(), other.rows.begin(), other.rows.end());

@@ -1,3 +1,6 @@
+// What each term of the step model contributes: errors with all terms against errors without one. Parameters are not
+// fitted again, so 16 forecasts per step are enough, and the table shows what a term does and not whether others could
+// replace it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@ Hardware without(Hardware hardware, const StepTerm& term) {
   for (const auto& [path, ref] : hardware.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     const std::string_view word = std::string_view(path).substr(path.rfind('.') + 1);
+    // For all GPUs and software generations alike; a term is a piece of the model and not of one machine.
     if (std::find(term.parameters.begin(), term.parameters.end(), word) != term.parameters.end())
       ref.parameter->value = term.nothing;
   }
@@ -42,6 +46,7 @@ std::string explained(const StepsWithout& with, const StepsWithout& less) {
       if (const StepSummary& a = after.at(source); a.mean - b.mean > least)
         worse.emplace_back(b.mean - a.mean, fmt::format("{} {:+.0f} to {:+.0f} %", source, 100 * b.bias, 100 * a.bias));
   }
+  // Differences are negative, so the largest growth comes first.
   std::sort(worse.begin(), worse.end());
   std::string out;
   for (std::size_t i = 0; i < std::min(shown, worse.size()); ++i) out += (i > 0 ? "; " : "") + worse[i].second;
@@ -73,6 +78,7 @@ std::vector<StepTerm> step_terms() {
 std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps, const Hardware& hardware,
                                               const std::function<void(double)>& progress) {
   const std::vector<StepTerm> terms = step_terms();
+  // Entry 0 has all terms.
   std::vector<Hardware> each{hardware};
   std::vector<StepsWithout> all(1);
   for (const StepTerm& term : terms) {
@@ -86,6 +92,7 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
   TaskProgress tasks(progress, chosen.size());
   in_parallel(chosen.size(), thread_count(0), [&](std::size_t i) {
     stop_if_requested();
+    // One runner for all terms: its collectives do not depend on them.
     StepRunner runner(*chosen[i]);
     for (std::size_t t = 0; t < all.size(); ++t) {
       StepRow& row = all[t].rows[i];

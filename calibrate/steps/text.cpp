@@ -1,3 +1,5 @@
+// The validation of steps as text and as docs/validation-steps.md. The page is generated, so that its numbers are those
+// of the current model.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/steps.hpp"
@@ -50,6 +52,7 @@ std::string what_was_left_out(LeftOutSteps by) {
 /// The kinds of groups that were left out, each once.
 std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
   std::vector<LeftOutSteps> kinds;
+  // Fits are sorted by kind of group.
   for (const LeftOutFit& f : v.left_out)
     if (kinds.empty() || kinds.back() != f.by) kinds.push_back(f.by);
   return kinds;
@@ -58,6 +61,7 @@ std::vector<LeftOutSteps> kinds_left_out(const StepValidation& v) {
 /// The spreads that rows that no fit has seen require, of dense and of MoE models.
 std::string spreads_text(const std::vector<StepRow>& left_out, const char* form) {
   std::string out;
+  // What `forecast.steps.*` would be if it were learned from these rows, to compare with the shipped values.
   for (const FittedParameter& p : learned_step_spread(left_out, prior_hardware()))
     out += fmt::format(fmt::runtime(form), p.path, p.after.value, p.after.low, p.after.high);
   return out;
@@ -75,6 +79,7 @@ std::string left_out_markdown(const StepValidation& v) {
   for (const LeftOutSteps by : kinds_left_out(v)) {
     const std::vector<StepRow> rows = rows_left_out(v.left_out, by);
     out += fmt::format("\n## Left out by {}\n\n{}\n", name_of(by), what_was_left_out(by));
+    // What all kinds have in common is said once.
     if (by == kinds_left_out(v).front())
       out +=
           "Each fit starts at the priors. The widths of the intervals are learned from the errors of the other groups "
@@ -138,6 +143,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
                        row.held_out ? ", held out" : "", row.measured, row.forecast, row.factor, 100 * row.error());
   out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
   Hardware copy = hardware;
+  // Parameters of collectives are on docs/validation.md.
   for (const auto& [path, p] : copy.all_parameters())
     if (path.starts_with("compute.") || path.starts_with("stacks.") || path.starts_with("forecast.steps."))
       out += fmt::format("| {} | {:.4g} {} | {:.4g} to {:.4g} | {} |\n", path, p.parameter->value, p.unit,

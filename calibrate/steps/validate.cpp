@@ -1,3 +1,6 @@
+// Forecasts of measured steps with intervals, and their errors by source. The interval has two parts, added in squares
+// of logarithms: what the posterior samples of the parameters change, and the spread of the model
+// (report/step_interval.hpp).
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +24,9 @@ StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardw
   row.held_out = step.held_out, row.experts = runner.experts();
   std::vector<double> seconds;
   for (std::size_t d = 0; d < validated_samples; ++d) seconds.push_back(runner.seconds(sampled_hardware(hardware, d)));
+  // Without the spread: the part of the parameters alone, from which step_spread.cpp learns the rest.
   row.deviation = std::log(interval_factor(row.forecast, seconds, 0)) / quantile_95;
+  // A kernel has no software, and its model has no spread of its own.
   const double spread = runner.stack().empty() ? 0 : spread_of_steps(hardware, runner.stack(), row.experts);
   row.factor = interval_factor(row.forecast, seconds, spread);
   return row;

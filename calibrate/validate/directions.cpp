@@ -1,3 +1,8 @@
+// Finds pairs of measured configurations of one system that differ in a single thing, and compares which of the two is
+// faster. Operators choose between such configurations, and errors that both forecasts share do not matter for the
+// choice.
+//
+// Cases are described by attributes (text by name). Two cases form a pair if all attributes but one are equal.
 #include "fabricast/calibrate/directions.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +38,7 @@ std::string aspect_of(const std::string& variable) {
 }
 
 Attributes attributes_of(const MeasuredCase& c) {
+  // A value that is not stated is the empty text, which equals only another value that is not stated.
   Attributes a = {{"system", c.system},
                   {"collective", c.collective},
                   {"GPU", c.gpu},
@@ -47,6 +53,7 @@ Attributes attributes_of(const MeasuredCase& c) {
   for (const auto& [key, value] : c.env) {
     std::string& text = a[aspect_of(key)];
     if (!text.empty()) text += " ";
+    // NCCL ignores the case of these values, and `Ring` and `ring` are no difference.
     text += key == "NCCL_ALGO" || key == "NCCL_PROTO" ? lower_case(value) : key + "=" + value;
   }
   for (const auto& [key, value] : c.harness) {
@@ -86,6 +93,7 @@ struct Configuration {
 };
 
 std::vector<Configuration> configurations_of(const std::vector<TimedCase>& cases) {
+  // Cases with equal attributes are repeats. Their median is compared, so that the number of repeats does not matter.
   std::map<Attributes, Configuration> by_attributes;
   for (const TimedCase& c : cases) {
     Attributes attributes = attributes_of(*c.measured);
@@ -101,6 +109,7 @@ std::vector<Configuration> configurations_of(const std::vector<TimedCase>& cases
   return list;
 }
 
+// Numbers are compared as numbers: "16" is not below "2".
 bool is_number_of(const std::string& aspect) { return aspect == "nodes" || aspect == "GPUs per node"; }
 
 bool comes_first(const std::string& aspect, const Configuration& a, const Configuration& b) {
@@ -112,6 +121,7 @@ std::vector<PairRow> common_rows(const Configuration& a, const Configuration& b)
   std::vector<PairRow> rows;
   for (const auto& [bytes, here] : a.times) {
     const double size = static_cast<double>(bytes);
+    // Sizes within 1 % are the same: tools round to multiples of the number of ranks.
     const auto it = b.times.lower_bound(static_cast<std::int64_t>(std::ceil(size * 0.99)));
     if (it == b.times.end() || static_cast<double>(it->first) > size * 1.01) continue;
     const auto& there = it->second;
@@ -135,6 +145,7 @@ std::vector<Crossing> crossings(const std::vector<PairRow>& rows, Value value, C
     if (!counts(row)) continue;
     if (last && (value(*last) > 0) != (value(row) > 0)) {
       const double x = std::log(static_cast<double>(last->bytes)), y = std::log(static_cast<double>(row.bytes));
+      // Linear in the logarithm of the ratio over the logarithm of the size.
       const double fraction = value(*last) / (value(*last) - value(row));
       list.push_back({std::exp(x + fraction * (y - x)), value(row) < 0});
     }
@@ -168,9 +179,11 @@ std::optional<double> ConfigurationPair::crossing_measured() const {
 
 std::optional<double> ConfigurationPair::crossing_forecast() const {
   const std::vector<Crossing> measured = measured_crossings(rows);
+  // With several measured changes there is no single size to compare with.
   if (measured.size() != 1) return std::nullopt;
   std::optional<double> nearest;
   const auto distance = [&](double bytes) { return std::abs(std::log(bytes / measured.front().bytes)); };
+  // All sizes count for the forecast: it has no noise that could change its sign by chance.
   for (const Crossing& c : crossings(
            rows, [](const PairRow& r) { return r.forecast; }, [](const PairRow& r) { return r.forecast != 0; }))
     if (c.falls == measured.front().falls && (!nearest || distance(c.bytes) < distance(*nearest))) nearest = c.bytes;
@@ -188,8 +201,10 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
   for (const Configuration& a : list)
     for (const Configuration& b : list) {
       const std::string aspect = difference(a.attributes, b.attributes);
+      // Each pair is met in both orders and kept in one.
       if (aspect.empty() || !comes_first(aspect, a, b)) continue;
       // A number is compared only with the next larger one.
+      // With 2, 4 and 8 nodes, the pair of 2 and 8 follows from the other two and would count them twice.
       const auto between = [&](const Configuration& c) {
         return difference(a.attributes, c.attributes) == aspect && comes_first(aspect, a, c) &&
                comes_first(aspect, c, b);
@@ -202,6 +217,7 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
       if (aspect != "nodes") pair.where += value_of(a.attributes, "nodes") + " nodes";
       if (aspect != "GPUs per node")
         pair.where += (pair.where.empty() ? "" : " x ") + value_of(a.attributes, "GPUs per node") + " GPUs";
+      // `where` names what both have in common, but only where the system has alternatives: the rest is no information.
       for (const char* key :
            {"NCCL version", "network", "GDR", "GPU", "NVLS", "SHARP", "algorithm", "channels and QPs"}) {
         const auto other = [&](const Configuration& c) {

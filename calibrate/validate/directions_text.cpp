@@ -1,3 +1,4 @@
+// Counts of right directions, and the pairs that are wrong somewhere, as text and as a section of docs/validation.md.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,6 +22,7 @@ std::vector<std::pair<std::string, Counts>> counts_by_aspect(const std::vector<C
   std::map<std::string, Counts> by_aspect;
   Counts all;
   for (const ConfigurationPair& p : pairs) by_aspect[p.aspect].add(p), all.add(p);
+  // The total comes last, whatever the names of the aspects.
   std::vector<std::pair<std::string, Counts>> list(by_aspect.begin(), by_aspect.end());
   list.emplace_back("all", all);
   return list;
@@ -31,6 +33,7 @@ std::string about(double bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
   while (bytes >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
+  // 1,000 to 1,023 of a unit have four digits before the point.
   return fmt::format("{:.{}g}{}", bytes, bytes >= 999.5 ? 4 : 3, units[unit]);
 }
 

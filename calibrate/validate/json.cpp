@@ -24,6 +24,7 @@ Json table_json(const ErrorTable& table) {
   Json systems = Json::object();
   for (const auto& [system, cells] : table.systems) {
     Json own = Json::array();
+    // null where a system has no row in a band: an error of 0 would mean a perfect forecast.
     for (const ErrorTable::Cell& c : cells)
       own.push_back(c.rows ? Json{{"error", rounded(c.error)}, {"bias", rounded(c.bias)}, {"rows", c.rows}} : Json());
     systems[system] = std::move(own);
@@ -70,6 +71,7 @@ Json row_json(const ForecastOfCase::Row& r) {
               {"protocol", name_of(r.protocol)},
               {"stands_in", !r.served},
               {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}};
+  // A factor of 1 means that no interval was computed.
   if (r.factor > 1) row["interval_factor"] = rounded(r.factor);
   return row;
 }

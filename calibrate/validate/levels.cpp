@@ -1,3 +1,10 @@
+// Separates the errors of systems into a level, which a few measured rows would correct, and a shape, which they would
+// not.
+//
+//   level of a system in a band = median of ln(forecast / measured) over its rows there
+//
+// With one factor per system or band removed, what is left is the error of the shape. The difference to the error as
+// forecast is what distinguishes sites with equal parts, and no model of the parts can predict it.
 #include "fabricast/calibrate/levels.hpp"
 
 #include <algorithm>
@@ -22,6 +29,7 @@ std::map<std::string, Curve> curves_of(const std::vector<ErrorRow>& rows) {
 
 /// The common level of a system, in which each of its bands counts alike.
 double common_level(const Curve& curve) {
+  // The mean over bands of the medians, not the median over rows: bands differ in their numbers of rows.
   double sum = 0;
   int counted = 0;
   for (const std::vector<double>& band : curve)
@@ -40,6 +48,7 @@ struct Cause {
   std::string_view name;
   bool (*holds)(const MeasuredCase& c);
 };
+// Properties that might explain a level. If systems with and without one have similar levels, it explains nothing.
 constexpr std::array causes = {
     Cause{"a process drives several GPUs",
           [](const MeasuredCase& c) { return harness_number(c, "ranks_per_process") > 1; }},
@@ -59,6 +68,7 @@ Levels levels_of(const std::vector<ErrorRow>& rows) {
     for (std::size_t b = 0; b < bands.size(); ++b) {
       if (curve[b].empty()) continue;
       const double own = median_of(curve[b]);
+      // Absolute errors in the band: as forecast, and with the common and the own level removed; and the level itself.
       auto& [as_is, one, each, level] = values[b];
       as_is.push_back(error_without(curve[b], 0)), one.push_back(error_without(curve[b], common));
       each.push_back(error_without(curve[b], own)), level.push_back(std::expm1(std::abs(own)));
@@ -69,6 +79,7 @@ Levels levels_of(const std::vector<ErrorRow>& rows) {
     levels.as_is[b] = median_of(as_is), levels.one_factor[b] = median_of(one),
     levels.factor_per_band[b] = median_of(each);
     std::sort(level.begin(), level.end());
+    // The 90th percentile without interpolation.
     if (!level.empty()) levels.nine_of_ten[b] = level[std::min(level.size() - 1, level.size() * 9 / 10)];
   }
   return levels;
@@ -79,6 +90,7 @@ std::vector<LevelCause> level_causes(const std::vector<ErrorRow>& rows, const st
   std::vector<LevelCause> list;
   for (const Cause& cause : causes) {
     std::set<std::string> having;
+    // One case is enough: systems and not cases are compared.
     for (const MeasuredCase& c : cases)
       if (cause.holds(c)) having.insert(c.system);
     LevelCause found{cause.name, {}, {}, {}, {}};

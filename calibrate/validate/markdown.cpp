@@ -1,3 +1,5 @@
+// The page docs/validation.md. It is generated, so that its numbers are those of the current model and cases. The first
+// screen has the errors to expect; tables by system follow.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/validate.hpp"
@@ -33,6 +35,7 @@ std::string interval_markdown(const ErrorTable& table) {
 
 /// Errors before > after, by system and over all systems. If only `after` has intervals, their lines show one value.
 std::string change_markdown(const ErrorTable& before, const ErrorTable& after, bool mean) {
+  // Both tables are of the same cases, so every system of one is in the other.
   std::string out = head_markdown();
   for (const auto& [system, cells] : after.systems)
     out += line_markdown(system, [&, &its = before.systems.at(system), &own = cells](std::size_t b) {
@@ -72,6 +75,7 @@ std::string short_markdown(const Validation& v) {
   for (const LeaveOneOut& l : v.leave_out)
     out += line(fmt::format("left out of the fit by {}", name_of(l.by)), l.left_out);
   out += line("in the fit", v.errors);
+  // Without fits that leave systems out, the page cannot say what to expect elsewhere.
   if (v.leave_out.empty()) return out;
   return out +
          "\nFor your own cluster, expect the errors of systems left out: by site if machines of its kind (GPU "
@@ -87,6 +91,7 @@ std::string beside_nccl_markdown(const Validation& v) {
       "which NCCL makes an estimate (all except sends and receives), and the share of systems\nin which our forecast "
       "is closer to the measurement.\n\n" +
       head_markdown();
+  // A band without an estimate of NCCL's has an empty cell.
   const auto line = [](std::string_view name, const BesideNccl& b) {
     return line_markdown(name, [&](std::size_t k) {
       return b.cells[k] == 0 ? std::string(" |")
@@ -190,6 +195,7 @@ std::string validation_markdown(const Validation& v, const Hardware& hardware) {
                   v.errors.rows, v.cases.size(), v.stand_ins);
   for (const LeaveOneOut& l : v.leave_out) out += leave_out_markdown(l);
   for (const LeaveOneOut& l : v.leave_out)
+    // Only for sites: left out by kind, an error is of the hardware and not of the site.
     if (l.by == LeftOut::site) out += levels_markdown(l);
   if (v.calibrated) out += calibrated_markdown(*v.calibrated);
   out += directions_markdown(v.pairs);

@@ -1,3 +1,6 @@
+// What each term of the models of collectives contributes to forecasts of sites that no fit has seen. Unlike the terms
+// of steps (steps/terms.cpp), all other parameters are fitted again without the term, so a term counts only for what no
+// other can take over. Each term costs a full cross-validation by fifths of the sites.
 #include "fabricast/calibrate/terms.hpp"
 
 #include <algorithm>
@@ -6,6 +9,8 @@
 
 namespace fabricast {
 
+// The value beside each pattern is that at which the parameter has no effect: 0 for times, 1 for factors, and a rate so
+// high that it takes no time.
 const std::vector<ModelTerm>& model_terms() {
   static const std::vector<ModelTerm> terms = {
       {"slice", "a handshake for each slice in Simple", {{"architectures.*.slice", 0}}},
@@ -48,7 +53,9 @@ int take_away(Hardware& hardware, const ModelTerm& term) {
   for (const auto& [path, ref] : hardware.all_parameters())
     for (const auto& [pattern, value] : term.absent) {
       Parameter& p = *ref.parameter;
+      // A parameter that is at this value already is not counted as removed.
       if (!names_parameter(pattern, path) || (p.low == p.high && p.value == value)) continue;
+      // Without an interval it is a constant, which no fit moves (fit/problem.cpp).
       p.value = p.low = p.high = value;
       p.samples.clear();
       ++taken;
@@ -58,6 +65,7 @@ int take_away(Hardware& hardware, const ModelTerm& term) {
 
 namespace {
 
+/// One system that is off by a factor of ten without the term would otherwise decide the mean.
 double most_counted(double error) { return std::min(error, 1.0); }
 
 /// The growth of each system's error in a band without a term. The order of systems is fixed, so bootstraps are
@@ -84,12 +92,14 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
                       const std::function<void(double share)>& progress) {
   const std::vector<ModelTerm>& terms = model_terms();
   const auto left_out = [&](const Hardware& hardware, const FitOptions& how) {
+    // Without the bootstrap, whose intervals the study does not use.
     return leave_out(cases, hardware, how, LeftOut::fifth, false, false).leave_one_out.left_out;
   };
   const auto report = [&](std::size_t done) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(terms.size() + 1));
   };
   TermStudy study;
+  // With all terms first: each term is compared with this table.
   report(0);
   const ErrorTable with = left_out(prior, options);
   study.median = with.median;
@@ -98,10 +108,12 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
     Hardware hardware = prior;
     FitOptions how = options;
     TermWorth worth{&terms[t], take_away(hardware, terms[t]), {}, {}};
+    // Partial pooling is a term of the fit and has no parameter of its own.
     if (terms[t].pooling) how.sibling_weight = 0;
     const ErrorTable without = left_out(hardware, how);
     for (std::size_t b = 0; b < bands.size(); ++b) {
       const std::vector<double> more = growth(with, without, b);
+      // The bootstrap is over paired differences by system: systems differ far more from each other than by the term.
       worth.gain[b] = mean_of(more), worth.interval[b] = interval_of(more, mean_of);
     }
     study.terms.push_back(std::move(worth));

@@ -1,3 +1,5 @@
+// The study of terms as text and as docs/validation-terms.md. A verdict is given only if the 90 % interval over systems
+// excludes zero in some size band.
 #include <fmt/format.h>
 
 #include "fabricast/calibrate/terms.hpp"
@@ -24,6 +26,7 @@ bool harms(const TermWorth& worth) {
   return false;
 }
 
+// A term may help at small sizes and harm at large ones, because other parameters are fitted with it.
 std::string_view verdict(const TermWorth& worth) {
   if (helps(worth)) return harms(worth) ? "helps and harms" : "helps";
   return harms(worth) ? "harms" : "undecided";

@@ -1,3 +1,6 @@
+// Errors of forecasts of collectives by system and size band, and their text. validate.hpp defines the statistics.
+// Medians are used because a few rows of a site may be off for reasons of their own, and systems count alike because
+// the number of their rows says how much somebody measured and not how much is known.
 #include "fabricast/calibrate/validate.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +18,7 @@ std::string percent_text(const std::optional<MedianInterval>& interval) {
 }
 
 void add_errors(const std::string& system, const ForecastOfCase& forecast, std::vector<ErrorRow>& errors) {
+  // NCCL makes no estimate for sends and receives.
   for (const auto& row : forecast.rows)
     errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor),
                       row.nccl > 0 ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
@@ -37,10 +41,12 @@ BesideNccl beside_nccl(const std::vector<ErrorRow>& rows) {
     cell.ours.push_back(std::abs(row.log_ratio));
     cell.nccl.push_back(std::abs(*row.nccl_log_ratio));
   }
+  // The same rows for both, so that one is not judged on easier sizes than the other.
   BesideNccl beside;
   std::array<Cell, bands.size()> by_band;
   for (const auto& [key, cell] : cells) {
     const double ours = median_of(cell.ours), nccl = median_of(cell.nccl);
+    // Errors are added up by system, so the comparison has as many votes as systems.
     by_band[key.first].ours.push_back(std::expm1(ours)), by_band[key.first].nccl.push_back(std::expm1(nccl));
     ++beside.cells[key.first];
     beside.nearer[key.first] += ours < nccl ? 1 : 0;
@@ -58,6 +64,7 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
   for (const ErrorRow& row : rows) {
     logs[{row.system, row.band}].push_back(row.log_ratio);
     widths[{row.system, row.band}].push_back(row.within);
+    // `within` is the half width of the interval in the logarithm; 0 without intervals.
     inside[{row.system, row.band}] += std::abs(row.log_ratio) <= row.within ? 1 : 0;
   }
   std::array<std::vector<double>, bands.size()> factors;
@@ -66,6 +73,7 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     std::vector<double> absolute = values;
     for (double& x : absolute) x = std::abs(x);
     ErrorTable::Cell& cell = table.systems[key.first][key.second];
+    // error = exp(median |x|) - 1, bias = exp(median x) - 1, with x = ln(forecast / measured).
     cell = {std::expm1(median_of(absolute)), std::expm1(median_of(values)), static_cast<int>(values.size())};
     errors[key.second].push_back(cell.error);
     table.covered[key.second] += static_cast<double>(inside[key]) / cell.rows;
@@ -78,6 +86,7 @@ ErrorTable error_table(const std::vector<ErrorRow>& rows) {
     table.median_interval[b] = interval_of(errors[b], median_of);
     table.width[b] = median_of(factors[b]);
     table.covered[b] /= static_cast<double>(errors[b].size());
+    // The 90th percentile over systems, without interpolation.
     table.worst_decile[b] = errors[b][std::min(errors[b].size() - 1, errors[b].size() * 9 / 10)];
     for (const double e : errors[b]) table.mean[b] += e / static_cast<double>(errors[b].size());
   }
@@ -90,6 +99,7 @@ std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows) {
   std::array<double, 2> medians{};
   for (const std::size_t half : {0, 1}) {
     std::map<std::string, std::vector<double>> errors;
+    // Bands 0 and 1 are below 1 MiB, 2 and 3 from 1 MiB on.
     for (const ErrorRow& row : rows)
       if (row.band / 2 == half) errors[row.system].push_back(std::abs(row.log_ratio));
     std::vector<double> of_systems;
@@ -101,18 +111,22 @@ std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows) {
 
 Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware& hardware) {
   Validation v;
+  // All rows of all cases that run, set aside or not.
   std::vector<ErrorRow> rows;
   for (const MeasuredCase& c : cases) {
     try {
       v.cases.push_back({c.id, c.system, CaseRunner(c).run(hardware)});
     } catch (const UserError& e) {
+      // A case that is refused is reported and does not end the validation of the others.
       v.failed.emplace_back(c.id, e.what());
       continue;
     }
     add_errors(c.system, v.cases.back().forecast, rows);
+    // Stand-ins count in the errors here, because a user gets them too. No fit uses them.
     for (const auto& row : v.cases.back().forecast.rows) v.stand_ins += row.served ? 0 : 1;
   }
   v.errors = error_table(rows);
+  // Pairs need the case of each forecast; cases that failed are missing in `v.cases`.
   std::map<std::string, const MeasuredCase*> by_id;
   for (const MeasuredCase& c : cases) by_id[c.id] = &c;
   std::vector<TimedCase> timed;

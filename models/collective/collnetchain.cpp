@@ -16,6 +16,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
 
 Stream stream(const Communicator&, const Plan& plan, int channel) { return chunk_stream(plan, channel, "sharp_chain"); }
 
+// SHARP's tree of the NIC at which the channel's chain ends.
 const AggregationTree& tree_of(const Communicator& comm, int channel) {
   return comm.sharp.trees[static_cast<std::size_t>(comm.tree_shape(channel).nic_in)];
 }
@@ -45,6 +46,7 @@ class ChainProgram final : public ChannelProgram {
   Rank rank_of(std::int32_t worker) const override {
     return Rank(static_cast<std::uint32_t>(worker < network() ? worker / 2 : 0));
   }
+  // Every worker, that of the switches included, handles each chunk once.
   std::int64_t steps(std::int32_t) const override { return loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0); }
 
   Step step(std::int32_t worker, std::int64_t index) const override {
@@ -62,6 +64,8 @@ class ChainProgram final : public ChannelProgram {
     const auto position =
         static_cast<int>(std::find(chain.begin(), chain.end(), worker / 2 % comm_.gpus()) - chain.begin());
     const bool down = worker % 2 == 1, last = position + 1 == comm_.gpus();
+    // The same neighbours on both trips, with the directions swapped. The first GPU's upper neighbour is the tree in
+    // the switches, which belongs to no rank.
     std::vector<std::int32_t>&above = down ? step.from : step.to, &below = down ? step.to : step.from;
     above.push_back(position == 0 ? network() : worker_at(node, position - 1, down));
     if (!last) below.push_back(worker_at(node, position + 1, down));

@@ -19,6 +19,7 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return heads_stream(plan, channel, comm.rail_gpus().size(), "sharp_heads");
 }
 
+// Every GPU sends each head its chunk and receives the result, over NVLink; only the heads use NICs.
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   for (const int head : comm.rail_gpus()) {
@@ -36,12 +37,14 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.rail_gpus(), false, true});
 }
 
+// A GPU copies the chunks of all heads for each chunk that a head sends.
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
   c.copies = static_cast<double>(comm.rail_gpus().size());
 }
 
 /// Shorter chunks for shorter shares, so that the stages overlap.
 void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
+  // NCCL's limits [NCCL-enqueue-2.3], with the depth of CollNetDirect on nodes of several GPUs.
   constexpr std::int64_t depth = 2;
   const auto heads = static_cast<std::int64_t>(comm.rail_gpus().size());
   plan.chunk = halved(plan.chunk, plan, 64 * depth * heads, 131072);

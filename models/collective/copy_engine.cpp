@@ -17,6 +17,8 @@ namespace fabricast {
 
 namespace {
 
+// NCCL's first version with them, and its thresholds for the barriers that keep ranks in step: one after every eight
+// copies, in calls of 512 MiB and more.
 constexpr NcclVersion copy_engines_since{2, 28, 0};
 constexpr std::int64_t copies_in_step = 8, in_step_from = std::int64_t{512} << 20;
 
@@ -50,6 +52,7 @@ Stream stream(const Communicator& comm, const Plan& plan, int) {
   s.loops = 1, s.slice = plan.bytes;
   s.alone.before = static_cast<double>(barriers(comm.ranks(), plan.bytes)) * gpu.copy_barrier.us().value +
                    static_cast<double>(comm.ranks()) * gpu.copy_start.us().value;
+  // An empty buffer takes the same time until the first byte would move.
   s.alone.empty = s.alone.before;
   return s;
 }

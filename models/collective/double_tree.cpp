@@ -1,3 +1,6 @@
+// NCCL's double binary tree in closed form: each node computes its neighbours from its number, so a tree over any
+// number of nodes needs no storage. The rules are those of [NCCL-trees]; collectives that use it are tree.cpp and
+// nvlstree.cpp.
 #include "fabricast/collective/double_tree.hpp"
 
 #include <bit>
@@ -14,6 +17,9 @@ TreePlace binary_tree(std::int64_t nodes, std::int64_t node) {
     if (nodes > 1) place.children[1] = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(nodes - 1)));
     return place;
   }
+  // The height of a node above the leaves is the position of its lowest set bit: odd nodes are leaves. If the parent
+  // would lie beyond the last node, the bit is dropped instead, and a right child moves to the next smaller power of
+  // two.
   const std::int64_t bit = node & -node;
   std::int64_t up = (node ^ bit) | (bit << 1);
   if (up >= nodes) up = node ^ bit;
@@ -29,6 +35,7 @@ TreePlace binary_tree(std::int64_t nodes, std::int64_t node) {
   return place;
 }
 
+// Applies a change of numbers to all neighbours.
 template <class Map>
 TreePlace renumber(TreePlace place, Map map) {
   if (place.parent >= 0) place.parent = map(place.parent);
@@ -69,6 +76,7 @@ int tree_depth(std::int64_t nodes) {
 
 std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node) {
   std::uint64_t role = 0;
+  // Three bits per tree: parent and both children.
   for (const int index : {0, 1}) {
     const TreePlace place = double_tree(nodes, node, index);
     role = role * 8 + (place.parent >= 0 ? 4U : 0U) + (place.children[0] >= 0 ? 2U : 0U) +
@@ -80,6 +88,7 @@ std::uint64_t double_tree_role(std::int64_t nodes, std::int64_t node) {
 void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics, const EdgeSink& sink) {
   std::vector<std::int64_t> parents;
   for (std::int64_t node = 0; node < nodes; ++node) parents.push_back(double_tree(nodes, node, index).parent);
+  // The order is part of the interface: the flow engine finds the edge of a step by its number.
   for (const bool up : {true, false})
     for (std::size_t node = 0; node < parents.size(); ++node) {
       if (parents[node] < 0) continue;
@@ -91,6 +100,7 @@ void double_tree_edges(std::int64_t nodes, int index, std::span<const int> nics,
     }
 }
 
+// Balanced trees spread the network edges over two GPUs; in the plain pattern the first GPU has all three.
 int child_position(TreePattern pattern, int gpus, int type) {
   if (gpus == 1) return 0;
   switch (pattern) {

@@ -1,3 +1,8 @@
+// Transfer view of collectives with heads: every GPU has four workers, which copy in, reduce at a head, distribute from
+// a head, and copy out. heads_program.hpp lists their numbers.
+//
+// On one node, and at the root of a tree, a head reduces and distributes in one step, so its downward worker has no
+// steps. With SHARP all nodes are children of one worker per head that stands for the switches.
 #include "heads_program.hpp"
 
 #include "fabricast/collective/double_tree.hpp"
@@ -32,6 +37,8 @@ class HeadsProgram final : public ChannelProgram {
   std::int64_t steps(std::int32_t worker) const override {
     const std::int64_t loops = loops_.whole + (loops_.tail_chunk > 0 ? 1 : 0);
     if (worker >= first_tree()) return loops;
+    // Nothing is copied in where each rank has only its own block (all_gather), and nothing is copied out where it only
+    // needs its own (reduce_scatter).
     const bool is_head = head_of(worker) >= 0, root = place_of(worker).parent < 0;
     switch (static_cast<Part>(worker % 4)) {
       case copy_in: return plan_.op == CollectiveOp::all_gather ? 0 : loops;
@@ -61,6 +68,7 @@ class HeadsProgram final : public ChannelProgram {
     return {};
   }
 
+  // With the NVSwitch the bytes cross its links in the head's step; messages between copy workers and heads are flags.
   bool is_flag(std::int32_t from, std::int32_t to) const override {
     if (from >= first_tree() || to >= first_tree()) return false;
     return heads_.nvswitch && node_of(from) == node_of(to);
@@ -94,11 +102,13 @@ class HeadsProgram final : public ChannelProgram {
     if (heads_.sharp) return {in_the_network, 0, {-1, -1}};
     return comm_.nodes() == 1 ? TreePlace{} : double_tree(comm_.nodes(), node_of(worker), tree_);
   }
+  // A parent that is no node: it only tells that the node is not the root.
   static constexpr std::int64_t in_the_network = std::int64_t{1} << 40;
   std::int32_t worker_at(std::int64_t node, int gpu, Part part) const {
     return static_cast<std::int32_t>((node * comm_.gpus() + gpu) * 4 + part);
   }
 
+  // The range of a head in a loop: its chunk of the share in an all_reduce, a chunk of its rank's block otherwise.
   ByteRange range(std::int64_t head, std::int64_t loop) const {
     const std::int64_t chunk = loop < loops_.whole ? plan_.chunk : loops_.tail_chunk;
     const auto cut = [&](std::int64_t begin, std::int64_t from) {
@@ -118,6 +128,7 @@ class HeadsProgram final : public ChannelProgram {
     Step step;
     step.split = true;
     step.waits = plan_.registered;  // heads work on the caller's buffer, so nothing is copied
+    // The root's result comes from its upward worker, since it has no downward one.
     const bool root = place_of(worker).parent < 0;
     const Part part = ends == step_to_heads || root ? up : down;
     for (std::size_t h = 0; h < heads_.gpus.size(); ++h) {
@@ -136,6 +147,8 @@ class HeadsProgram final : public ChannelProgram {
       if (node >= 0) workers.push_back(worker_at(node, worker / 4 % comm_.gpus(), part));
   }
 
+  // A head adds its node's data and what the heads of its children's nodes sent, and passes the sum to the parent.
+  // Without a parent the sum is final: it goes to the copy workers and down the tree.
   Step up_step(std::int32_t worker, std::int64_t loop) const {
     const TreePlace place = place_of(worker);
     Step step;
@@ -162,6 +175,7 @@ class HeadsProgram final : public ChannelProgram {
 
   Step down_step(std::int32_t worker, std::int64_t loop) const {
     const TreePlace place = place_of(worker);
+    // The root has no downward worker, so its children listen to the upward one.
     const bool from_root = !heads_.sharp && double_tree(comm_.nodes(), place.parent, tree_).parent < 0;
     Step step;
     step.in_nvswitch = heads_.nvswitch;
@@ -178,6 +192,7 @@ class HeadsProgram final : public ChannelProgram {
     Step step;
     step.in_switches = &comm_.sharp.trees[static_cast<std::size_t>(comm_.nic_of_gpu[static_cast<std::size_t>(gpu)])];
     step.ranges = {range(head, loop)};
+    // The switches take the head's sum of every node and send the total back to all of them.
     for (std::int64_t node = 0; node < comm_.nodes(); ++node)
       step.from.push_back(worker_at(node, gpu, up)), step.to.push_back(worker_at(node, gpu, down));
     return step;
@@ -205,6 +220,7 @@ void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int
                    std::span<const HeadsLimit> shorter, Plan& plan) {
   const bool all_reduce = plan.op == CollectiveOp::all_reduce;
   const auto heads = static_cast<std::int64_t>(comm.heads.size());
+  // NCCL compares with the size that nccl-tests counts: the whole buffer, also where a share is a part of one block.
   const std::int64_t buffer = all_reduce ? largest_share(plan) : largest_share(plan) * comm.ranks();
   std::int64_t chunk = longest;
   for (const HeadsLimit& l : shorter)
@@ -214,6 +230,8 @@ void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int
   plan.chunk = within_share(chunk, plan, all_reduce ? heads : 1);
 }
 
+// NVLS replaces the costs of Simple: hop, rate of copies, and overhead are parameters of their own
+// (docs/models/nvls.md). `last_receive` is 1, because every GPU copies out all chunks.
 void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const Architecture& gpu = comm.node.architecture;
   c.hop_inside = gpu.nvls_hop.us().value;

@@ -30,6 +30,7 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
 
 void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
+  // A reduce loads the links of all GPUs towards the switch and one link out of it; a multicast does the reverse.
   for (const int head : comm.heads) {
     if (plan.op != CollectiveOp::all_gather) out.push_back({NodeTransfer::Kind::reduce, -1, head});
     if (plan.op != CollectiveOp::reduce_scatter) out.push_back({NodeTransfer::Kind::multicast, head, -1});
@@ -43,6 +44,8 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, comm.nodes() > 1});
 }
 
+// 128 KiB and NCCL's limits for short buffers [NCCL-enqueue-2.3]. Not modelled: the 32 KiB that NCCL allows at most
+// where NVLS over several nodes is slow in its cost model.
 void cut(const Communicator& comm, const ChunkLimits& limits, Plan& plan) {
   constexpr std::array shorter = {HeadsLimit{64, 65536}, HeadsLimit{8, 32768}, HeadsLimit{2, 16384}};
   cut_for_heads(comm, limits, limits.nvls.value_or(131072), shorter, plan);

@@ -19,6 +19,7 @@ bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.nodes() > 1 && comm.heads.size() > 0;
 }
 
+// Channels of the same parity use the same tree and the NICs of all heads.
 int edge_set(const Communicator&, int channel) { return channel % 2; }
 
 void network_edges(const Communicator& comm, const Plan&, int channel, const EdgeSink& sink) {
@@ -29,6 +30,8 @@ void network_edges(const Communicator& comm, const Plan&, int channel, const Edg
 
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
 
+// A head sends to and receives from every neighbour in the tree, so its NIC carries up to three times its chunk in each
+// direction.
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -49,6 +52,8 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
   return heads_program(comm, plan, channel, {comm.heads, true, false});
 }
 
+// A head's work for other nodes slows the copies of its block (`fan`), and hops between heads have a factor of their
+// own (docs/models/nvls.md).
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   nvswitch_costs(comm, plan, c);
   c.fan = comm.node.architecture.nvls_fan.value;

@@ -28,6 +28,7 @@ Stream stream(const Communicator&, const Plan& plan, int) {
 }
 
 /// The weight of each part: its pages, rounded up, divided by their greatest common divisor.
+// Weights of edges are integers. Parts are whole pages, except for the last one.
 std::vector<std::uint32_t> weights_of_parts(const Plan& plan) {
   constexpr std::int64_t page = 4096;
   std::vector<std::uint32_t> weights;
@@ -68,6 +69,7 @@ class PeerEdges {
     const int g = comm_.gpus(), a = static_cast<int>(from % g), b = static_cast<int>(to % g);
     NetworkEdge edge{static_cast<std::uint32_t>(from / g), static_cast<std::uint32_t>(to / g), nic(a, b), nic(b, b)};
     const std::int64_t groups = schedule_.groups();
+    // All rounds of one group distance use the same channels [NCCL-p2p], so any of them gives the channels of the pair.
     const PeerRound& round = *base_.at((schedule_.group_of(to) - schedule_.group_of(from) + groups) % groups);
     for (int p = 0; p < plan_.parts; ++p) {
       edge.weight = messages * weights_[static_cast<std::size_t>(p)];
@@ -116,12 +118,15 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
       return;
     default: break;
   }
+  // An alltoall: all pairs of groups in different nodes. Groups of one node do not use the network.
   const std::int64_t groups = edges.schedule().groups(), per_node = g / edges.schedule().group_size();
   for (std::int64_t from = 0; from < groups; ++from)
     for (std::int64_t to = 0; to < groups; ++to)
       if (from / per_node != to / per_node) edges.add_groups(from, to);
 }
 
+// In an alltoall every pair of nodes has the same connections, so the counter lists those of one pair and repeats them.
+// For a thousand nodes that is a million times fewer.
 std::vector<NetworkEdge> edges_of_pair(const Communicator& comm, const Plan& plan) {
   std::vector<NetworkEdge> found;
   if (comm.nodes() < 2 || plan.op != CollectiveOp::alltoall) return found;
@@ -199,6 +204,7 @@ class PeerProgram final : public ChannelProgram {
     step.slice = static_cast<int>(index);
     step.own = is_sender(worker);
     step.result = !is_sender(worker) || peer == rank;
+    // The peer handles the same part at the same place, because both go through the rounds in the same order.
     const auto other =
         static_cast<std::int32_t>((peer * concurrent_parts + static_cast<std::int64_t>(place_of(worker))) * 2);
     if (peer != rank) is_sender(worker) ? step.to.push_back(other + 1) : step.from.push_back(other);
@@ -211,6 +217,8 @@ class PeerProgram final : public ChannelProgram {
     for (const std::vector<Part>& parts : places_) busy += parts.size() > turn && takes_part(worker, parts[turn]);
     return busy;
   }
+  // A sender reads the caller's buffer and writes a slot; a receiver does the reverse. Only a copy inside a GPU touches
+  // two buffers of the caller.
   bool aligned(std::int32_t worker, std::int64_t index) const override {
     const std::int64_t peer = peer_of(worker, *places_[place_of(worker)][part_at(worker, index)].round);
     const bool itself = peer == static_cast<std::int64_t>(rank_of(worker).value);
@@ -250,6 +258,7 @@ class PeerProgram final : public ChannelProgram {
     return is_sender(worker) ? sends(plan_, comm_.ranks(), rank, peer) : sends(plan_, comm_.ranks(), peer, rank);
   }
   std::int64_t chunks(int part) const {
+    // An empty message still has one step, since its receiver waits for it.
     return std::max<std::int64_t>(part == 0 ? 1 : 0, ceil_div(plan_.part_bytes(part), plan_.chunk));
   }
 

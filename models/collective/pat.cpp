@@ -21,6 +21,7 @@ std::vector<std::int64_t> pat_parents(std::int64_t ranks, int dimension) {
 std::int64_t pat_blocks_per_message(const Plan& plan, std::int64_t ranks, std::int64_t share) {
   std::int64_t blocks = 1;
   const std::int64_t block = std::max<std::int64_t>(1, share);
+  // NCCL doubles while two more blocks fit, up to the n / 2 that the nearest dimension carries.
   while (plan.chunk / (block * blocks) >= 2 && blocks < ranks / 2) blocks *= 2;
   return blocks;
 }
@@ -28,6 +29,7 @@ std::int64_t pat_blocks_per_message(const Plan& plan, std::int64_t ranks, std::i
 namespace {
 
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter; }
+// Several GPUs per node need a schedule inside the node that NCCL has only from 2.31 on, and that is not modelled.
 bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
   return protocol == Protocol::simple && comm.gpus() == 1 && comm.nodes() > 1;
 }
@@ -38,6 +40,7 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   const std::int64_t n = comm.ranks();
   const auto nic = static_cast<std::uint16_t>(comm.nic_of_gpu.front());
   for (int d = 0; d < pat_dimensions(n); ++d) {
+    // Each dimension has one connection per rank; its weight is the number of blocks that cross it.
     const auto blocks = static_cast<std::uint32_t>(pat_parents(n, d).size());
     for (std::int64_t r = 0; r < n; ++r) {
       const auto near = static_cast<std::uint32_t>(r),
@@ -48,6 +51,7 @@ void network_edges(const Communicator& comm, const Plan& plan, int, const EdgeSi
   }
 }
 
+// Each rank sends and receives n - 1 blocks in total, as in a ring.
 void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, std::vector<NodeTransfer>& out) {
   out.clear();
   add_both_directions(out, 0, comm.nic_of_gpu.front(), static_cast<double>(comm.ranks() - 1));
@@ -123,6 +127,9 @@ class PatProgram final : public ChannelProgram {
     return {owner * (plan_.bytes / n_) + offset_ + begin, std::min(plan_.chunk, share_ - begin)};
   }
 
+  // Steps of one loop in order. An all_gather goes down the trees, the longest edges first; a reduce_scatter goes up
+  // them, the shortest edges first. After the messages of a dimension the sender waits for flags of its receiver: the
+  // next dimension forwards what has arrived.
   void list_steps(std::int64_t per_message) {
     const int dimensions = pat_dimensions(n_);
     if (gather_)

@@ -1,3 +1,5 @@
+// The rounds of sends and receives (ncclP2pSchedule), with the channel at which each starts [NCCL-p2p]. peers.hpp has
+// the rules.
 #include "fabricast/collective/peers.hpp"
 
 #include <bit>
@@ -19,15 +21,21 @@ PeerSchedule::PeerSchedule(const Communicator& comm, int channels) : ranks_(comm
   const int local = comm.gpus();
   group_size_ = comm.nodes() == 1 ? local : std::gcd(local, 8);
   groups_ = ranks_ / group_size_;
+  // Triangular numbers modulo a power of two take each value once, so every distance occurs. Distances beyond the last
+  // group are skipped.
   const auto places = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups_)));
   std::int64_t distance = 0;
   for (std::int64_t i = 0; i < places; ++i) {
     if (distance < groups_)
       for (int d = 0; d < group_size_; ++d) {
         PeerRound round{distance, d, 0};
+        // On one node rounds are numbered one by one; over the network all rounds of a group distance share a number,
+        // because a channel serves up to eight parts at once.
         const auto number = comm.nodes() == 1 ? static_cast<std::uint32_t>(rounds_.size())
                                               : static_cast<std::uint32_t>(distance * ceil_div(group_size_, 8) + d / 8);
         const int bits = log2_up(channels);
+        // Reversed bits spread consecutive rounds over all channels, so rounds that run at the same time rarely share
+        // one.
         round.base = reverse_bits(number & (static_cast<std::uint32_t>(channels) - 1), bits);
         rounds_.push_back(round);
       }

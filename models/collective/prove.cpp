@@ -1,3 +1,10 @@
+// Executes the transfer view of a plan on symbols, without time: the proof that a schedule does what its operation
+// defines.
+//
+// Each range of bytes carries a vector that counts how often it contains the data of each rank. Workers run in any
+// order in which their messages have arrived. At the end every rank must hold exactly the contributions that the
+// operation defines, each once; no worker may wait forever, no message may be left, and no result may be written twice.
+// The cost is proportional to steps times ranks, so it is meant for small communicators.
 #include "fabricast/collective/prove.hpp"
 
 #include <fmt/format.h>
@@ -44,6 +51,8 @@ class Prover {
     const std::int32_t workers = program.workers();
     std::vector<std::int64_t> next(static_cast<std::size_t>(workers), 0);
     std::map<std::pair<std::int32_t, std::int32_t>, std::deque<Messages>> wires;
+    // Round robin over workers until none can run. Buffers are unlimited here: a deadlock for lack of slots is outside
+    // this proof.
     bool progress = true;
     while (progress) {
       progress = false;
@@ -90,12 +99,14 @@ class Prover {
       auto& wire = wires[{step.from[i], worker}];
       const Messages in = std::move(wire.front());
       wire.pop_front();
+      // A split step has one range for each source or each destination, all others the same ranges for all.
       const bool one = step.split && step.to.empty();
       if (auto fault = meet(worker, in, one ? std::span(&out[i], 1) : std::span(out))) return fault;
     }
     for (const Message& m : out) {
       if (m.range.size <= 0) continue;
       if (step.keep) kept_[rank][m.range.begin] = {m.range.begin + m.range.size, m.contributions};
+      // Results may not overlap: a byte that is final twice would hide a duplicated contribution.
       if (!step.result) continue;
       const std::int64_t begin = m.range.begin, end = begin + m.range.size;
       auto& held = held_[rank];
@@ -157,6 +168,7 @@ class Prover {
         return list;
       case CollectiveOp::reduce_scatter: return {{{rank * block, block}, all_ranks}};
       case CollectiveOp::all_reduce: return {{{0, plan_.bytes}, all_ranks}};
+      // Sends and receives: the buffer has one place for each ordered pair of ranks.
       default: break;
     }
     for (std::int64_t r = 0; r < n; ++r)
@@ -173,6 +185,7 @@ class Prover {
 
   std::optional<std::string> check_range(std::int64_t rank, const Wanted& w) const {
     const auto& held = held_[static_cast<std::size_t>(rank)];
+    // Walks over the results that cover the range, without gaps, and compares every count.
     for (std::int64_t at = w.range.begin; at < w.range.begin + w.range.size;) {
       const auto it = held.find(at);
       if (it == held.end()) return fmt::format("rank {} has nothing at byte {}", rank, at);

@@ -1,3 +1,5 @@
+// The table of algorithms, made from algorithms.inc: each line names a file of this folder and its descriptor. The same
+// list makes the enumeration Algorithm, so the two cannot differ in order.
 #include <array>
 
 #include "fabricast/collective/algorithm.hpp"

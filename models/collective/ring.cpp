@@ -17,6 +17,8 @@ namespace {
 bool supports(CollectiveOp op) { return op <= CollectiveOp::all_reduce; }
 
 /// Chunks of a channel's share that one loop moves.
+// An all_reduce cuts the share into one chunk for each rank; the other operations move one chunk per loop, of each
+// rank's block where ranks have blocks.
 std::int64_t parts_per_loop(CollectiveOp op, std::int64_t ranks) { return op == CollectiveOp::all_reduce ? ranks : 1; }
 
 /// A channel's ring inside a node. With crossNic 2 the two rings of a pair swap at every second node, so that a
@@ -38,6 +40,7 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   const std::int64_t n = comm.ranks();
   Stream s;
   s.timing = is_chain(plan.op) ? "chain" : "ring";
+  // A rank sends in every step but the last, which only receives.
   s.sends = is_chain(plan.op) ? 1 : plan.op == CollectiveOp::all_reduce ? 2 * (n - 1) : n - 1;
   if (is_chain(plan.op)) s.start = chain_start(comm, plan.op, channel);
   s.slots = plan.slots;
@@ -51,6 +54,8 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   return s;
 }
 
+// One connection from each node to the next on every channel, whatever the number of GPUs. Ranks are numbered by node,
+// so the ring follows the order of nodes and knows nothing of the fabric [NCCL-connect].
 void network_edges(const Communicator& comm, const Plan& plan, int channel, const EdgeSink& sink) {
   const auto nodes = static_cast<std::uint32_t>(comm.nodes());
   if (nodes < 2) return;
@@ -68,6 +73,8 @@ void network_edges(const Communicator& comm, const Plan& plan, int channel, cons
 /// Channels repeat the rings that the search found, so copies of a ring have the same edges.
 int edge_set(const Communicator& comm, int channel) { return channel % static_cast<int>(comm.rings.size()); }
 
+// On several nodes the ring enters at the first GPU and leaves at the last one; on one node it is closed by NVLink or
+// PCIe. A chain counts the whole ring as well, although one link of it stays idle.
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -101,6 +108,7 @@ class RingProgram final : public ChannelProgram {
   std::int32_t workers() const override { return static_cast<std::int32_t>(n_); }
   Rank rank_of(std::int32_t worker) const override { return Rank(static_cast<std::uint32_t>(position_rank(worker))); }
 
+  // Loops come one after the other; within a loop all slices of a step precede the next step, as in NCCL's primitives.
   std::int64_t steps(std::int32_t) const override {
     const std::int64_t per_loop = is_chain(plan_.op) ? 1 : stream_.sends + 1;
     return per_loop * (stream_.loops * stream_.slices + stream_.tail_slices);
@@ -112,6 +120,7 @@ class RingProgram final : public ChannelProgram {
     int slices = stream_.slices;
     std::int64_t chunk = plan_.chunk, slice_size = stream_.slice;
     std::int64_t within = index;
+    // The last loop has shorter chunks and, where these are short, fewer slices.
     if (loop >= stream_.loops) {
       loop = stream_.loops, slices = stream_.tail_slices, slice_size = stream_.tail_slice;
       chunk = cut_loops(plan_, share_, parts_per_loop(plan_.op, n_)).tail_chunk;
@@ -140,6 +149,7 @@ class RingProgram final : public ChannelProgram {
     Step step;
     step.ranges = {{offset_ + loop * plan_.chunk, std::min(chunk, share_ - loop * plan_.chunk)}};
     const bool broadcast = plan_.op == CollectiveOp::broadcast;
+    // Only the root has data in a broadcast, and only the root gets the result of a reduce.
     const bool first = broadcast ? worker == root_ : previous(worker) == root_;
     const bool last = broadcast ? next(worker) == root_ : worker == root_;
     if (!first) step.from = {previous(worker)};

@@ -1,3 +1,6 @@
+// How a channel's share is cut: loops, chunks of a loop, and slices of a chunk. Descriptors of algorithms combine these
+// helpers, so that both views of a schedule cut in the same way. All sizes are rounded up to 16 B, the unit of NCCL's
+// loads and stores.
 #include <algorithm>
 
 #include "fabricast/collective/schedule.hpp"
@@ -25,6 +28,8 @@ std::int64_t halved(std::int64_t chunk, const Plan& plan, std::int64_t count, st
 
 Loops cut_loops(const Plan& plan, std::int64_t share, std::int64_t parts) {
   Loops loops;
+  // The remainder is spread over all parts of one more loop, with a shorter chunk: in an all_reduce every rank must
+  // take part in it.
   const std::int64_t whole = plan.chunk * parts;
   loops.whole = share / whole;
   if (const std::int64_t rest = share - loops.whole * whole; rest > 0)

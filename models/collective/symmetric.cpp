@@ -20,6 +20,8 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
   s.timing = "whole";
   s.loops = 1, s.slice = plan.bytes;
+  // The estimate is the least time of the call. If the links of the node need longer for the bytes below, for example
+  // because of a fault, the engine takes their time.
   s.alone.least = plan.kernels.front().estimate_us * 1e-6, s.alone.empty = plan.kernels.front().least_us * 1e-6;
   return s;
 }
@@ -36,6 +38,8 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
     for (int g = 0; g < comm.gpus(); ++g) out.push_back({NodeTransfer::Kind::multicast, g, -1, weight});
   };
   switch (plan.kernels.front().kernel) {
+    // A kernel in two phases moves 1/n of the buffer for each pair in each phase; LL gathers the whole buffer of every
+    // rank in one.
     case SymmetricKernel::all_reduce_ll: return pairs(1);
     case SymmetricKernel::all_reduce_llmc: return multicast(1);
     case SymmetricKernel::all_reduce_ld_st: return pairs(2 * part);

@@ -48,6 +48,9 @@ int edge_set(const Communicator& comm, int channel) {
 
 std::uint64_t node_role(const Communicator& comm, std::uint32_t node) { return double_tree_role(comm.nodes(), node); }
 
+// The chain carries each byte up and down. Edges over the network end at the GPUs that the pattern gives them, all by
+// the same NIC: two children and a parent share the NIC of an inner node, which is why an inner node of one tree is a
+// leaf of the other.
 void node_transfers(const Communicator& comm, const Plan&, int channel, std::uint32_t node,
                     std::vector<NodeTransfer>& out) {
   out.clear();
@@ -91,12 +94,14 @@ class TreeProgram final : public ChannelProgram {
     const Place place = place_of(worker / 2);
     const bool root = place.parent < 0;
     Step step;
+    // The share is cut into chunks of one slice each: a tree has neither parts nor several slices per chunk.
     const std::int64_t begin = index * plan_.chunk;
     step.ranges = {{offset_ + begin, std::min(plan_.chunk, share_ - begin)}};
     const bool up = worker % 2 == 0;
     step.own = up;
     step.result = !up || root;
     const auto worker_of = [](std::int64_t rank, int down) { return static_cast<std::int32_t>(2 * rank + down); };
+    // The root sends down in the step in which it finishes the sum, so its children receive from its upward worker.
     if (up) {
       for (const std::int64_t child : place.children)
         if (child >= 0) step.from.push_back(worker_of(child, 0));
@@ -124,6 +129,8 @@ class TreeProgram final : public ChannelProgram {
     int position = 0;
     while (chain[static_cast<std::size_t>(position)] != rank % g) ++position;
     const auto at = [&](std::int64_t n, int p) { return n * g + chain[static_cast<std::size_t>(p)]; };
+    // The first GPU of a chain connects to the parent's node; children of other nodes attach at the position of their
+    // type.
     const TreePlace tree = double_tree(comm_.nodes(), node, comm_.tree_index(channel_));
     Place place;
     if (position + 1 < g) place.children[0] = at(node, position + 1);
@@ -161,6 +168,8 @@ void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) 
 
 /// Shorter chunks for shorter buffers, so that the tree's pipeline fills: in LL128, and before NCCL 2.20 in Simple.
 void cut(const Communicator& comm, const ChunkLimits&, Plan& plan) {
+  // Limits in chunks per share, by the depth of the pipeline [NCCL-enqueue-2.3]. With long chunks a deep tree would
+  // wait for its first chunk instead of being full.
   const double levels = std::floor(std::log2(static_cast<double>(comm.nodes())));
   if (plan.protocol == Protocol::simple && comm.version < NcclVersion{2, 20, 0}) {
     const std::int64_t depth = comm.gpus() - 1 + static_cast<std::int64_t>(levels);

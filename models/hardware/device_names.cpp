@@ -1,3 +1,6 @@
+// Names of GPUs and nodes as people write them: `NVIDIA H100 80GB HBM3`, `A100-SXM4`, `p5.48xlarge`. A name is compared
+// without case, spaces, signs and brand. Some names stand for several products; one of these is the usual one, and a
+// warning names the others.
 #include "fabricast/hardware/device_names.hpp"
 
 #include <fmt/format.h>
@@ -19,11 +22,14 @@ bool has_name(const std::vector<std::string>& names, std::string_view bare) {
 }
 
 /// Collects the kinds and variants that a name may stand for.
+// A name may be the key of a kind, an alias of a kind or variant, the name of its most usual product, or a name that it
+// shares with others.
 class GpuSearch {
  public:
   explicit GpuSearch(std::string_view bare) : bare_(bare) {}
 
   void compare(const GpuKind& kind) {
+    // The key of a kind, written differently.
     if (bare_name(kind.name) == bare_) take(kind, nullptr);
     compare(kind, nullptr, kind.name, kind.names);
     for (const GpuVariant& v : kind.variants) compare(kind, &v, v.names.aliases.front(), v.names);
@@ -31,6 +37,7 @@ class GpuSearch {
 
   std::optional<NamedGpu> found() && {
     if (!found_.kind) return std::nullopt;
+    // Only a name that is taken because it is usual leaves doubt. An exact name does not.
     if (!shared_) others_.clear();
     found_.others = std::move(others_);
     return std::move(found_);
@@ -39,6 +46,7 @@ class GpuSearch {
  private:
   void compare(const GpuKind& kind, const GpuVariant* variant, std::string_view own, const OtherNames& names) {
     if (has_name(names.aliases, bare_)) take(kind, variant);
+    // A shared name that usually means this product, and below one that may also mean it.
     if (has_name(names.usual_for, bare_)) take(kind, variant), shared_ = true;
     if (has_name(names.also_called, bare_)) others_.push_back(own);
   }
@@ -53,6 +61,7 @@ class GpuSearch {
 
 bool is_of(const OtherAccelerator& other, std::string_view bare) {
   return std::any_of(other.names.begin(), other.names.end(), [&](std::string_view name) {
+    // A star stands for any ending, so that `mi3*` covers a family.
     if (!name.ends_with('*')) return bare == name;
     name.remove_suffix(1);
     return bare.starts_with(name);
@@ -80,6 +89,7 @@ std::string hint_for(const Map& map, std::string_view name) {
 std::string bare_name(std::string_view name) {
   std::string bare = lower_case(name);
   std::erase_if(bare, [](char c) { return !counts(c); });
+  // In this order, since names may have two of them: NVIDIA Tesla V100.
   constexpr std::array<std::string_view, 3> brands = {"nvidia", "tesla", "geforce"};
   for (const std::string_view brand : brands)
     if (bare.starts_with(brand) && bare.size() > brand.size()) bare.erase(0, brand.size());
@@ -112,6 +122,7 @@ const NodePreset* find_node(const Hardware& hardware, std::string_view name) {
 NamedGpu gpu_called(const Hardware& hardware, std::string_view name) {
   if (auto named = find_gpu(hardware, name)) return *std::move(named);
   refuse_other_accelerators(hardware, "node.gpu", name);
+  // The most helpful reason comes first: another vendor's device, a node type in place of a GPU, a typing error.
   std::string hint = hint_for(hardware.gpus, name);
   if (const NodePreset* node = find_node(hardware, name))
     hint = fmt::format("this is a node type; use node: {{profile: {}}}", node->name);
@@ -130,6 +141,7 @@ const NodePreset& node_called(const Hardware& hardware, std::string_view name) {
   throw UserError::at("node.profile", fmt::format("unknown profile '{}'", name), hint);
 }
 
+// A warning, not an error: the usual product is right more often than not, and the user sees what was taken.
 std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_view name) {
   const auto named = find_gpu(hardware, name);
   if (!named || named->others.empty()) return {};

@@ -1,3 +1,5 @@
+// Power and cages of hosts, switches, NICs, transceivers and cables, for the bill (docs/models/bill.md). Known products
+// have an entry in equipment.json; all others follow a rule of watts per Gb/s. Every value comes with its source.
 #include "fabricast/hardware/equipment.hpp"
 
 #include <cmath>
@@ -42,6 +44,7 @@ RatedPower by_rate(const char* rule, double bytes_per_second) {
 }  // namespace
 
 RatedPower power_of_host(std::string_view gpu, int gpus, const GpuSheet& sheet, Watts limit) {
+  // A power limit of the GPUs changes a host's power by as much.
   const double over = gpus * (limit.value - sheet.power.value);
   for (const json& j : equipment().at("nodes"))
     if (j.at("gpu").get<std::string>() == gpu && j.at("gpus").get<int>() == gpus)
@@ -64,6 +67,7 @@ RatedPower power_of_transceiver(Medium medium, BytesPerSecond rate, int ports) {
 }
 
 RatedPower power_of_cable(Medium medium, BytesPerSecond rate) {
+  // Both ends of a cable count: active copper has a retimer at each end, active optical cables a transceiver.
   if (medium == Medium::acc) return by_rate("copper_end", 2 * rate.value);
   if (medium == Medium::aoc) return by_rate("other_transceiver", 2 * rate.value);
   return {{0}, "passive"};

@@ -1,4 +1,8 @@
 // Reads hardware from JSON: the data files, and profiles that override them.
+//
+// Three layers: priors in the data files of each section, the shipped fits on top (fitted*.json), and a user's profile
+// on top of both. All three have the same form, so overlay_profile reads fits and profiles alike. Invalid shipped data
+// is an internal error; invalid profiles are errors of the user, with the position of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +28,7 @@ Parameter read_parameter(const json& j, const std::string& path) {
     throw std::invalid_argument(path + ": is not a parameter {value, low, high, source}");
   Parameter p;
   p.value = j.at("value").get<double>();
+  // Without an interval a value is exact.
   p.low = j.value("low", p.value);
   p.high = j.value("high", p.value);
   p.source = j.value("source", std::string());
@@ -39,6 +44,7 @@ Parameter read_parameter(const json& j, const std::string& path) {
 }
 
 void read_parameters(const json& j, const std::vector<ParameterRef>& list, const std::string& path) {
+  // A set that is `like` another states only what differs. Without `like`, a missing parameter is an error.
   const bool inherits = j.contains("like");
   for (const ParameterRef& ref : list) {
     const std::string name(ref.name);
@@ -59,6 +65,7 @@ void read_sets(const json& file, Map& map, const std::string& section) {
 }
 
 template <class Map>
+// After all sets have been read, since a set may be like one that follows it.
 void read_likes(const json& file, Map& map) {
   for (auto& [name, item] : map) {
     item.like = file.at(name).value("like", std::string());
@@ -66,6 +73,7 @@ void read_likes(const json& file, Map& map) {
   }
 }
 
+// Facts of a stack are read one by one, its parameters by their list.
 void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& stacks) {
   for (const auto& [name, j] : file.items()) {
     Stack& s = stacks[name];
@@ -107,6 +115,7 @@ void read_serving(const json& file, std::map<std::string, ServingStack, std::les
 }
 
 Hardware read_prior() {
+  // The order matters for checks: GPUs refer to architectures and compute models, nodes to GPUs.
   Hardware h;
   const auto file = [](std::string_view name) { return json::parse(embedded_data(name)); };
   read_sets(file("architectures.json"), h.architectures, "architectures");
@@ -149,6 +158,7 @@ const Hardware& prior_hardware() {
   return hardware;
 }
 
+// A static initializer runs once and is safe with several threads; so does that of the priors.
 const Hardware& shipped_hardware() {
   static const Hardware hardware = [] {
     Hardware h = prior_hardware();
@@ -171,6 +181,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
   if (!j.is_object())
     throw UserError({Diagnostic{
         Diagnostic::Severity::error, {file, 1, 1, 1}, {}, "a profile must be a JSON object of sections", {}}});
+  // Inherited parameters can be set, too: they then belong to the set that the profile names.
   auto known = hardware.all_parameters(true);
   constexpr std::array<std::string_view, 9> sections = {"architectures", "compute", "forecast", "links", "networks",
                                                         "pcie_paths",    "serving", "software", "stacks"};
@@ -199,6 +210,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
         refuse(path, "must be above 0 and at most 1");
     } catch (const std::exception& e) {
       std::string what = e.what();
+      // Messages of read_parameter begin with the path, which the diagnostic states anyway.
       if (what.starts_with(path + ": "))
         what = what.substr(path.size() + 2);
       else
@@ -207,6 +219,7 @@ void overlay_profile(Hardware& hardware, const std::string& text, const std::str
     }
   };
   for (const auto& [section, body] : j.items()) {
+    // Which version wrote the file, and texts for lists.
     if (section == "fabricast" || section == "name" || section == "summary") continue;
     if (section == "measured") continue;  // rows of the fit, which forecasts condition on
     if (std::find(sections.begin(), sections.end(), section) == sections.end()) {

@@ -1,3 +1,5 @@
+// Reads GPUs, node presets and accelerators of other vendors from the data files. Missing keys, unknown references and
+// unreadable quantities are internal errors, because the files are part of the binary.
 #include "json_devices.hpp"
 
 #include "fabricast/core/error.hpp"
@@ -10,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 
+// Quantities are written with units, as in scenarios, and read by the same functions (core/quantity.hpp).
 Bytes bytes_of_json(const json& j) {
   const auto bytes = parse_bytes(j.get<std::string>());
   if (!bytes) bad_data(bytes.error);
@@ -26,6 +29,7 @@ std::vector<std::string> texts_of_json(const json& j, const char* key) {
   return j.value(key, std::vector<std::string>());
 }
 
+// Absent: the preset leaves the value to the kind of GPU.
 std::optional<int> number_of_json(const json& j, const char* key) {
   return j.contains(key) ? std::optional(j.at(key).get<int>()) : std::nullopt;
 }
@@ -71,6 +75,8 @@ void read_bridge(const json& j, GpuKind& gpu) {
   }
 }
 
+// A kind states everything. `like` names the more usual kind that a topology file does not distinguish from it; nothing
+// is inherited.
 GpuKind read_gpu(const std::string& name, const json& j) {
   GpuKind g;
   g.name = name;
@@ -92,6 +98,8 @@ GpuKind read_gpu(const std::string& name, const json& j) {
   return g;
 }
 
+// A preset states the devices of a machine. What it does not state is the default of its kind of GPU. `env` has the
+// variables that the provider sets on it, with their origin in `env_by`.
 NodePreset read_node(const std::string& name, const json& j) {
   NodePreset n;
   n.name = name;

@@ -1,3 +1,6 @@
+// Parses JSON with positions. The JSON library keeps no positions of values, so the place of a key is found by
+// searching the text for the keys of its path in order. This may hit an equal key in another object before it, which
+// only affects the position in a message.
 #include "json_text.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +42,7 @@ nlohmann::json parse_json_text(const std::string& text, const std::string& file)
   std::vector<std::set<std::string>> keys;
   std::vector<std::string> path;
   std::string twice;
+  // The library silently takes the last of two equal keys. The callback sees all of them.
   const auto watch = [&](int, json::parse_event_t event, json& value) {
     if (event == json::parse_event_t::object_start) keys.emplace_back(), path.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back(), path.pop_back();

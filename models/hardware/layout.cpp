@@ -1,9 +1,13 @@
+// Queries and transformations of a layout, and the bandwidths that NCCL assumes for links [NCCL-topo]. These constants
+// are NCCL's, in GB/s. They decide the search and are unrelated to the rates of forecasts.
 #include "fabricast/hardware/layout.hpp"
 
 #include <algorithm>
 
 namespace fabricast {
 
+// NCCL counts 15 x 100 Mb/s per lane of the first generation and doubles it with each further one: width x speed / 80
+// GB/s.
 double PcieSlot::gigabytes() const { return width * 15.0 * (1 << (generation - 1)) / 80; }
 
 int NodeLayout::socket_of(int hub) const {
@@ -36,11 +40,13 @@ double nccl_socket_link(CpuVendor vendor, int intel_model) {
     case CpuVendor::arm: return 6;
     case CpuVendor::intel: break;
   }
+  // Emerald and Granite Rapids, Sapphire Rapids, Skylake, older ones.
   if (intel_model >= 0xcf) return 40;
   if (intel_model >= 0x8f) return 22;
   return intel_model >= 0x55 ? 10 : 6;
 }
 
+// Indices of each copy are shifted by the sizes of the lists. Only the NVSwitch is common to all hosts.
 NodeLayout repeat(const NodeLayout& one, int hosts) {
   NodeLayout all = one;
   const auto size = [](const auto& list) { return static_cast<int>(list.size()); };
@@ -74,6 +80,7 @@ NodeLayout restricted_to(const NodeLayout& whole, const std::vector<int>& gpus, 
   part.gpus.clear(), part.nics.clear();
   for (const int g : gpus) {
     NodeLayout::Gpu gpu = whole.gpus[static_cast<std::size_t>(g)];
+    // NVLinks to GPUs that do not take part are dropped, and the others refer to new numbers.
     std::vector<NodeLayout::NvLinks> nvlinks;
     for (NodeLayout::NvLinks l : gpu.nvlinks) {
       const auto peer = std::find(gpus.begin(), gpus.end(), l.peer);

@@ -2,6 +2,10 @@
 //
 // Layouts are the usual ones of each kind of machine, not those of individual products: GPUs and NICs are spread evenly
 // over PCIe switches, and switches over sockets. Unusual layouts are given as NCCL topology files.
+//
+// A section becomes a Node in three steps: defaults by the kind of GPU or by a preset (default_node), the user's keys,
+// and build_node. The result has two views of the same wiring: `graph`, on which transfers run, with the rates of the
+// hardware data, and `layout`, on which NCCL's search runs, with the bandwidths that NCCL assumes.
 #include "fabricast/hardware/node.hpp"
 
 #include <fmt/format.h>
@@ -28,6 +32,8 @@ void visit_fields(FieldVisitor& visit, NicSpec& spec) {
   visit("delay", spec.delay, "additional time per hop over the network", between(0, 1));
 }
 
+// The section is visited in parts, because later defaults depend on earlier keys: the GPU decides memory and power, and
+// the numbers of GPUs and NICs decide switches.
 void visit_kind(FieldVisitor& visit, NodeSpec& spec) {
   visit("profile", spec.profile, "a node type (`fabricast list nodes`) or a fitted profile file (JSON)");
   visit("gpu", spec.gpu, "kind of GPU (`fabricast list gpus`)");
@@ -89,6 +95,7 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
     const NodePreset& p = node_called(hardware, preset);
     spec = default_node(hardware, gpu.empty() ? p.gpu : gpu, {});
     spec.profile = p.name;
+    // Another GPU than the preset's makes it another machine, so only the name of the preset is kept.
     if (spec.gpu == gpu_called(hardware, p.gpu).kind->name) apply_preset(spec, p);
     return spec;
   }
@@ -97,10 +104,12 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   spec.gpu = kind.name, spec.gpus = kind.gpus;
   spec.intranode = *enum_from<Intranode>(kind.intranode);
   spec.cpu = *enum_from<CpuVendor>(kind.cpu);
+  // A NIC for each GPU, at the rate that is usual for its generation.
   spec.nics = {kind.gpus, kind.nic_rate, LinkKind::infiniband, NicNuma::local, {}};
   spec.sockets = spec.cpu == CpuVendor::arm ? std::max(1, kind.gpus / 2) : 2;
   spec.pcie_switches = kind.pcie_switches;
   spec.memory = kind.sheet.memory, spec.memory_rate = kind.sheet.memory_rate, spec.power = kind.sheet.power;
+  // A variant of a kind has other memory and is the same GPU otherwise.
   if (named.variant) spec.memory = named.variant->memory, spec.memory_rate = named.variant->memory_rate;
   return spec;
 }
@@ -114,6 +123,7 @@ int usual_switches(const NodeSpec& spec, const Hardware& hardware) {
 
 namespace {
 
+// What a topology file states is taken as it is: cards may be bridged in ways that the kind does not list.
 void check(const NodeSpec& spec, const GpuKind& gpu) {
   const auto refuse = [](std::string path, std::string message, std::string hint) {
     throw UserError::at(std::move(path), std::move(message), std::move(hint));
@@ -156,6 +166,7 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
     ports.resize(static_cast<std::size_t>(count));
     std::iota(ports.begin(), ports.end(), 0);
   }
+  // All NICs of this model have one rate, so all cards must keep equally many ports.
   std::map<int, int> cards;  // number of ports in use per card
   for (const int port : ports) ++cards[port / merged];
   HostNics nics;
@@ -175,6 +186,7 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
 /// Several sockets per connection share the copying and use more of the line rate [NCCL-sockets].
 void scale_sockets(Node& node, int sockets) {
   if (node.spec.nics.link != LinkKind::socket) return;
+  // However many sockets there are, they reach at most this fraction of the line rate (assumed).
   constexpr double most = 0.9;
   Parameter& efficiency = node.network.nic_efficiency;
   efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
@@ -215,10 +227,12 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
   node.gpu = *gpu_called(hardware, spec.gpu).kind;
   check(spec, node.gpu);
+  // Cards without NVLink on the board have the links of their bridge.
   if (node.gpu.nvlinks == 0 && (spec.intranode == Intranode::nvlink_pairs || spec.layout))
     node.gpu.nvlink = node.gpu.bridge_nvlink, node.gpu.nvlinks = node.gpu.bridge_nvlinks;
   if (spec.peer_to_peer != PeerToPeer::automatic) node.gpu.peer_to_peer = spec.peer_to_peer == PeerToPeer::on;
   node.architecture = hardware.architecture(node.gpu.architecture);
+  // Parameters are copied into the node, so a slow host or a delayed call changes this node alone.
   scale_clock(node.architecture, spec.clock.value);
   add_call_delay(node.architecture, spec.call_delay);
   node.software = hardware.software;
@@ -228,10 +242,12 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   scale_sockets(node, use.sockets);
   const HostNics nics = nics_of(host, use);
   node.nic_line_rate = nics.rate;
+  // NICs of the domain in the order of its hosts. Ports that NCCL does not use stay on the fabric, idle.
   for (int h = 0; h < hosts; ++h)
     for (const int port : nics.used) node.port_of_nic.push_back(h * nics.fabric_ports + port);
   node.nics = static_cast<int>(node.port_of_nic.size());
   node.fabric_ports = hosts * nics.fabric_ports;
+  // The graph has the binding that processes really have; the layout the one that NCCL assumes.
   node.graph = build_node_graph(repeat(layout_of(host, node.gpu, nics), hosts), node, hardware);
   node.layout = repeat(believed_layout(host, node.gpu, nics), hosts);
   node.direct_path = hardware.pcie_paths.find("peer")->second;
@@ -251,6 +267,7 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUs
   const std::vector<int> hosts = hosts_of(whole, gpus);
   const auto left = static_cast<int>(hosts.size());
   const int gpus_of_host = whole.spec.gpus / whole.hosts, ports_of_host = whole.fabric_ports / whole.hosts;
+  // Number of a host among those that remain; `left` for one that does not.
   const auto place = [&](int host) {
     return static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
   };
@@ -270,6 +287,7 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUs
     const int number = place(gpus[i] / gpus_of_host) * gpus_of_host + gpus[i] % gpus_of_host;
     node.graph.numbers[i] = node.layout.gpus[i].device = number;
   }
+  // Counts of the spec cover all hosts, so they shrink with them.
   const auto share = [&](int& count) { count = count / whole.hosts * left; };
   share(node.spec.nics.count), share(node.spec.sockets), share(node.spec.pcie_switches);
   share(node.fabric_ports);
@@ -285,6 +303,8 @@ BytesPerSecond Node::nic_rate(bool gdr) const {
 }
 
 const LinkType& Hardware::link_type(LinkKind kind, BytesPerSecond rate) const {
+  // The type of the nearest rate on a logarithmic scale: a port of 200 Gb/s on a fabric of 400 has the values of its
+  // own generation.
   const LinkType* best = nullptr;
   double distance = std::numeric_limits<double>::infinity();
   for (const auto& [name, type] : links) {

@@ -1,4 +1,7 @@
 // Builds the graph on which transfers run from a layout: the same links, with the rates of the hardware data.
+//
+// Links of the layout with the rates at which transfers run: line rate x efficiency x lanes or NVLinks. Names of
+// vertices are those of faults and results (`gpu3`, `nic0`, `pcie1`).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +27,7 @@ class NodeBuilder {
   NodeGraph build() {
     graph_.gpus = static_cast<int>(layout_.gpus.size()), graph_.nics = static_cast<int>(layout_.nics.size());
     for (int g = 0; g < graph_.gpus; ++g) graph_.add_vertex(NodeVertexKind::gpu, fmt::format("gpu{}", g));
+    // NICs are named by their port on the fabric, so that names stay the same if NCCL uses only some of them.
     for (const int port : node_.port_of_nic) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", port));
     add_sockets();
     add_switches();
@@ -57,15 +61,18 @@ class NodeBuilder {
       if (hub.parent >= 0) continue;
       const std::string cpu(name_of(hub.cpu));
       hubs_[h] = graph_.add_vertex(NodeVertexKind::socket, fmt::format("cpu{}", before.size()));
+      // Host memory is a vertex of its own, because staged traffic crosses it and shares its rate.
       graph_.add_cable(hubs_[h], graph_.add_vertex(NodeVertexKind::memory, fmt::format("dram{}", before.size())),
                        class_of(link("memory-" + cpu)));
       for (const std::size_t other : before)
+        // Sockets of one host are fully connected; hosts of a domain are joined by the NVSwitch only.
         if (layout_.hubs[other].host == hub.host)
           graph_.add_cable(hubs_[other], hubs_[h], class_of(link("socket-link-" + cpu)));
       before.push_back(h);
     }
   }
 
+  // Parents come before children in a layout, so the vertex above exists.
   void add_switches() {
     int switches = 0;
     for (std::size_t h = 0; h < layout_.hubs.size(); ++h) {
@@ -102,6 +109,7 @@ class NodeBuilder {
   }
 
   void add_nvlinks() {
+    // All NVSwitches of a board act as one: each GPU has links to all of them.
     std::uint16_t nvswitch = 0;
     if (layout_.has_nvswitch()) nvswitch = graph_.add_vertex(NodeVertexKind::nvswitch, "nvswitch");
     for (int g = 0; g < graph_.gpus; ++g)

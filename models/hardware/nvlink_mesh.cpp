@@ -17,6 +17,7 @@ namespace {
 
 constexpr int cube_gpus = 8, cube_neighbours = 4, cube_links = 6;
 
+// Links between GPUs a and b of the boards with six links, as `nvidia-smi topo -m` prints them.
 constexpr std::array<std::array<int, cube_gpus>, cube_gpus> cube_mesh = {{
     {0, 1, 1, 2, 2, 0, 0, 0},
     {1, 0, 2, 1, 0, 2, 0, 0},
@@ -38,6 +39,7 @@ double mesh_nvlinks(int gpus, int nvlinks, int a, int b) {
   if (a == b) return 0;
   if (gpus <= nvlinks + 1) return static_cast<double>(nvlinks) / (gpus - 1);
   const int bundle = cube_mesh[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+  // With four links (Pascal) all bundles are single.
   return nvlinks == cube_links ? bundle : std::min(bundle, 1);
 }
 

@@ -1,4 +1,8 @@
 // The lists of parameters: names as in the data files, units and descriptions.
+//
+// Each list joins the members of a struct with their names in JSON, so reading, printing, fitting and sampling all go
+// through it. A parameter that is added to a list takes part in all of these. Paths are `section.set.name`; the fit and
+// profiles address parameters by them.
 #include <array>
 
 #include "fabricast/hardware/hardware.hpp"
@@ -15,11 +19,13 @@ void add_protocols(std::vector<ParameterRef>& list, const std::array<std::string
 }
 }  // namespace
 
+// The source begins with the kind of origin. A reference alone is a fit of this project.
 ParameterOrigin origin_of(const Parameter& p) {
   if (p.low == p.high) return ParameterOrigin::constant;
   return enum_from<ParameterOrigin>(p.source.substr(0, p.source.find(':'))).value_or(ParameterOrigin::fit);
 }
 
+// Work of NCCL on a GPU: launches, hops over NVLink, rates of a channel, NVLS and copy engines.
 std::vector<ParameterRef> parameters(Architecture& a) {
   std::vector<ParameterRef> list = {
       {"launch", "us", "fixed time of one collective call", &a.launch},
@@ -44,6 +50,7 @@ std::vector<ParameterRef> parameters(Architecture& a) {
   return list;
 }
 
+// A path between GPUs over PCIe, directly or through host memory.
 std::vector<ParameterRef> parameters(PciePath& path) {
   std::vector<ParameterRef> list;
   add_protocols(list, hop_names, "us", "from a store by one GPU to its use by the next, over PCIe", path.hop);
@@ -51,6 +58,7 @@ std::vector<ParameterRef> parameters(PciePath& path) {
   return list;
 }
 
+// What a kind of network and its transport cost, apart from the links and switches of the fabric.
 std::vector<ParameterRef> parameters(Network& n) {
   std::vector<ParameterRef> list = {
       {"nic_efficiency", "", "fraction of the link's payload rate that a NIC reaches", &n.nic_efficiency}};
@@ -76,6 +84,7 @@ std::vector<ParameterRef> parameters(Network& n) {
   return list;
 }
 
+// NCCL and its callers, independent of GPU and network.
 std::vector<ParameterRef> parameters(Software& s) {
   return {
       {"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
@@ -96,6 +105,7 @@ std::vector<ParameterRef> parameters(Software& s) {
       {"host_timed", "us", "added if the host times and synchronizes every call", &s.host_timed}};
 }
 
+// What kernels reach of the data sheet (docs/models/compute.md).
 std::vector<ParameterRef> parameters(ComputeModel& c) {
   const bool share = true;
   return {
@@ -120,6 +130,7 @@ std::vector<ParameterRef> parameters(ComputeModel& c) {
        &c.power_exponent}};
 }
 
+// Errors of forecasts that remain if all parameters are known, by size of the call (docs/models/intervals.md).
 std::vector<ParameterRef> parameters(ForecastSpread& s) {
   return {
       {"below_64KiB", "", "spread of forecasts beyond their parameters, as a standard deviation of ln", &s.bands[0]},
@@ -153,6 +164,7 @@ void add_all(std::vector<std::pair<std::string, ParameterRef>>& all, std::string
 }
 }  // namespace
 
+// One star stands for any text, for example `compute.*.gemm_16`.
 bool names_parameter(std::string_view pattern, std::string_view path) {
   const auto star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == path;
@@ -163,6 +175,7 @@ bool names_parameter(std::string_view pattern, std::string_view path) {
 std::vector<std::pair<std::string, ParameterRef>> Hardware::all_parameters(bool inherited_too) {
   std::vector<std::pair<std::string, ParameterRef>> all;
   add_all(all, "architectures", architectures);
+  // Links are no sets: they have two parameters next to their facts.
   for (auto& [name, type] : links) {
     all.emplace_back("links." + name + ".efficiency",
                      ParameterRef{"efficiency", "", "payload fraction of the line rate", &type.efficiency});
@@ -188,6 +201,7 @@ namespace {
 /// A set of parameters with what it inherits.
 template <class Map>
 typename Map::mapped_type whole(const Map& map, std::string_view name) {
+  // Recursive, since a set may be like one that is itself like another. Lists of equal types have equal order.
   typename Map::mapped_type item = map.find(name)->second;
   if (item.like.empty()) return item;
   typename Map::mapped_type base = whole(map, item.like);
@@ -198,6 +212,8 @@ typename Map::mapped_type whole(const Map& map, std::string_view name) {
 }
 
 template <class Map>
+// Turns inherited parameters into parameters of the set's own, with the values that they have now. A fit can then move
+// them without moving those of the parent.
 void own_in(std::string_view section, Map& map, std::string_view path) {
   for (auto& [name, item] : map) {
     auto entire = whole(map, name);
@@ -231,6 +247,7 @@ std::vector<std::string> parameters_in(std::string_view section, const Map& map,
 
 }  // namespace
 
+// Which parameters a device depends on, through all sets that it inherits from.
 std::vector<std::string> Hardware::parameters_of(std::string_view section, std::string_view name) const {
   if (section == "architectures") return parameters_in(section, architectures, name);
   if (section == "networks") return parameters_in(section, networks, name);

@@ -11,6 +11,7 @@ PeerLevels usual_peer_levels(CpuVendor cpu) {
 
 /// \param by_pcie  whether the driver allows GPUs to write to each other over PCIe
 static PeerPath path_of(PathType distance, PathType level, bool by_pcie) {
+  // NVLink counts as a distance as well, so NCCL_P2P_DISABLE (level LOC) also sends NVLink traffic through host memory.
   if (distance > level) return PeerPath::host_memory;
   if (distance <= PathType::NVL) return PeerPath::nvlink;
   if (distance == PathType::NVB) return PeerPath::nvlink_by_peer;
@@ -26,6 +27,7 @@ void find_peer_paths(Node& node, const NodeUse& use) {
   // All GPUs behind an NVSwitch reach each other, so the thousands of pairs of a rack need no table.
   if (gpus < 2 || by_switch) return;
   const PeerLevels levels = use.peer_levels.value_or(usual_peer_levels(node.spec.cpu));
+  // NCCL treats hosts with at most two GPUs differently on AMD.
   const PathType level = gpus <= 2 ? levels.of_two : levels.of_more;
   node.peer_paths.assign(static_cast<std::size_t>(gpus * gpus), PeerPath::nvlink);
   bool all_direct = true;

@@ -2,6 +2,7 @@
 
 namespace fabricast {
 
+// Parameters of a release of a serving engine. Those marked `true` are fractions and must not exceed 1.
 std::vector<ParameterRef> parameters(ServingStack& s) {
   return {
       {"gemm", "", "rate of GEMMs, relative to the GPU's", &s.gemm},

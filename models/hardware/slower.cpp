@@ -15,6 +15,7 @@ void scale_clock(Architecture& a, double clock) {
   a.nvls_rate.value *= clock;
 }
 
+// Host time delays a single call, and also the next call of a sequence, which the host issues after it.
 void add_call_delay(Architecture& a, Seconds delay) {
   a.launch.value += delay.value * 1e6;
   a.issue_gap.value += delay.value * 1e6;

@@ -2,6 +2,7 @@
 
 namespace fabricast {
 
+// Parameters of a generation of training software. Those marked `true` are fractions and must not exceed 1.
 std::vector<ParameterRef> parameters(Stack& s) {
   return {
       {"gemm", "", "rate of GEMMs, relative to the GPU's", &s.gemm},

@@ -1,4 +1,9 @@
 // Reads NCCL's topology XML into a layout [NCCL-xml].
+//
+// The format is that of NCCL_TOPO_DUMP_FILE. Refused is what the model cannot represent: several hosts in a file, GPUs
+// of several kinds, NICs of several rates. Errors are collected with their lines. NCCL's rules are kept where they
+// decide paths: chips of one switch are merged, missing values have NCCL's defaults, devices are numbered by rank and
+// by `dev`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +29,7 @@ class TopologyReader {
     xml_.finish();
     if (const auto version = xml_.integer(root, "version", 0, 1 << 20); version && *version != 1)
       xml_.fault(root, fmt::format("unknown format version {}", *version), "version 1 is supported");
+    // Faults of the root stop the reading; all others are collected until the end.
     for (const XmlElement& child : root.children)
       if (child.name == "cpu") read_cpu(child);
     if (layout_.gpus.empty() && !xml_.failed())
@@ -42,6 +48,7 @@ class TopologyReader {
   void read_cpu(const XmlElement& cpu) {
     NodeLayout::Hub hub;
     const std::string* hash = cpu.find("host_hash");
+    // In files of several hosts each CPU has the hash of its host.
     hosts_.emplace(hash ? *hash : std::string(), 0);
     if (hosts_.size() == 2)
       xml_.fault(cpu, "the file contains several hosts", "dump one host, and set nvlink_domain.nodes");
@@ -56,6 +63,7 @@ class TopologyReader {
       xml_.fault(cpu, fmt::format("CPUs of vendor '{}' are not modelled", vendor ? *vendor : ""),
                  "GenuineIntel and AuthenticAMD are supported");
     const auto family = xml_.integer(cpu, "familyid", 0, 1 << 20), model = xml_.integer(cpu, "modelid", 0, 1 << 20);
+    // NCCL knows model numbers of family 6 only.
     hub.socket_link = nccl_socket_link(hub.cpu, family.value_or(6) == 6 ? static_cast<int>(model.value_or(0)) : 0);
     layout_.hubs.push_back(hub);
     read_devices(cpu, static_cast<int>(layout_.hubs.size()) - 1, nullptr);
@@ -72,6 +80,7 @@ class TopologyReader {
     }
   }
 
+  // A PCI element is a GPU, a NIC, or a switch with devices below it, by what it contains and by its class.
   void read_pci(const XmlElement& pci, int hub, const XmlElement* above) {
     const std::string* bus = xml_.required(pci, "busid");
     if (!bus) return;
@@ -154,6 +163,7 @@ class TopologyReader {
       n.rate = xml_.number(net, "speed", 0, 1e8).value_or(10000) / 8000;
       if (n.rate <= 0) n.rate = 1.25;
       const auto dev = xml_.integer(net, "dev", 0, 1 << 20);
+      // Ports with equal GUID and port number share their rate. Without a GUID each device is on its own.
       n.asic = xml_.hexadecimal(net, "guid").value_or(static_cast<std::uint64_t>(dev.value_or(0)));
       n.port = static_cast<int>(xml_.integer(net, "port", 0, 1 << 20).value_or(0));
       n.latency_us = xml_.number(net, "latency", 0, 1e6).value_or(0);
@@ -185,9 +195,12 @@ class TopologyReader {
             "all NICs must have one rate; select those that NCCL uses with NCCL_IB_HCA");
   }
 
+  // GPUs of the job in the order of their ranks; without any rank in the order of `dev`. Everything that refers to a
+  // GPU is resolved by its bus after that.
   void sort_gpus() {
     std::vector<std::size_t> order(layout_.gpus.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
+    // If some GPUs have a rank, those without one are on the host and not in the job.
     const bool ranks = std::any_of(gpu_keys_.begin(), gpu_keys_.end(), [](const GpuKey& k) { return k.rank >= 0; });
     if (ranks) std::erase_if(order, [&](std::size_t g) { return gpu_keys_[g].rank < 0; });
     const auto number = [&](std::size_t g) { return ranks ? gpu_keys_[g].rank : gpu_keys_[g].dev; };
@@ -207,6 +220,7 @@ class TopologyReader {
     layout_.gpus = std::move(sorted);
   }
 
+  // NCCL's device numbers are the numbers that graph files and NCCL_IB_HCA refer to.
   void sort_nics() {
     std::vector<std::size_t> order(layout_.nics.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -233,6 +247,7 @@ class TopologyReader {
         if (*kind == "0x068000") links.push_back({NodeLayout::nvswitch, static_cast<double>(*count)});
         continue;  // NVLink to a CPU is listed separately as C2C
       }
+      // Links to GPUs that are not part of the job do not count.
       if (const auto it = gpu_by_bus_.find(*target); it != gpu_by_bus_.end() && it->second != g)
         links.push_back({it->second, static_cast<double>(*count)});
     }
@@ -240,6 +255,7 @@ class TopologyReader {
       const auto it = switch_by_bus_.find(target);
       if (it == switch_by_bus_.end())
         xml_.fault(root, fmt::format("<pcilink> names '{}', which is not a PCIe switch in the file", target));
+      // Each link is listed at both switches.
       else if (hub < it->second)
         layout_.peer_links.push_back({hub, it->second});
     }

@@ -1,4 +1,7 @@
 // Translates a topology file to keys of a scenario, and compares the two.
+//
+// A topology file replaces the keys of a host's devices. A key that is stated in addition must agree with the file,
+// since either could be meant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace fabricast {
 
 namespace {
 
+// Bridged cards count as a mesh: the search and the graph take single links from the layout.
 Intranode intranode_of(const NodeLayout& layout) {
   if (layout.has_nvswitch()) return Intranode::nvswitch;
   const bool nvlink =
@@ -26,6 +30,7 @@ double nvlinks(const NodeLayout::Gpu& gpu) {
 }
 
 bool fits(const GpuKind& kind, const NodeLayout::Gpu& gpu) {
+  // A card may be without its bridge, and a board may have fewer links than its GPUs.
   const double count = nvlinks(gpu);
   const int most = std::max(kind.nvlinks, kind.bridge_nvlinks);
   return kind.compute_capability == gpu.capability && (count == 0 || (most > 0 && count <= most)) &&
@@ -50,6 +55,7 @@ void lay_topology_over(NodeSpec& spec, NodeLayout layout) {
   spec.intranode = intranode_of(layout);
   spec.nics.count = static_cast<int>(layout.nics.size());
   if (!layout.nics.empty()) spec.nics.rate = BytesPerSecond{layout.nics.front().rate * 1e9};
+  // The CPU of the first GPU: NCCL's tuning knows one vendor per node.
   const auto gpu_hub = layout.socket_of(layout.gpus.front().hub);
   spec.cpu = layout.hubs[static_cast<std::size_t>(gpu_hub)].cpu;
   spec.sockets = layout.sockets(), spec.pcie_switches = layout.switches();

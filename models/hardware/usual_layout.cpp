@@ -1,3 +1,5 @@
+// The wiring of a host without a topology file: GPUs and NICs spread evenly over PCIe switches, or over the root ports
+// of the sockets if there are none, and switches spread evenly over sockets (docs/models/node.md).
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +12,7 @@ namespace {
 /// The owner of thing i if n things are spread evenly over m owners.
 int spread(int i, int n, int m) { return static_cast<int>(static_cast<long>(i) * m / n); }
 
+// Slots of GPUs, switches and NICs have the generation of the GPU, at 16 lanes.
 PcieSlot slot_of(const GpuKind& gpu) { return {gpu.pcie.back() - '0', 16}; }
 
 /// Model number of the CPU. Hosts are assumed to be as old as their GPUs: Skylake up to Ampere, then Sapphire Rapids
@@ -31,6 +34,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
   for (int g = 0; g < spec.gpus; ++g) {
     NodeLayout::Gpu x;
     x.hub = hub_of(g, spec.gpus), x.slot = slot_of(gpu), x.capability = gpu.compute_capability;
+    // A GPU with NVLink-C2C attaches to its CPU, not to a PCIe switch.
     if (!gpu.c2c.empty()) {
       x.hub = spread(g, spec.gpus, spec.sockets);
       x.c2c = 450;  // above the rate of any NIC; the actual rate is in the hardware data
@@ -41,6 +45,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
       for (int peer = 0; peer < spec.gpus; ++peer)
         if (const double count = mesh_nvlinks(spec.gpus, gpu.nvlinks, g, peer); count > 0)
           x.nvlinks.push_back({peer, count});
+    // Bridges join neighbouring cards; an odd card at the end has none.
     if (const int peer = g % 2 == 0 ? g + 1 : g - 1; spec.intranode == Intranode::nvlink_pairs && peer < spec.gpus)
       x.nvlinks.push_back({peer, static_cast<double>(gpu.bridge_nvlinks)});
     layout.gpus.push_back(std::move(x));

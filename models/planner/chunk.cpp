@@ -1,5 +1,10 @@
 // Chunk sizes: the capacity of a protocol's slots, then the rules of the algorithm [NCCL-enqueue-2.1]
 // [NCCL-enqueue-2.3].
+//
+// Parts of the buffer that belong together in NCCL are kept apart here: a slot depends on the protocol and on the
+// BUFFSIZE variables alone, and the descriptor of an algorithm (`cut`, models/collective) shortens chunks for the size
+// of a call. The planner calls this after the channels have their shares, because the rules compare a chunk with the
+// share of a channel.
 #include "fabricast/collective/algorithm.hpp"
 #include "plan_parts.hpp"
 

@@ -1,3 +1,13 @@
+// NCCL's table of latencies and bandwidths for each operation, algorithm and protocol, from which it chooses.
+//
+// The estimate of a call of `bytes`, counted as in nccl-tests, is
+//
+//   time = latency + bytes / (1000 bandwidth)        in us; the bandwidth is in GB/s                               (1)
+//
+// CostModel fills latency and bandwidth once per communicator [NCCL-tuning-1.3] [NCCL-tuning-1.4]; CostTable::time
+// applies (1) with the corrections that depend on the size [NCCL-tuning-1.5]. The functions keep NCCL's order of
+// factors and caps, because min and product do not commute. Nothing here enters a forecast: it only decides what the
+// engines time.
 #include "fabricast/planner/cost_model.hpp"
 
 #include <algorithm>
@@ -8,6 +18,8 @@ namespace fabricast {
 
 namespace {
 
+// Array indices are NCCL's: algorithms tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT; protocols LL,
+// LL128, Simple. They equal the first values of the enumerations Algorithm and Protocol.
 using Triple = std::array<double, 3>;  // LL, LL128, Simple
 using PerAlgorithm = std::array<Triple, algorithm_count>;
 
@@ -22,12 +34,14 @@ Era era_of(const NcclVersion& v) {
 
 /// Constants of one era, in NCCL's order of algorithms [NCCL-tuning-1.1].
 struct Constants {
+  // Latencies in us: `base` once per call, `hop` for each hop over a kind of link.
   PerAlgorithm base;
   std::array<PerAlgorithm, 3> hop;  ///< [NVLink, PCI, NET]
 };
 
 constexpr Triple none = {0, 0, 0};
 
+// Zero means that NCCL has no such kernel, or that the other term carries the whole latency.
 constexpr Constants before_2_17 = {
     {{{4.4, 4.4, 0}, {3.6, 10.0, 8.4}, {4.4, 4.4, 0}, {4.4, 4.4, 0}, {0, 0, 40}, none, none}},
     {{{{{.52, 1.25, 28}, {.47, 1.9, 3.4}, {0, 0, 8}, {0, 0, 8}, none, none, none}},
@@ -46,15 +60,20 @@ constexpr Constants from_2_20 = {
       {{{1.0, 1.9, 4}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, none, none, {0, 0, 4}}},
       {{{5.0, 8.5, 14}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}, {0, 0, 14}}}}}};
 
+// 2.28 changed one constant: NVLSTree over the network.
 constexpr Constants from_2_28 = [] {
   Constants c = from_2_20;
   c.hop[2][5] = {0, 0, 20.9};
   return c;
 }();
 
+// Short names for the indices of algorithms in this file.
 constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
 
 // Rows Volta, Ampere, Hopper, Blackwell; columns 1, 2, more nodes [NCCL-tuning-1.1].
+// Caps on bandwidth in GB/s. Those of LL hold for all channels together, all others for one channel. Three nodes and a
+// thousand share a column: NCCL's model has no further dependence on size. Rows of zeros are filled from blackwell_caps
+// below.
 using Caps = std::array<std::array<double, 3>, 4>;
 constexpr Caps ll_max_new = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
 constexpr Caps ll_max_old = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {87.7, 22.5, 19}, {87.7, 22.5, 19}}};
@@ -82,9 +101,12 @@ const BlackwellCaps& blackwell_of(const NcclVersion& version) {
   return *std::find_if(blackwell_caps.rbegin(), blackwell_caps.rend(),
                        [&](const BlackwellCaps& caps) { return caps.since <= version; });
 }
+// Fraction of the search's bandwidth that reduction in the NVSwitch reaches, by generation as above; NVLS needs Hopper.
 constexpr std::array nvls_efficiency = {0., 0., .85, .74};
 
 // NCCL's static correction of trees by floor(log2(bytes / 64)) [NCCL-tuning-1.5].
+// It stands for what the formula leaves out: filling the pipeline, and the granularity of chunks. The engines compute
+// these effects, so they have no such table.
 constexpr std::array<std::array<double, 24>, 3> tree_correction = {{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -100,6 +122,9 @@ std::size_t capability_row(int capability) {
 bool unpacks_packets(const Node& node) { return network_name(node.spec).ends_with("_shared"); }
 
 /// Fills the table of one communicator.
+// A combination is unusable, with bandwidth 0, if it does not exist, if the hardware or the ranks cannot run it, or if
+// the environment excludes it. `possible` and `enabled` keep these reasons apart, since only the last one has a
+// fallback.
 class CostModel {
  public:
   CostModel(const Node& node, std::int64_t nodes, const SearchGraphs& graphs, const NcclSettings& settings)
@@ -123,6 +148,8 @@ class CostModel {
     t.x86 = node_.spec.cpu != CpuVendor::arm;
     t.gpus = node_.spec.gpus, t.nic_gbps = gigabytes_per_second(node_.nic_line_rate);
     t.joined_by_nvlink = graphs_.ring.type_intra == PathType::NVL;
+    // NCCL checks usability per operation: NCCL_ALGO=PAT leaves nothing for all_reduce, and may leave PAT for
+    // all_gather. Only the operation without any candidate falls back.
     for (std::size_t op = 0; op < 5; ++op) {
       fill(t, op, true);
       bool usable = false;
@@ -134,6 +161,7 @@ class CostModel {
   }
 
  private:
+  // Which kernels NCCL has. PAT has no all_reduce, and trees have only all_reduce.
   static constexpr bool exists(CollectiveOp op, std::size_t a) {
     switch (op) {
       case CollectiveOp::broadcast:
@@ -166,7 +194,9 @@ class CostModel {
       }
   }
 
+  // Whether hardware and ranks allow the combination, regardless of the environment's lists [NCCL-tuning-1.6].
   bool possible(CollectiveOp op, std::size_t a, std::size_t p) const {
+    // Only trees and rings have kernels for LL and LL128.
     if (a > ring && p != 2) return false;
     if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
     const bool collnet = uses_collnet(node_, nodes_, settings_);
@@ -178,6 +208,7 @@ class CostModel {
     if (a == direct || a == chain)
       return collnet && node_.spec.gpus <= 8 && (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
     if (a == pat) {
+      // By default PAT runs with one rank per node only. NCCL_PAT_ENABLE=1 lifts the condition.
       if (settings_.version < NcclVersion{2, 23, 0}) return false;
       return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
     }
@@ -185,6 +216,8 @@ class CostModel {
   }
 
   bool enabled(std::size_t op, std::size_t a, std::size_t p, bool with_environment) const {
+    // Before lists were strict, NCCL never disables rings for operations other than all_reduce, so that an application
+    // also runs with NCCL_ALGO=Tree.
     const bool never_without_ring =
         settings_.version < strict_lists && a == ring && static_cast<CollectiveOp>(op) != CollectiveOp::all_reduce;
     if (with_environment && !settings_.algorithms.of[op][a] && !never_without_ring) return false;
@@ -198,11 +231,13 @@ class CostModel {
     const SearchGraph& g = graph(a);
     const PathType farthest = capability >= 90 && era_ != Era::before_2_17 ? PathType::PXN : PathType::PXB;
     const bool near = nodes_ == 1 || g.type_inter <= farthest;
+    // Before 2.20 NCCL listed the GPUs with LL128, so Ada and other in-between capabilities were left out.
     const bool known =
         era_ >= Era::from_2_20 ? capability >= 70 : capability == 70 || capability == 80 || capability == 90;
     return near && g.type_intra <= PathType::NVB && known;
   }
 
+  // The graph whose bandwidth and path types an algorithm uses.
   const SearchGraph& graph(std::size_t a) const {
     if (a == ring || a == direct || a == chain) return graphs_.ring;
     return a == nvls || a == nvlstree ? graphs_.nvls : graphs_.tree;
@@ -212,6 +247,8 @@ class CostModel {
     return row_ == 3 ? (blackwell_of(settings_.version).*of_blackwell)[column_] : caps[row_][column_];
   }
 
+  // Bandwidth in GB/s of the size that nccl-tests counts: the channels' bus bandwidth, capped, times bytes per bus
+  // byte. Up to two nodes NCCL takes a channel's speed inside the node, from three nodes on that of the network.
   double bandwidth(CollectiveOp op, std::size_t a, std::size_t p) const {
     const SearchGraph& g = graph(a);
     const double channels = g.channels, per_node = static_cast<double>(ranks_) / static_cast<double>(nodes_);
@@ -223,21 +260,27 @@ class CostModel {
     }
     if (a == nvls || a == nvlstree) per_channel = nvls_bandwidth(op, a, per_node);
     double bus = channels * per_channel;
+    // Caps of this era on the bus of Ampere and Hopper, GB/s.
     if (era_ == Era::before_2_17 && row_ == 1) bus = std::min(bus, 235.0);
     if (era_ == Era::before_2_17 && row_ == 2) bus = std::min(bus, 370.0);
     const bool amd = node_.spec.cpu == CpuVendor::amd;
     const Caps& ll_max = era_ >= Era::from_2_20 ? ll_max_new : ll_max_old;
+    // Over several nodes NCCL selects the row by the vendor of the CPU, not by the GPU: Ampere's for AMD, else Volta's.
+    // The rows of Hopper and Blackwell therefore matter on one node only.
     const double ll_cap = ll_max[nodes_ == 1 ? row_ : amd ? 1 : 0][column_];
+    // LL carries 4 B of data in 8 B, so it cannot exceed half of the bus; older versions assumed a quarter or a third.
     if (a == ring && p == 0) {
       const bool slow = nodes_ > 1 || op == CollectiveOp::all_reduce || op == CollectiveOp::reduce;
       bus = std::min(ll_cap, bus * (era_ >= Era::from_2_20 ? 0.5 : slow ? 1.0 / 4 : 1.0 / 3));
     }
     if (a == ring && p == 1)
+      // LL128 carries 120 of 128 B, which NCCL rounds to 0.92.
       bus = std::min(bus * (era_ < Era::from_2_20 && per_node < 2 ? 0.7 : 0.92),
                      channels * cap(ring_ll128, &BlackwellCaps::ring_ll128));
     if (a == tree) bus = tree_bandwidth(bus, channels, p, ll_cap);
     if (a == pat) bus *= .75;
     if (a == direct) {
+      // Every GPU of a node is a head with its own NIC, so the node's rate is that of all heads together.
       if (op != CollectiveOp::all_reduce) return per_node * std::min(g.bw_intra, .9 * g.bw_inter);
       double factor = per_node / channels;
       factor -= (factor - 1) / 2;
@@ -248,6 +291,8 @@ class CostModel {
     // From bus bandwidth to bandwidth of the size that nccl-tests counts.
     if (a != ring && op != CollectiveOp::all_reduce) return bus;
     const double n = static_cast<double>(ranks_);
+    // A ring sends `steps` blocks of 1/n of the size over each link. Without a ring NCCL counts each byte twice, up and
+    // down. Operations other than all_reduce are already in bytes of the total size.
     const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
                          : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
                                                                                                 : n;
@@ -257,6 +302,9 @@ class CostModel {
     return bus * .5;
   }
 
+  // Trees reach 0.92 of the bus and at most the cap of a channel. The factors of LL and LL128 are empirical, and NCCL
+  // has no derivation of them. A plain tree pattern puts all network edges on one GPU, for which NCCL takes another
+  // 0.85.
   double tree_bandwidth(double bus, double channels, std::size_t p, double ll_cap) const {
     bus = std::min(bus * .92, channels * cap(tree_cap, &BlackwellCaps::tree));
     if (p == 0) bus = std::min(bus / 3.8, ll_cap);
@@ -267,6 +315,8 @@ class CostModel {
     return bus;
   }
 
+  // Bandwidth of a channel with NVLS, GB/s: the minimum of NVSwitch and network. Since 2.28 NCCL counts one channel
+  // fewer than the search found, and the two directions of an all_reduce separately.
   double nvls_bandwidth(CollectiveOp op, std::size_t a, double per_node) const {
     const SearchGraph& g = graphs_.nvls;
     if (era_ >= Era::from_2_28) {
@@ -282,6 +332,12 @@ class CostModel {
     return std::min(g.bw_intra * (per_node - 1) / per_node, .9 * g.bw_inter);
   }
 
+  // Latency in us: `base` plus hops. Of the s steps of a ring, k cross the network; the others stay in the node:
+  //
+  //   ring        base + (s - k) intra + k inter,      s = 2 (n - 1) for all_reduce, else n - 1
+  //   tree        base + 2 ((GPUs per node - 1) intra + floor(log2 nodes) inter)
+  //
+  // Floors of logarithms are NCCL's: nine nodes count as eight.
   double latency(CollectiveOp op, std::size_t a, std::size_t p) const {
     const SearchGraph& g = graph(a);
     const std::size_t inside = g.type_intra == PathType::NVL ? 0 : 1;
@@ -289,6 +345,7 @@ class CostModel {
     const double base = constants_.base[a][p];
     double intra = constants_.hop[inside][a][p];
     if (era_ == Era::before_2_17 && nodes_ > 1 && p == 0) intra *= 1.8;
+    // With one rank per node NCCL charges every algorithm the network latency of a tree.
     const bool exposed = era_ >= Era::from_2_20 && nodes_ == ranks_;
     // The latency that the device states; Simple counts it twice because of the flush [NCCL-tuning-1.4].
     double inter = constants_.hop[2][exposed ? tree : a][p];
@@ -303,11 +360,15 @@ class CostModel {
         const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
                              : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
                                                                                                     : n;
+        // Broadcast and reduce pass each rank once. If all channels have the same GPU order NCCL counts one hop, as if
+        // chunks were pipelined; otherwise it counts every hop, in Simple with the latency of a tree.
         if (is_chain(op)) {
           const std::size_t hw = nodes_ == 1 ? inside : 2;
           if (g.same_channels) return base + constants_.hop[hw][ring][p];
           return base + steps * constants_.hop[hw][p == 2 ? tree : ring][p];
         }
+        // Ranks of a ring move in step, so no step is shorter than the CPU's work for a message; with Simple NCCL
+        // counts that work three times.
         if (nodes_ > 1 && era_ != Era::before_2_17) intra = std::max(intra, net_overhead() * (p == 2 ? 3 : 1));
         double by_net = nodes_ == 1 ? 0 : op == CollectiveOp::all_reduce ? 2 * (nodes - 1) : nodes - 1;
         if (era_ < Era::from_2_20 && nodes_ > 1 && op == CollectiveOp::all_reduce) by_net = 2 * nodes;
@@ -324,6 +385,7 @@ class CostModel {
     }
   }
 
+  // CPU time of a message in us; it is longer on AMD hosts [NCCL-tuning-1.4].
   double net_overhead() const {
     if (settings_.net_overhead_us) return *settings_.net_overhead_us;
     return node_.spec.cpu == CpuVendor::amd ? 2.0 : 1.0;
@@ -371,11 +433,13 @@ double CostTable::one_domain_plateau(CollectiveOp op, std::int64_t bytes) const 
 }
 
 double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const {
+  // Sends and receives are not in NCCL's table.
   if (op > CollectiveOp::all_reduce) return -1;
   AlgorithmCost cost =
       of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
   if (cost.bandwidth <= 0) return -1;
   const Era era = era_of(version);
+  // Index of the correction: floor(log2(bytes / 64)), and none below 64 B.
   const auto units = static_cast<std::uint64_t>(bytes) >> 6;
   const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;
   const bool all_reduce = op == CollectiveOp::all_reduce;
@@ -385,6 +449,8 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
     cost.bandwidth *= tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
   if (algorithm == Algorithm::ring && protocol == Protocol::simple) cost.latency *= one_domain_plateau(op, bytes);
   if (algorithm == Algorithm::ring && protocol == Protocol::simple && nodes > 1 && all_reduce) {
+    // The plateau of multi-node rings: NCCL raises their latency from the size on at which each rank has 64 B on every
+    // channel.
     const bool plateau = era == Era::before_2_17 ? static_cast<double>(bytes) >= static_cast<double>(ranks) / 16 * 65536
                                                  : bytes / (channels * ranks) >= 64;
     if (plateau) cost.latency *= era == Era::before_2_17 ? (capability < 90 ? 1.9 : 1.5) : capability < 80 ? 1.9 : 1.4;

@@ -1,3 +1,6 @@
+// NCCL's graph XML: reads a file of NCCL_GRAPH_DUMP_FILE in place of the search, and writes what the search found. Only
+// the part inside a node is in it, as in NCCL; wiring between nodes follows from the rules of connect.cc [NCCL-xml].
+// Errors are collected with their lines, so that one run reports all of them.
 #include "fabricast/planner/graph_file.hpp"
 
 #include <fmt/format.h>
@@ -46,6 +49,7 @@ class GraphReader {
 
  private:
   void read_graph(const XmlElement& element) {
+    // The attributes that channels and NCCL's choice need. The others may be missing.
     for (const char* key : {"id", "pattern", "speedintra", "speedinter", "typeintra", "typeinter"})
       xml_.required(element, key);
     const auto id = xml_.integer(element, "id", 0, graph_ids.size() - 1),
@@ -96,6 +100,8 @@ class GraphReader {
           continue;
         }
         const int nic = static_cast<int>(*dev & 0xffffffff);
+        // The order of elements is the order of the channel: a <net> before the GPUs is where data enters, one behind
+        // them is where it leaves.
         (shape.gpus.empty() ? shape.nic_in : shape.nic_out) = nic;
       }
       if (child.name != "gpu") continue;
@@ -122,6 +128,7 @@ SearchGraphs read_graphs(const std::string& text, const std::string& file) {
   return GraphReader().read(parse_xml(text, file));
 }
 
+// Graphs of another machine would lead to wrong paths without notice, so they must match the node in all numbers.
 void check_graphs(const SearchGraphs& graphs, const Node& node, bool network) {
   const auto refuse = [](std::string message, std::string hint = {}) {
     throw UserError::at("nccl.env.NCCL_GRAPH_FILE", std::move(message), std::move(hint));
@@ -130,6 +137,7 @@ void check_graphs(const SearchGraphs& graphs, const Node& node, bool network) {
   for (const GraphId& id : graph_ids) {
     const SearchGraph& graph = graphs.*id.graph;
     for (const ChannelShape& shape : graph.shapes) {
+      // A channel of NVLS lists its head only, all others list every GPU.
       const bool head_only = id.graph == &SearchGraphs::nvls;
       if (head_only ? shape.gpus.size() > gpus : shape.gpus.size() != gpus)
         refuse(fmt::format("a channel of graph {} has {} GPUs, but the node has {}", id.name, shape.gpus.size(), gpus));
@@ -150,6 +158,8 @@ void check_graphs(const SearchGraphs& graphs, const Node& node, bool network) {
 }
 
 std::string write_graphs(const SearchGraphs& graphs) {
+  // NCCL writes `dev` of a NIC in hexadecimal. `rank` equals `dev` of a GPU, since the ranks of a node are in the order
+  // of its GPUs.
   std::string out = "<graphs version=\"1\">\n";
   for (std::size_t i = 0; i < graph_ids.size(); ++i) {
     const SearchGraph& g = graphs.*graph_ids[i].graph;

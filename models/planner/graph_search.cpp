@@ -1,3 +1,9 @@
+// One depth-first search under fixed constraints, as ncclTopoSearchRec does it [NCCL-search].
+//
+// A channel starts at a NIC (or at a GPU on a single node), visits every GPU of the node, and returns to a NIC at the
+// step that its pattern prescribes. Each step follows a path, which takes the channel's bandwidth off all links of the
+// path; when the step is undone, the bandwidth is returned. Results must equal NCCL's even where the step limit cuts a
+// search short, so the order of candidates, the roundings to GB/s and the counting of steps are all NCCL's.
 #include "graph_search.hpp"
 
 #include <algorithm>
@@ -25,6 +31,8 @@ struct GraphSearch::Cache {
     for (int n = 0; n < system.nets; ++n) near_gpus.push_back(system.nearest_gpus(n)), owner.push_back(system.owner(n));
   }
 
+  // Sorted candidates are computed once per limit and per pair of GPU and NIC, since a search asks for them in every
+  // step.
   const Nets& nets(PathType limit) {
     auto [it, created] = nets_by_limit.try_emplace(limit);
     if (!created) return it->second;
@@ -41,6 +49,8 @@ struct GraphSearch::Cache {
       const int g = (gpu + i) % system.gpus;
       const NcclPath& path = system.path_gpu_gpu(gpu, g);
       if (path.links.empty()) continue;
+      // NCCL's order, in whole GB/s: the path from the channel's NIC (bandwidth, the GPU's slot, hops) before the path
+      // from the GPU (bandwidth, hops), then the next number. Bandwidths are negative because the highest comes first.
       Peer peer{{0, 0, 0, -(path.bandwidth / 1000), static_cast<long>(path.links.size()), i}, g};
       if (net >= 0) {
         const NcclPath& route = system.path_net_gpu(net, g);
@@ -62,6 +72,7 @@ struct GraphSearch::Cache {
  private:
   /// NETs that a GPU (-1: any GPU) may use: the preferred ones first, then by distance.
   std::vector<int> select(int gpu, PathType limit) const {
+    // The preferred NIC of a GPU rotates with the channel, so the first sixty-four channels give all NICs near it.
     std::vector<int> nets;
     const auto add = [&](int n) {
       if (n >= 0 && std::find(nets.begin(), nets.end(), n) == nets.end()) nets.push_back(n);
@@ -114,6 +125,9 @@ class Search {
     graph_.gpus.assign(static_cast<std::size_t>(graph_.max_channels * sys_.gpus), 0);
     graph_.nets.assign(static_cast<std::size_t>(2 * graph_.max_channels), -1);
     for (int n = 0; n < sys_.nets; ++n) net_left_.push_back(sys_.layout.nics[static_cast<std::size_t>(n)].rate);
+    // The step at which a channel goes back to a NIC: a ring after its last GPU, a split tree after the second one,
+    // which has the children, and all others after the first. Without NICs only a ring is closed, by a path to its
+    // first GPU.
     const bool ring = graph_.pattern == SearchPattern::ring;
     if (sys_.nets > 0) {
       back_to_net_ = ring ? sys_.gpus - 1 : graph_.pattern == SearchPattern::split_tree ? 1 : 0;
@@ -148,6 +162,7 @@ class Search {
       link.bandwidth -= forward;
       if (answers(link)) sys_.links[link.reverse].bandwidth -= forward / 8;
     };
+    // All or nothing: if a link lacks bandwidth, the links before it get theirs back.
     for (std::size_t i = 0; i < path.links.size(); ++i) {
       NcclSystem::Link& link = sys_.links[path.links[i]];
       const MilliBandwidth forward = link.type == LinkType::pci ? over_pci : amount;
@@ -160,6 +175,9 @@ class Search {
     return true;
   }
 
+  // Follows a path, or undoes this with a negative multiple. Limits on the path type apply only to a whole channel in
+  // the forward direction; multiples other than one are the parts of NVLS and CollNet. A tree is used both ways, so its
+  // reverse path must be near, too.
   bool follow(const NcclPath& path, const NcclPath& reverse, bool intra_path, bool from_gpu, double multiple) {
     const PathType limit = intra_path ? graph_.type_intra : graph_.type_inter;
     if (path.type == PathType::DIS) return false;
@@ -184,6 +202,8 @@ class Search {
               : follow(sys_.switch_gpu[g], sys_.gpu_switch[g], true, false, multiple);
   }
 
+  // On a single node the first channel tries PCIe order, and later ones repeat the previous channel. Any other order
+  // follows only if channels may differ, or for the first channel.
   void start_channel() {
     if (sys_.nets > 0) return from_net();
     if (graph_.pattern == SearchPattern::nvls) return try_gpu({}, graph_.channels, 0, back_to_net_, -1, Order::free);
@@ -195,6 +215,8 @@ class Search {
       for (int g = 0; g < sys_.gpus; ++g) try_gpu({}, g, 0, back_to_net_, back_to_first_, Order::free);
   }
 
+  // Starts a channel at each NIC in turn. The first NIC rotates with the channel, so consecutive channels use different
+  // NICs.
   void from_net() {
     const bool heads = graph_.pattern == SearchPattern::nvls || graph_.pattern == SearchPattern::collnet_direct;
     // Here NCCL rounds down to GB/s; links are checked exactly.
@@ -206,6 +228,8 @@ class Search {
       const NodeLayout::Nic& nic = sys_.layout.nics[static_cast<std::size_t>(n)];
       if (graph_.collnet && !nic.collnet) continue;
       if (net_left_[static_cast<std::size_t>(n)] < bw) continue;
+      // With crossNic 2 channels form pairs: an odd channel enters by the NIC by which the previous one left, and
+      // leaves by the NIC by which that one entered. Both NICs are then used equally in both directions.
       if (graph_.pattern == SearchPattern::ring && graph_.cross_nic == 2 && graph_.channels % 2 == 1 &&
           n != inter(graph_.channels - 1, 1))
         continue;
@@ -225,11 +249,13 @@ class Search {
                           &y = sys_.layout.nics[static_cast<std::size_t>(b)];
     return x.asic == y.asic && x.port == y.port;
   }
+  // NICs of the same card and port share its rate, so all of them are charged.
   void charge_port(int net, double bw) {
     for (int n = 0; n < sys_.nets; ++n)
       if (same_port(n, net)) net_left_[static_cast<std::size_t>(n)] -= bw;
   }
 
+  // A head is the GPU that owns the NIC, and each GPU is the head of at most one channel.
   bool try_head(int net) {
     if (graph_.channels >= static_cast<int>(nets_.all.size())) return false;
     const int gpu = cache_.owner[static_cast<std::size_t>(net)];
@@ -261,6 +287,7 @@ class Search {
 
   void try_gpu(Origin from, int gpu, int step, int back_to_net, int back_to_first, Order order) {
     if (!follow(from, gpu, 1)) return;
+    // One bit per channel suffices, since NCCL has at most 64.
     const std::uint64_t flag = std::uint64_t{1} << graph_.channels;
     used_[static_cast<std::size_t>(gpu)] ^= flag;
     visit(gpu, step, back_to_net, back_to_first, order);
@@ -268,6 +295,8 @@ class Search {
     follow(from, gpu, -1);
   }
 
+  // One step of the search, and the only place that counts steps. -1 in `time` means that no better result is possible,
+  // which also ends the recursion.
   void visit(int gpu, int step, int back_to_net, int back_to_first, Order order) {
     if (*time_ <= 0) return;
     --*time_;
@@ -297,6 +326,8 @@ class Search {
     --graph_.channels;
   }
 
+  // More total bandwidth is better; among equal ones of the same pattern and crossNic, fewer hops. NVLS compares the
+  // network's bandwidth, and more heads are better as such.
   bool better() const {
     if (graph_.channels < graph_.min_channels) return false;
     constexpr double tolerance = 1e-6;
@@ -313,6 +344,8 @@ class Search {
     if (sys_.nets == 0) return;
     const int start = inter(graph_.channels, 0);
     const bool balanced = graph_.pattern == SearchPattern::balanced_tree;
+    // A tree returns to the NIC that it came from. crossNic 0 binds the other patterns, too, but to another entry of
+    // the same port as well.
     for (const int n : nets_.of_gpu[static_cast<std::size_t>(gpu)]) {
       if (graph_.pattern == SearchPattern::tree && n != start) continue;
       if (graph_.pattern == SearchPattern::ring && graph_.cross_nic == 2) {
@@ -341,7 +374,10 @@ class Search {
     if (order == Order::pci) return try_gpu(from, step + 1, step + 1, back_to_net, back_to_first, order);
     if (order == Order::replay)
       return try_gpu(from, intra(graph_.channels - 1, step + 1), step + 1, back_to_net, back_to_first, order);
+    // If the channel returns to the NIC from the next GPU, that GPU should be near it. If it returns later, GPUs near
+    // it are left for then.
     const int sort = back_to_net == -1 ? 0 : back_to_net == step + 1 ? 1 : -1;
+    // One stack serves all levels of the recursion, so no step allocates memory.
     const std::size_t begin = cache_.candidates.size();
     push_candidates(gpu, sort);
     const std::size_t end = cache_.candidates.size();
@@ -384,6 +420,7 @@ class Search {
 
   /// A head of NVLS: every GPU sends to and receives from the NVSwitch, the head twice as much.
   void spread_nvls(int head) {
+    // The counters remember how many GPUs took bandwidth, so exactly these give it back, whether the head fits or not.
     int down = 0, up = 0;
     const auto weight = [&](int g) { return g == head ? 2.0 : 1.0; };
     while (down < sys_.gpus && follow_switch(down, false, weight(down))) ++down;

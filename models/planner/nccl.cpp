@@ -9,6 +9,7 @@
 namespace fabricast {
 
 std::span<const NcclVariable> nccl_variables() {
+  // The table is sorted because find_by_name, the printed lists and docs/nccl-variables.md rely on the order of names.
   static const std::vector<NcclVariable> all = [] {
     std::vector<NcclVariable> list;
     for (const auto& part : {variables_of_choice(), variables_of_network(), variables_of_no_effect()})
@@ -36,6 +37,7 @@ void check_together(NcclSettings& s, Diagnostics& faults, Diagnostics& warnings)
   };
   crossed("NCCL_MIN_NCHANNELS", s.min_channels, s.max_channels);
   crossed("NCCL_MIN_P2P_NCHANNELS", s.min_p2p_channels, s.max_p2p_channels);
+  // NCCL does not stop at too many sockets. It keeps the threads and gives each fewer sockets.
   const int threads = s.socket_threads.value_or(0), sockets = s.sockets_per_thread.value_or(1);
   if (threads * sockets > most_sockets) {
     s.sockets_per_thread = most_sockets / threads;
@@ -51,10 +53,14 @@ NcclSettings parse_nccl_environment(const NcclVersion& version, const std::map<s
                                     std::vector<Diagnostic>& warnings) {
   NcclSettings settings;
   settings.version = version;
+  // NCCL's defaults: all algorithms may run, and LL128 only where 128 B stores stay whole, which the cost model
+  // decides.
   for (auto& row : settings.algorithms.of) row.fill(true);
   for (auto& row : settings.protocols.of) row = {ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on};
   Diagnostics faults;
   const std::span<const NcclVariable> all = nccl_variables();
+  // An unknown NCCL_ name is only a warning, because NCCL and plugins read variables that the table does not list.
+  // Errors of all variables are collected, so that one run reports all of them.
   for (const auto& [name, text] : environment) {
     const NcclVariable* variable = find_by_name(all, name);
     VariableValue value(name, text, faults, warnings);

@@ -27,6 +27,8 @@ struct Step {
 };
 
 /// Builds the system of a node.
+// Vertices and links follow the layout; their bandwidths are NCCL's assumptions, not the rates of the hardware model.
+// Forecasts use NodeGraph instead (sim/fabric/node_graph.cpp).
 class SystemBuilder {
  public:
   SystemBuilder(const Node& node, bool network, const NcclSettings& settings)
@@ -51,6 +53,7 @@ class SystemBuilder {
     return static_cast<std::uint16_t>(system_.vertices.size() - 1);
   }
 
+  // A cable is two directed links. Each knows its reverse, because writes to old GPUs load both.
   void connect(std::uint16_t a, std::uint16_t b, LinkType type, double gigabytes) {
     const auto first = static_cast<std::uint16_t>(system_.links.size());
     const auto second = static_cast<std::uint16_t>(first + 1);
@@ -61,8 +64,11 @@ class SystemBuilder {
   void add_vertices() {
     const auto gpus = static_cast<int>(layout().gpus.size());
     system_.gpus = gpus, system_.capability = layout().gpus.front().capability;
+    // NCCL's rules go by the oldest GPU. GPUs and NICs come first, so that their vertices have the numbers g and gpus +
+    // n.
     for (const NodeLayout::Gpu& g : layout().gpus) system_.capability = std::min(system_.capability, g.capability);
     for (int g = 0; g < gpus; ++g) add(Kind::gpu, g);
+    // NCCL removes NICs from the graph of a communicator on one node.
     if (network_) {
       system_.nets = static_cast<int>(layout().nics.size());
       for (int n = 0; n < system_.nets; ++n) add(Kind::net, n);
@@ -85,6 +91,7 @@ class SystemBuilder {
     for (int g = 0; g < system_.gpus; ++g) {
       const NodeLayout::Gpu& gpu = layout().gpus[static_cast<std::size_t>(g)];
       const auto v = static_cast<std::uint16_t>(g);
+      // A mesh lists each link at both of its GPUs; the one with the lower number adds it.
       for (const NodeLayout::NvLinks& l : gpu.nvlinks) {
         const double bandwidth = l.count * nccl_nvlink(gpu.capability);
         if (l.peer == NodeLayout::nvswitch)
@@ -106,6 +113,7 @@ class SystemBuilder {
       for (const int b : sockets_) {
         const NodeLayout::Hub &x = layout().hubs[static_cast<std::size_t>(a)],
                               &y = layout().hubs[static_cast<std::size_t>(b)];
+        // Sockets of different hosts in an NVLink domain have no link: only NVLink and the network join hosts.
         if (a < b && x.host == y.host)
           connect(hub(a), hub(b), LinkType::socket, std::min(x.socket_link, y.socket_link));
       }
@@ -124,6 +132,7 @@ class SystemBuilder {
   }
 
   /// The type of a path to the goal that starts with `link`, given the rest of the path.
+  // A path is as far as its farthest link. NVLink through another GPU is NVB, C2C and a root port together are P2C.
   PathType type_with(const NcclSystem::Link& link, const Step& rest, bool from_goal) const {
     const Kind here = system_.vertices[link.from].kind, next = system_.vertices[link.to].kind;
     PathType type = PathType::LOC;
@@ -148,6 +157,8 @@ class SystemBuilder {
 
   /// Best paths from all vertices to one.
   std::vector<Step> paths_to(std::uint16_t goal) const {
+    // Breadth first from the goal, backwards over the links, level by level. A vertex may be improved on a later level,
+    // by a closer type or more bandwidth at more hops; it is then expanded again.
     std::vector<Step> best(system_.vertices.size());
     best[goal] = {PathType::LOC, milli(local_bandwidth), 0, 0};
     std::vector<std::uint16_t> level{goal};
@@ -189,6 +200,8 @@ class SystemBuilder {
     return path;
   }
 
+  // One search per goal yields the paths from all vertices. NCCL proceeds in the same way, so ties between equal paths
+  // are resolved alike.
   void find_paths() {
     into_.resize(system_.vertices.size());
     for (std::size_t l = 0; l < system_.links.size(); ++l)
@@ -247,6 +260,7 @@ class SystemBuilder {
       for (int p = 0; p < system_.gpus; ++p) {
         NcclPath& path = system_.gpu_gpu[static_cast<std::size_t>(p * system_.gpus + g)];
         if (p == g || path.type == PathType::DIS) continue;
+        // Both parts end at the receiver's socket. The path from the sender is the reverse of that to it.
         if (node_.route(p, g) == PeerPath::host_memory)
           path = joined(reversed(cpu_gpu_[static_cast<std::size_t>(p)][socket_of(g)]),
                         cpu_gpu_[static_cast<std::size_t>(g)][socket_of(g)]);
@@ -259,6 +273,8 @@ class SystemBuilder {
       const int peer = system_.owner(n);
       if (peer == -1) continue;
       const NcclPath theirs = system_.path_gpu_net(peer, n);
+      // The peer must be next to the NIC, connected to the GPU by NVLink, and better than the GPU's own path: faster,
+      // or without a CPU on the way. Only sends are diverted; receives arrive at the NIC of the receiver.
       if (theirs.type > PathType::P2C) continue;
       for (int g = 0; g < system_.gpus; ++g) {
         NcclPath& out = system_.gpu_net[static_cast<std::size_t>(g * system_.nets + n)];
@@ -283,6 +299,7 @@ class SystemBuilder {
 
 template <class Path>
 std::vector<int> nearest(int count, Path path) {
+  // All indices with the best path: a tie is left to the caller.
   std::vector<int> found;
   MilliBandwidth bandwidth = 0;
   PathType type = PathType::DIS;
@@ -309,6 +326,8 @@ int NcclSystem::preferred_net(int gpu, int channel) const {
   const std::vector<int> near = nearest_nets(gpu);
   if (near.empty()) return -1;
   const int count = static_cast<int>(near.size());
+  // Number of GPUs that share these NICs. With its channels a GPU rotates over its share of them, rounded up, as
+  // NCCL_NETDEVS_POLICY AUTO states.
   const int sharing = static_cast<int>(std::max<std::size_t>(1, nearest_gpus(near.front()).size()));
   const int device = layout.gpus[static_cast<std::size_t>(gpu)].device, number = device < 0 ? gpu : device;
   int pick = number;
@@ -323,6 +342,7 @@ int NcclSystem::preferred_net(int gpu, int channel) const {
 }
 
 int NcclSystem::owner(int net) const {
+  // More channels than NCCL has are never used, so a NIC that no channel up to 64 prefers has no owner.
   constexpr int limit = 64;
   const std::vector<int> near = nearest_gpus(net);
   for (int c = 0; c < limit; ++c)
@@ -346,6 +366,7 @@ double NcclSystem::total_bandwidth() const {
   MilliBandwidth most = 0;
   for (int g = 0; g < gpus; ++g) {
     MilliBandwidth nvlink = 0, pci = 0;
+    // GB/s that a GPU can send: all its NVLinks together, or its PCIe slot.
     for (const Link& l : links) {
       if (l.from != g) continue;
       if (l.type == LinkType::nvlink) nvlink += l.bandwidth;

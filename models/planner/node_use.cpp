@@ -1,4 +1,9 @@
 // Applies NCCL's variables to a host: its NICs, its network, and the paths between its GPUs.
+//
+// Variables act at three places: here, on the host before its graph is built; in the search and the cost model; and in
+// the sizes of plans. What a NodeSpec can express is changed in it, and the rest is returned as NodeUse: which NIC
+// ports are left, whether the ports of a card are merged, the sockets of a connection, and the distances up to which
+// GPUs access each other.
 #include "fabricast/planner/node_use.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +21,7 @@ namespace {
   throw UserError::at("nccl.env." + std::string(variable), std::move(message), std::move(hint));
 }
 
+// Networks of the built-in IB transport, to which NCCL_IB_* variables apply. Plugins (EFA, TCPX) ignore them.
 bool has_devices(LinkKind link) { return link == LinkKind::infiniband || link == LinkKind::roce; }
 
 /// An entry of NCCL_IB_HCA: a device, with all of its ports or one.
@@ -40,6 +46,8 @@ DeviceName device_name(std::string_view word) {
 }
 
 /// Numbers of the NIC ports that NCCL_IB_HCA selects. Port i is the device mlx5_i.
+// NCCL's grammar: a leading ^ excludes, = demands exact names, and plain names are prefixes, so that mlx5_1 also
+// selects mlx5_10 to mlx5_19.
 std::vector<int> selected_ports(std::string_view text, int count) {
   const std::string_view whole = text;
   const bool excluded = text.starts_with('^');
@@ -64,6 +72,8 @@ std::vector<int> selected_ports(std::string_view text, int count) {
     refuse("NCCL_IB_HCA", fmt::format("'{}' excludes all NICs, mlx5_0 to mlx5_{}", whole, count - 1),
            "for sockets, set NCCL_IB_DISABLE=1");
   if (excluded) return left;
+  // Every name must exist: NCCL would silently use the remaining NICs, and a forecast for a mistyped list would be
+  // wrong without notice.
   for (const DeviceName& n : names) {
     bool found = false;
     for (int i = 0; i < count; ++i) found = found || n.matches(fmt::format("mlx5_{}", i), exact);
@@ -79,6 +89,8 @@ std::vector<int> selected_ports(std::string_view text, int count) {
 
 /// Whether variables make NCCL use TCP sockets on NICs that support more.
 bool by_sockets(LinkKind link, const NcclSettings& s) {
+  // NCCL_NET selects a transport by name. Names of plugins are accepted and change nothing, because the plugin of a
+  // network is part of its kind of link.
   const std::string net = lower_case(s.net.value_or(""));
   if (net == "ib" && link == LinkKind::socket)
     refuse("NCCL_NET", "selects InfiniBand or RoCE, but node.nics.link is socket",
@@ -116,6 +128,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
     warnings.push_back(
         {Diagnostic::Severity::warning, {}, "nccl.env." + std::string(variable), std::move(message), {}});
   };
+  // Sockets never use GPUDirect RDMA, so a request for it must not survive the change.
   if (spec.nics.count > 0 && by_sockets(spec.nics.link, s)) {
     spec.nics.link = LinkKind::socket;
     spec.gdr = Gdr::automatic;
@@ -130,6 +143,7 @@ NodeUse use_of_node(NodeSpec& spec, const NcclSettings& s, std::vector<Diagnosti
     idle(s.socket_threads ? "NCCL_SOCKET_NTHREADS" : "NCCL_NSOCKS_PERTHREAD",
          "has no effect: the network does not use sockets");
   use.merge_ports = s.merge_nics.value_or(true);
+  // Without helper threads the proxy thread serves one socket.
   use.sockets = std::max(1, s.socket_threads.value_or(0) * s.sockets_per_thread.value_or(1));
   use.peer_levels = peer_levels(s, spec.cpu);
   // Without peer-to-peer access NVLink is unused.
@@ -146,6 +160,8 @@ static std::vector<std::vector<int>> groups_of(const Node& node) {
   std::vector<std::vector<int>> groups;
   std::vector<int> first;
   for (int g = 0; g < node.spec.gpus; ++g) {
+    // Reachability is taken as NCCL takes it: a GPU joins the lowest-numbered group of any GPU that it reaches. Groups
+    // are not merged later, even if a further GPU reaches both.
     first.push_back(g);
     for (int p = 0; p < g; ++p)
       if (node.route(g, p) != PeerPath::host_memory)
@@ -163,6 +179,8 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
   if (!s.shm_disable.value_or(false) || host.spec.gpus < 2) return host;
   const std::vector<std::vector<int>> groups = groups_of(host);
   if (groups.size() == 1) return host;
+  // All nodes of a communicator are alike in this model, and rank r is GPU r % gpus of node r / gpus, so groups must be
+  // equal and contiguous.
   const auto alike = [&](const std::vector<int>& group) {
     return group.size() == groups.front().size() && group.back() - group.front() + 1 == static_cast<int>(group.size());
   };

@@ -1,3 +1,6 @@
+// What the OFI plugin knows of an instance and sets for it [OFI-plugin]. The real plugin asks the machine for its
+// product name. A scenario has none, so the instance is derived from GPU and NICs; a cluster of another kind with the
+// same devices counts as that instance.
 #include "fabricast/planner/ofi_plugin.hpp"
 
 #include <cmath>
@@ -9,6 +12,7 @@ namespace {
 /// Whether a host has the NICs of an instance with eight GPUs, or the share of them for a part of its GPUs.
 bool has_nics(const NodeSpec& host, int count, double gigabits) {
   constexpr int gpus = 8;
+  // Rates of scenarios may differ slightly from the nominal one.
   const bool rate = std::abs(host.nics.rate.value * 8e-9 - gigabits) < 0.01 * gigabits;
   return rate && (host.nics.count == count || host.nics.count * gpus == count * host.gpus);
 }
@@ -17,6 +21,7 @@ bool has_nics(const NodeSpec& host, int count, double gigabits) {
 
 OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
   if (host.nics.link != LinkKind::efa || host.nics.count == 0) return OfiPlatform::none;
+  // Up to Ampere a capability identifies the instance. From Hopper on the same GPU comes with different NICs.
   if (gpu.compute_capability == 70) return OfiPlatform::p3dn;
   if (gpu.compute_capability == 80) return OfiPlatform::p4d;
   if (gpu.compute_capability < 90) return OfiPlatform::other;
@@ -27,6 +32,7 @@ OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
   return gpu.name == "h200-sxm" && has_nics(host, 16, 200) ? OfiPlatform::p5en : OfiPlatform::p5_like;
 }
 
+// The values affect NCCL's choice alone: the engines have fitted times for EFA.
 double ofi_latency_us(OfiPlatform platform) {
   switch (platform) {
     case OfiPlatform::none: return 0;

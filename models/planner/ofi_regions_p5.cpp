@@ -1,4 +1,7 @@
 // Regions of p5.48xlarge and p5e.48xlarge [OFI-plugin].
+//
+// A corner is {bytes, ranks}. Corners that neighbouring regions share have names, so that their borders coincide. A
+// region of three corners whose first and last are equal is a segment: it holds for exactly one number of ranks.
 #include "ofi_regions.hpp"
 
 namespace fabricast {
@@ -9,6 +12,7 @@ using namespace ofi_words;
 constexpr auto at_zero = OfiCorner::Kind::extended_at_zero;
 
 OfiRegions all_reduce_of_8() {
+  // `up` and `right` are where two borders leave the plane.
   constexpr OfiCorner low{402653184, 2048}, high{402653184, 4096}, up(low, high);
   constexpr OfiCorner a{8053063680, 160}, b{9663676416, 192}, right(a, b);
   return {CollectiveOp::all_reduce,
@@ -61,6 +65,7 @@ OfiRegions all_reduce_of_8() {
                       {{1073741824, 17}, {most_bytes, 17}, right, b, a, {2684354560, 64}, {1610612736, 32}})}};
 }
 
+// Two GPUs of each node: the plugin has these regions for all_reduce on p5 only.
 OfiRegions all_reduce_of_2() {
   constexpr OfiCorner tree_a{88160256, 128}, tree_b{178163712, 256};
   constexpr OfiCorner wide_a{787480576, 128}, wide_b{1073741824, 256}, wide(wide_a, wide_b);

@@ -1,4 +1,7 @@
 // Regions of p6-b200.48xlarge [OFI-plugin].
+//
+// Corners are {bytes, ranks}. Names ending in `_end` are where a border leaves the plane, beyond the last corner that
+// is given.
 #include "ofi_regions.hpp"
 
 namespace fabricast {

@@ -1,3 +1,8 @@
+// The tuner of the AWS OFI plugin: which polygon of the plane of bytes and ranks contains a call [OFI-plugin].
+//
+// A region is the area in which one algorithm and protocol is the plugin's choice; straight lines on log2 scales
+// connect its corners. Corners are data of an instance type (ofi_regions_*.cpp). Where no region applies, NCCL's own
+// estimate decides.
 #include <algorithm>
 #include <cmath>
 
@@ -7,11 +12,14 @@ namespace fabricast {
 
 namespace {
 
+// Corners at 0 bytes are placed at 1 byte, below every call.
 double log2_of(double value) { return value > 0 ? std::log2(value) : 0; }
 
 /// Tolerance of rounding errors between two computations of one point.
 constexpr double same_place = 1e-10;
 
+// Whether a point lies on the segment from a to b: its distance to the nearest point of the segment is zero up to
+// rounding. Points on an edge count as inside, so neighbouring regions overlap there and their order decides.
 bool on_edge(const OfiPoint& p, const OfiPoint& a, const OfiPoint& b) {
   const double dx = b.bytes - a.bytes, dy = b.ranks - a.ranks, squared = dx * dx + dy * dy;
   if (squared == 0) return false;
@@ -25,6 +33,8 @@ OfiPoint OfiCorner::point() const {
   const OfiPoint here{log2_of(bytes), log2_of(ranks)};
   if (kind == Kind::plain) return here;
   const OfiPoint from{log2_of(bytes_before), log2_of(ranks_before)};
+  // The line leaves the plane either at its right border or at its top, whichever it meets first. A vertical line has
+  // no slope and meets the top.
   const double right = std::log2(ofi_most_bytes), top = std::log2(ofi_most_ranks);
   const double dx = here.bytes - from.bytes, dy = here.ranks - from.ranks;
   OfiPoint end{here.bytes, top};
@@ -49,6 +59,8 @@ bool OfiRegion::contains(const OfiPoint& p) const {
   for (std::size_t i = 0; i < border.size(); ++i) {
     const OfiPoint &a = border[i], &b = border[(i + 1) % border.size()];
     if (on_edge(p, a, b)) return true;
+    // Half-open in ranks: a corner at the height of the ray belongs to one of its two edges only, so it is counted
+    // once.
     if ((a.ranks > p.ranks) == (b.ranks > p.ranks)) continue;
     const double crossing = a.bytes + (p.ranks - a.ranks) / (b.ranks - a.ranks) * (b.bytes - a.bytes);
     if (crossing > p.bytes) inside = !inside;
@@ -77,6 +89,8 @@ const Candidate* ofi_choice(OfiPlatform platform, const NcclSettings& settings, 
     return nullptr;
   const OfiPoint here{log2_of(static_cast<double>(bytes)), log2_of(static_cast<double>(ranks))};
   for (const OfiRegion& region : ofi_regions(platform, op, ranks / nodes)) {
+    // The plugin lowers the cost of an entry of NCCL's table. If NCCL has disabled the entry, the next region that
+    // contains the call applies.
     const auto row = std::find_if(usable.begin(), usable.end(), [&](const Candidate& c) {
       return c.algorithm == region.algorithm && c.protocol == region.protocol;
     });

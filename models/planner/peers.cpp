@@ -1,4 +1,8 @@
 // Plans of sends and receives: channels, parts and chunks [NCCL-p2p].
+//
+// NCCL has no cost model for them: channels follow from what a pair's link can carry, parts from the size of a message,
+// and the protocol from the size of a part. docs/models/peers.md lists the rules. PeerSchedule
+// (models/collective/peers.cpp) says which peer a rank serves in which round.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -100,6 +104,8 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
                                settings.min_p2p_channels.value_or(1));
   const int total = std::min(most_channels, power_of_two_up(bounded));
   const int most = channels_per_peer(comm, settings, bounded, total);
+  // The minimum number of parts: as many channels for each pair as the messages to all n peers fill without sharing
+  // one.
   int least = most;
   while (least > 1 && least * n > total) least /= 2;
   const std::int64_t full = largest_chunk(comm, settings);
@@ -108,6 +114,7 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   plan.registered = works_in_place(planner, peers_in_place) && (comm.nodes() == 1 || !comm.pxn || comm.gpus() == 1);
 
   // The number of parts keeps each part between its limits. Parts are whole pages.
+  // Since 2.20 a part over the network has at least half of a full chunk; before, and inside a node, an eighth.
   const bool few_parts = comm.nodes() > 1 && comm.version >= NcclVersion{2, 20, 0};
   const std::int64_t largest = comm.nodes() == 1 ? 32 * full : full, smallest = few_parts ? full / 2 : full / 8;
   const auto part = [&](int parts) { return std::max(smallest, round_up(ceil_div(plan.pair, parts), 4 * kib)); };
@@ -120,15 +127,20 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   // Short messages inside a node use LL. Connections over the network have no LL buffers.
   const std::int64_t threshold = settings.p2p_ll_threshold.value_or(Bytes{16 * kib}).value;
   if (comm.nodes() == 1 && plan.pair <= plan.parts * threshold) plan.protocol = Protocol::ll;
+  // LL needs its own buffers, because flags are between the data. A registered message over the network is one chunk:
+  // the NIC reads it from the user's buffer, so no slot limits it.
   if (plan.protocol == Protocol::ll) plan.registered = false;
   if (plan.registered && comm.nodes() > 1) plan.chunk = std::min(plan.part, largest_registered_message);
   if (plan.protocol == Protocol::ll) plan.chunk = settings.ll_buffer_size.value_or(Bytes{512 * kib}).value / 16;
+  // The block's threads are divided between the sends and receives that the channel serves at once.
   plan.threads = 640;
   // Sixteen chunks per channel are shared by the peers that the channel serves concurrently.
   const std::int64_t peers = op == CollectiveOp::sendrecv ? 1 : n;
   const std::int64_t at_once = std::clamp<std::int64_t>(peers * plan.parts / total, 1, concurrent_parts);
   plan.slots = comm.nodes() == 1 ? 8 : static_cast<int>(std::min<std::int64_t>(8, 16 / at_once));
 
+  // What the busiest rank sends and receives on each channel. A call launches the channels that carry some of it, and
+  // both directions run concurrently, so the larger of the two counts.
   plan.offsets.assign(static_cast<std::size_t>(total), 0);
   std::vector<std::int64_t> sent(plan.offsets.size(), 0), received = sent;
   const PeerSchedule schedule(comm, total);

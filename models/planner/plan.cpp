@@ -1,4 +1,9 @@
 // Makes planners and plans: channels and threads as on NCCL's enqueue path [NCCL-enqueue].
+//
+// A plan is what one call runs: the algorithm and protocol with the lowest estimate of the cost model, its channels and
+// threads, the share of the buffer of each channel, and the chunks (chunk.cpp). Sends and receives have rules of their
+// own (peers.cpp), and so have kernels on symmetric memory (symmetric.cpp). The planner makes no forecast: engines take
+// plans as they are.
 #include "fabricast/planner/planner.hpp"
 
 #include <fmt/format.h>
@@ -50,15 +55,19 @@ int nic_of(const Node& node, int gpu) {
 /// GPUs that reduce through the NVSwitch, without duplicates.
 std::vector<int> heads_of(const SearchGraph& nvls) {
   std::vector<int> heads;
+  // A graph file may repeat heads; the search does not.
   for (const ChannelShape& shape : nvls.shapes)
     if (std::find(heads.begin(), heads.end(), shape.gpus.front()) == heads.end()) heads.push_back(shape.gpus.front());
   return heads;
 }
 
+// Limits of the reduction of channels: threads of a block, and the bytes that each thread must have.
 struct Sizes {
   int max_threads, threshold;  // bytes per thread
 };
 
+// NCCL's defaults [NCCL-tuning-1.7]: 8 B per thread for LL and LL128, 64 B for Simple. A ring in LL needs 8 B for each
+// rank, since each step moves 1/n of the buffer.
 Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   const SearchGraph& ring = planner.graphs.ring;
   const NcclSettings& settings = planner.settings;
@@ -68,6 +77,7 @@ Sizes sizes_of(const Planner& planner, Algorithm algorithm, Protocol protocol) {
   if (is_ring || algorithm == Algorithm::tree)
     if (const std::int64_t given = settings.thread_thresholds[is_ring][static_cast<std::size_t>(protocol)]; given >= 0)
       threshold = given;
+  // Bounded, so that the product with threads and channels stays finite for any number of ranks.
   const int most = static_cast<int>(std::min<std::int64_t>(threshold, 1 << 30));
   if (protocol == Protocol::ll128) return {settings.ll128_threads.value_or(640), most};
   const bool slow_ring = is_ring && protocol == Protocol::simple && ring.bw_intra * ring.channels <= 12 &&
@@ -82,6 +92,7 @@ int nvls_channels(const Planner& planner) {
   const Communicator& comm = planner.comm;
   int channels = 16;
   if (comm.node.gpu.compute_capability >= 100) {
+    // NCCL's table for Blackwell, by the rate of a NIC in GB/s and by GPUs and nodes.
     const double nic = comm.node.nic_line_rate.value / 1e9;
     const bool fast = nic >= 96 ? comm.gpus() <= 8 : nic >= 48 && comm.nodes() > 2;
     const bool by_nic = planner.settings.version >= NcclVersion{2, 30, 3};
@@ -96,6 +107,7 @@ int nvls_channels(const Planner& planner) {
 /// Reduces channels, then threads, until each thread has at least its threshold of bytes [NCCL-tuning-1.7].
 void reduce_channels(const Planner& planner, Plan& plan) {
   if (in_nvswitch(plan.algorithm)) {
+    // NCCL does not reduce the channels of NVLS and NVLSTree for small calls.
     plan.channels = nvls_channels(planner), plan.threads = 640;
     return;
   }
@@ -107,6 +119,8 @@ void reduce_channels(const Planner& planner, Plan& plan) {
   };
   while (channels > 1 && too_little()) --channels;
   while (too_little() && threads % 128 == 0) threads /= 2;
+  // A ring in Simple has a further warp, whose fences and flags overlap with the copies of the others. Trees and PAT
+  // always run with all warps, because these are split into groups for the two directions.
   if (plan.algorithm == Algorithm::ring && plan.protocol == Protocol::simple) threads += 32;
   if (plan.algorithm == Algorithm::tree || plan.algorithm == Algorithm::pat) threads = 640;
   plan.threads = std::max(threads, 96);
@@ -129,6 +143,7 @@ Cells cells_of(const NcclVersion& version) {
 /// 2.22 channels got equal parts.
 void share_out(const Planner& planner, Plan& plan) {
   const Communicator& comm = planner.comm;
+  // The bytes that are cut are one rank's block where ranks have different data, and the whole buffer otherwise.
   const bool per_rank = plan.op == CollectiveOp::all_gather || plan.op == CollectiveOp::reduce_scatter;
   const std::int64_t payload = per_rank ? plan.bytes / comm.ranks() : plan.bytes;
   const int most = plan.channels;
@@ -140,9 +155,11 @@ void share_out(const Planner& planner, Plan& plan) {
   } else {
     const Cells rule = cells_of(planner.settings.version);
     const std::int64_t min_traffic = rule.traffic;
+    // Traffic is what a rank's links carry per byte: an all_reduce twice, one block of each rank in an all_gather.
     std::int64_t per_byte = plan.op == CollectiveOp::all_reduce ? 2 : per_rank ? comm.ranks() : 1;
     if (plan.protocol == Protocol::ll && rule.ll_counts_4) per_byte *= 4;
     const std::int64_t cell = rule.of_16_bytes ? 16 : round_up(ceil_div(min_traffic, per_byte), 16);
+    // The channels get equal traffic, at least the minimum; `cells_per_channel` is that in whole cells.
     const std::int64_t cells = ceil_div(payload, cell);
     const std::int64_t traffic = std::max(min_traffic, payload * per_byte);
     const std::int64_t per_channel = std::max<std::int64_t>(min_traffic, round_up(ceil_div(traffic, most), 16));
@@ -157,6 +174,7 @@ void share_out(const Planner& planner, Plan& plan) {
       left -= take;
     }
   }
+  // A call of no bytes still launches one channel.
   if (shares.empty()) shares.push_back(payload);
   plan.shares = std::move(shares);
   plan.channels = static_cast<int>(plan.shares.size());
@@ -165,6 +183,7 @@ void share_out(const Planner& planner, Plan& plan) {
 }
 
 /// The settings without NCCL_ALGO and NCCL_PROTO.
+// They rank candidates if the environment leaves only algorithms without a schedule.
 NcclSettings unforced(NcclSettings settings) {
   settings.algorithms.of.fill({true, true, true, true, true, true, true});
   settings.protocols.of.fill({ProtocolSwitch::on, ProtocolSwitch::automatic, ProtocolSwitch::on});
@@ -212,6 +231,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("cluster.nodes", "a single GPU cannot communicate", "a collective needs at least two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
     throw UserError::at("node.nics.count", fmt::format("{} nodes, but no NICs to connect them", comm.nodes()));
+  // The search runs before the paths to NICs are decided: it works on NCCL's own view of the node. What follows
+  // describes the paths that data really takes.
   search_and_estimate(planner, planner.settings, store);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
@@ -262,6 +283,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
+  // Registration saves copies only for NVLS here; those that it saves in rings and trees are not modelled.
   plan.registered = in_nvswitch(algorithm) && works_in_place(planner, nvls_in_place);
   reduce_channels(planner, plan);
   // Threads stay as NCCL chose them for its own number of channels [NCCL-tuner-9.1].
@@ -293,6 +315,7 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
   const Communicator& comm = planner.comm;
   const Candidate* wanted = ofi_choice(planner.ofi, planner.settings, op, bytes, comm.nodes(), comm.ranks(), list);
   if (!wanted) return Chooser::nccl;
+  // The others keep NCCL's order behind it.
   const auto at = list.begin() + (wanted - list.data());
   std::rotate(list.begin(), at, at + 1);
   return Chooser::ofi_tuner;
@@ -300,6 +323,7 @@ Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t b
 
 /// The plan of an algorithm that NCCL runs without its table, if one applies.
 std::optional<Plan> taken_plan(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
+  // Copy engines exist from 2.28 on [NCCL-ce].
   const bool in_place = works_in_place(planner, NcclVersion{2, 28, 0});
   const CallTerms terms{in_place ? planner.buffers : Buffers::plain, planner.settings.zero_blocks};
   for (const CollectiveAlgorithm& a : collective_algorithms())
@@ -329,6 +353,7 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
     throw UserError::at("workload.collective", fmt::format("{} has no schedule yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");
   Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
+  // Also true after a fallback to unforced candidates, which are in another list.
   plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
   plan.chooser = chooser;

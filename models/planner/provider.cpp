@@ -1,3 +1,6 @@
+// Variables that users of a network usually find already set. NCCL's defaults are then what nobody runs, so a forecast
+// with them would answer the wrong question. Those of single machines are data of the profiles (models/hardware/data);
+// this file has those that come with the network itself, wherever it is.
 #include "fabricast/planner/provider.hpp"
 
 #include "fabricast/planner/ofi_plugin.hpp"
@@ -33,6 +36,7 @@ std::map<std::string, std::string> tcpxo() {
 }  // namespace
 
 ProviderEnvironment provider_environment(const NodeSpec& host, const GpuKind& gpu, const NcclVersion& version) {
+  // The two generations of TCPX differ in their NICs: A3 High has fewer NICs than GPUs, A3 Mega one for each GPU.
   if (host.nics.count == 0) return {};
   if (host.nics.link == LinkKind::efa) return {"the OFI plugin", ofi_variables(ofi_platform(host, gpu), version)};
   if (host.nics.link == LinkKind::gpudirect_tcpx)

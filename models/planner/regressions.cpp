@@ -1,3 +1,5 @@
+// Reads the table of known performance regressions and finds the entries that match a call. The data file is part of
+// the binary, so an invalid entry is an internal error.
 #include "fabricast/planner/regressions.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 
+// null: unknown.
 std::optional<NcclVersion> version_of(const json& j) {
   if (j.is_null()) return std::nullopt;
   const auto version = parse_nccl_version(j.get<std::string>());
@@ -60,15 +63,19 @@ std::vector<Regression> read() {
     if (j.contains("match")) r.match = match_of(j.at("match"));
     all.push_back(std::move(r));
   }
+  // Without a first version an entry is sorted by its fix, next to those of the same age.
   const auto from = [](const Regression& r) { return r.since ? *r.since : r.fixed ? *r.fixed : NcclVersion{2, 0, 0}; };
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return from(a) < from(b); });
   return all;
 }
 
+// An empty list does not restrict a match.
 bool in(const std::vector<std::string>& list, std::string_view word) {
   return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// Reports often name only the release with the fix. Such an entry is taken to affect the three minor releases before:
+// older ones may have been without the fault.
 bool has_version(const Regression& r, const NcclVersion& version) {
   constexpr int releases_before = 3;
   if (r.fixed && version >= *r.fixed) return false;
@@ -83,6 +90,7 @@ bool fits(const Regression::Match& m, const Planner& planner, const Plan& plan) 
       !in(m.protocols, name_of(plan.protocol)))
     return false;
   if (!in(m.architectures, comm.node.gpu.architecture) || !in(m.gpus, comm.node.gpu.name)) return false;
+  // An entry about a network does not concern calls inside one node.
   if (!m.links.empty() && !(network && in(m.links, name_of(node.nics.link)))) return false;
   if (!m.intranode.empty() && (m.intranode == "nvlink") != comm.node.nvlink) return false;
   if (!m.cpu.empty() && m.cpu != name_of(node.cpu)) return false;

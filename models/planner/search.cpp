@@ -1,3 +1,10 @@
+// The sequence of searches that gives the channels of one graph (ncclTopoCompute), and the number of channels that NCCL
+// makes of all graphs [NCCL-search] [NCCL-connect].
+//
+// graph_search.cpp runs a single search under fixed constraints. GraphFinder starts with the strictest constraints and
+// the highest speed of the generation's ladder and relaxes them in NCCL's order. That order decides the result: NCCL
+// keeps the first solution that is good enough, not the best of all. find_graphs keeps the order of graphs, too,
+// because trees get as many channels as rings.
 #include "fabricast/planner/search.hpp"
 
 #include <algorithm>
@@ -47,9 +54,11 @@ std::vector<double> ladder(int capability, bool inter, const NcclVersion& versio
 int most_channels_of(const NcclVersion& version) { return version < NcclVersion{2, 25, 0} ? 32 : most_channels; }
 
 // Step limits of NCCL for one search, and for all searches of a graph together.
+// A search that must repeat the first channel's order has few branches, so NCCL gives it fewer steps.
 constexpr int search_time = 1 << 14, same_channels_time = 1 << 8;
 constexpr int all_time = 1 << 19;
 
+// Maximum number of channels of NVLS and of CollNetDirect: each channel has another GPU as its head.
 constexpr int most_heads_nvls = 32, most_heads_collnet = 8;
 
 PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
@@ -86,6 +95,8 @@ class GraphFinder {
 
  private:
   void prepare(const SearchRequest& request) {
+    // Only rings, balanced trees and split trees may leave by another NIC than the one that they entered by; a plain
+    // tree has a single NIC per channel.
     const bool trees_or_ring =
         best_.pattern <= SearchPattern::ring && best_.pattern != SearchPattern::tree && system_.nets > 1;
     cross_nic_ = trees_or_ring ? request.cross_nic : 0;
@@ -96,6 +107,8 @@ class GraphFinder {
         if (p != g) intra.add(system_.path_gpu_gpu(g, p).type);
       for (int n = 0; n < system_.nets; ++n) inter.add(system_.path_gpu_net(g, n).type);
     }
+    // The search starts with the closest path types of the node and never widens past the farthest. Without the limit
+    // to near NICs it may widen up to paths across sockets.
     least_intra_ = system_.gpus > 1 && intra.least != PathType::DIS ? intra.least : PathType::LOC;
     most_intra_ = system_.gpus > 1 ? intra.most : PathType::SYS;
     least_inter_ = system_.nets > 0 && inter.least != PathType::DIS ? inter.least : PathType::PIX;
@@ -105,12 +118,14 @@ class GraphFinder {
     best_.same_channels = try_same_;
     if (best_.pattern == SearchPattern::nvls) best_.max_channels = std::min(most_heads_nvls, system_.gpus);
     if (best_.pattern == SearchPattern::collnet_direct) best_.max_channels = std::min(most_heads_collnet, system_.gpus);
+    // With a single GPU all trees are alike.
     if (system_.gpus == 1 && best_.pattern != SearchPattern::ring && best_.pattern != SearchPattern::nvls)
       best_.pattern = SearchPattern::tree;
     // On a single node NVLS must load all GPUs evenly.
     if (system_.nets == 0 && best_.pattern == SearchPattern::nvls) best_.min_channels = best_.max_channels;
     if (best_.pattern == SearchPattern::ring && split_nvlink() && best_.max_channels >= 2 && best_.min_channels == 1)
       best_.min_channels = 2;
+    // GB/s. No set of channels can exceed `total_`, and no channel `fastest_`.
     total_ = system_.total_bandwidth();
     fastest_ = system_.max_bandwidth();
   }
@@ -138,6 +153,7 @@ class GraphFinder {
         system_.gpus > 1 && best_.pattern != SearchPattern::ring ? total_ * system_.gpus / (system_.gpus - 1) : total_;
     std::size_t speed = 0;
     constexpr double tolerance = 1e-6;
+    // Skips speeds that no path, or no minimum number of channels, can carry.
     while (speed + 1 < speeds_.size() &&
            (speeds_[speed] > fastest_ + tolerance || speeds_[speed] * best_.min_channels > most + tolerance))
       ++speed;
@@ -145,17 +161,24 @@ class GraphFinder {
     const SearchPattern pattern = best_.pattern;
     set_speed(wanted, speed);
     int all_left = all_time;
+    // Each round searches with one more constraint relaxed. After the last one the round starts again at a lower speed.
+    // The constraints, from the first to the last: the same GPU order on all channels, a balanced tree, path types
+    // inside the node, path types to NICs, leaving by the NIC of entry, the speed.
     while (true) {
       int time = wanted.same_channels ? same_channels_time : search_time;
       all_left -= time;
       search_.run(wanted, best_, time);
+      // The search found as many channels as allowed, or the channels use all of a GPU's links.
       if (time == -1 || best_.channels * best_.bw_inter >= total_ - tolerance) return;
 
+      // NCCL does not try different orders across sockets of AMD hosts.
       if (wanted.same_channels && !(system_.amd && wanted.type_intra == PathType::SYS)) {
         wanted.same_channels = false;
         continue;
       }
       wanted.same_channels = try_same_;
+      // Steps that the search did not use are credited. The limit on all searches only holds once there is some
+      // solution.
       all_left += time;
       if (all_left < 0 && best_.channels > 0) return;
 
@@ -182,6 +205,8 @@ class GraphFinder {
         continue;
       }
       wanted.cross_nic = cross_nic_ == 1 ? 1 : 0;
+      // With a solution in hand a lower speed must allow at least about twice the channels to be better, so NCCL stops
+      // at half the speed.
       if (speed + 1 < speeds_.size() && (best_.channels == 0 || speeds_[speed + 1] / best_.bw_inter > .49)) {
         set_speed(wanted, ++speed);
         continue;
@@ -192,6 +217,7 @@ class GraphFinder {
 
   /// Runs fast channels twice at half the bandwidth.
   void duplicate() {
+    // A single thread block keeps up with slower channels.
     if (best_.channels == 0 || best_.pattern == SearchPattern::nvls || best_.bw_intra < 25) return;
     if (system_.capability > 80 && best_.bw_intra < 50 && best_.channels > 4) return;
     const int channels = std::min(best_.max_channels, 2 * best_.channels);
@@ -214,8 +240,11 @@ class GraphFinder {
     wanted.channels = 0, wanted.hops = 0;
     set_speed(wanted, speed);
     wanted.min_channels = best_.channels;
+    // Pass 2 goes on while searches end before their step limit.
     int time = -1;
     while (time != 0 && speed > 0) {
+      // A ring has one speed for both kinds of links. For the others one of the two speeds may exceed the other up to a
+      // factor of two.
       if (best_.pattern == SearchPattern::ring) {
         set_speed(wanted, --speed);
       } else if (best_.pattern == SearchPattern::nvls && wanted.bw_inter == best_.bw_inter &&
@@ -232,6 +261,7 @@ class GraphFinder {
     }
   }
 
+  // NCCL never fails here: without any solution it takes one channel in the order of GPUs, at a nominal 0.1 GB/s.
   void fall_back() {
     best_.channels = 1;
     best_.gpus.resize(static_cast<std::size_t>(system_.gpus));
@@ -260,6 +290,7 @@ SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   graph.type_intra = found.type_intra, graph.type_inter = found.type_inter;
   graph.cross_nic = found.cross_nic, graph.same_channels = found.same_channels;
   if (found.pattern <= SearchPattern::tree) graph.pattern = static_cast<TreePattern>(found.pattern);
+  // NVLS has no order of GPUs: all of them talk to the switch, and a channel only names its head.
   const bool head_only = found.pattern == SearchPattern::nvls;
   for (int c = 0; c < found.channels; ++c) {
     ChannelShape shape;
@@ -299,6 +330,7 @@ SearchGraphs find_graphs(const Node& node, std::int64_t nodes, const NcclSetting
       return graph_of(GraphFinder(taken).find(request), taken);
     });
   };
+  // Half of the limit, because collective_channels doubles the set.
   find(graphs.ring, SearchPattern::ring, 1, most_channels_of(settings.version) / 2);
   const int channels = graphs.ring.channels;
   find(graphs.tree, SearchPattern::balanced_tree, channels, channels);
@@ -320,8 +352,11 @@ int collective_channels(const Node& node, bool network, const SearchGraphs& grap
   const int most = most_channels_of(settings.version);
   // Each ring graph carries both trees.
   int channels = std::min(most, 2 * std::min(graphs.ring.channels, graphs.tree.channels));
+  // A chain that is faster inside the node than on the network gets half as many channels again.
   if (graphs.collnet_chain.channels > 0 && graphs.collnet_chain.bw_intra > graphs.collnet_chain.bw_inter)
     channels = std::min(most, channels + channels / 2);
+  // With fewer than eight GPUs per node, two thread blocks per channel of the search do not reach the network's rate,
+  // so from Hopper on NCCL makes four. The user's limits apply last, and the minimum after the maximum, as in NCCL.
   const bool doubled = settings.version < NcclVersion{2, 20, 0} ? 2 * channels <= 32 : channels < 16;
   if (node.gpu.compute_capability >= 90 && network && graphs.ring.bw_intra > 45 && doubled) channels *= 2;
   if (settings.max_channels) channels = std::min(channels, *settings.max_channels);
@@ -361,6 +396,8 @@ SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSetti
   SearchStore own;
   SearchGraphs graphs = find_graphs(node, nodes, settings, store ? *store : own);
   if (nodes > 1 && node.spec.nics.numa == NicNuma::remote)
+    // A wrong binding of processes is not in the layout. The search finds near NICs, but data takes the far ones, so
+    // the type that the cost model sees is corrected here.
     for (SearchGraph* g : {&graphs.ring, &graphs.tree})
       g->type_inter = std::max(g->type_inter, nic_distance(node, false));
   graphs.channels = collective_channels(node, nodes > 1, graphs, settings);

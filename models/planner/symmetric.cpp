@@ -1,3 +1,6 @@
+// Kernels on symmetric memory: NCCL's estimate of each kernel's time, and the plan of the fastest by this estimate
+// [NCCL-symmetric]. The header has the equations. The forecast uses the same estimate, with the links of the node as a
+// lower bound (models/collective/symmetric.cpp): there are no channels and slots that an engine could follow.
 #include "fabricast/planner/symmetric.hpp"
 
 #include <fmt/format.h>
@@ -28,14 +31,19 @@ CollectiveOp op_of(Kernel k) {
                                            : CollectiveOp::reduce_scatter;
 }
 
+// A thread block costs 2.5 % of the estimate when kernels are compared, and may cost 2.5 % of time when the blocks of
+// one kernel are reduced: this leaves SMs for computation.
 constexpr int most_blocks = 64;
 constexpr double block_penalty = 0.025, tolerance = 1.025;
 // LL kernels count bytes with 32 bits, the others chunks of 32 B.
 constexpr std::int64_t most_ll_bytes = std::int64_t{2} << 30, most_bytes = 32 * most_ll_bytes;
 
+// Smooth minimum of x and the ceiling; `softness` is the width of the transition. log1p and expm1 keep small arguments
+// exact.
 double softmin(double x, double ceiling, double softness) {
   return ceiling - softness * std::log1p(std::expm1(ceiling / softness) * std::exp(-x / softness));
 }
+// Smooth maximum of x and 0. For large x the two agree in double precision, and exp would overflow.
 double softplus(double x) { return x >= 100 ? x : std::log1p(std::exp(x)); }
 
 /// Bytes on a GPU's links, and the factor on the rate of a thread block.
@@ -52,6 +60,8 @@ Work work_of(Kernel kernel, double n, double bytes) {
     case Kernel::all_reduce_llmc:
     case Kernel::all_gather_llmc: return {n * bytes * ll_factor, llmc_gain};
     case Kernel::all_reduce_ld_st: return {2 * bytes * (n - 1) / n};
+    // Each rank loads its 1/n once through the switch, which reduces all n contributions, and stores the result once,
+    // which the switch multicasts. A block's rate counts n times, because one load stands for n.
     case Kernel::all_reduce_ldmc_stmc: return {bytes / n + bytes, n};
     case Kernel::all_gather_st:
     case Kernel::reduce_scatter_ld: return {(n - 1) * bytes};
@@ -65,6 +75,8 @@ Work work_of(Kernel kernel, double n, double bytes) {
 struct Speed {
   double base, block_rate, peak;
 };
+// NCCL's fit for two generations: all GPUs before Blackwell, and Blackwell. Rates are given in GiB/s, as in NCCL's
+// source.
 Speed speed_of(Kernel kernel, int capability) {
   constexpr double gib_per_second = 1073.741824;
   const CollectiveOp op = op_of(kernel);
@@ -80,6 +92,7 @@ Speed speed_of(Kernel kernel, int capability) {
   return s;
 }
 
+// Reduction and multicast in the NVSwitch need NVLS, and by NCCL's rule at least three ranks.
 bool can_multicast(const Planner& planner) { return planner.graphs.nvls.channels > 0 && planner.comm.ranks() > 2; }
 
 std::vector<Kernel> usable_kernels(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
@@ -110,6 +123,7 @@ SymmetricRun estimate_symmetric(Kernel kernel, int capability, std::int64_t rank
   const int most = blocks > 0 ? blocks
                    : few      ? static_cast<int>(ceil_div(capability < 100 ? 16 : 32, ranks))
                               : most_blocks;
+  // The estimate without bytes is returned as well, as the latency of the forecast.
   int used = blocks > 0 ? blocks : 1;
   while (used < most && time(used, work.bytes) > tolerance * time(most, work.bytes)) ++used;
   return {kernel, used, time(used, work.bytes), time(used, 0)};
@@ -135,11 +149,14 @@ Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes)
   const Communicator& comm = planner.comm;
   Plan plan;
   plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::symmetric, plan.registered = true;
+  // The estimator counts the contribution of one rank, nccl-tests the buffer of all ranks where ranks have different
+  // data.
   const std::int64_t own = op == CollectiveOp::all_reduce ? bytes : bytes / comm.ranks();
   const int capability = comm.node.gpu.compute_capability;
   for (const Kernel kernel : usable_kernels(planner, op, bytes))
     plan.kernels.push_back(
         estimate_symmetric(kernel, capability, comm.ranks(), own, planner.settings.symmetric_blocks.value_or(0)));
+  // A stable sort, so that ties keep the order of kernels in NCCL's source.
   const auto weighted = [](const SymmetricRun& r) { return r.estimate_us * (1 + block_penalty * r.blocks); };
   std::stable_sort(plan.kernels.begin(), plan.kernels.end(),
                    [&](const SymmetricRun& a, const SymmetricRun& b) { return weighted(a) < weighted(b); });

@@ -34,6 +34,7 @@ std::span<const UsualVersion> usual_versions(int compute_capability) {
 }
 
 NcclVersion usual_version(int compute_capability) {
+  // The median instead of the most frequent version: half of the machines run older ones, half newer ones.
   double below = 0;
   for (const UsualVersion& usual : usual_versions(compute_capability))
     if (below += usual.weight; below >= 0.5) return usual.version;

@@ -1,4 +1,8 @@
 // Variables that decide how a call runs: algorithm, protocol, channels, threads, buffers, chunks.
+//
+// Each row states what users see (`list variables`, docs/nccl-variables.md) and how a value changes NcclSettings.
+// Ranges are NCCL's own where it has any; most values that NCCL would silently ignore are errors here, so that no
+// forecast is for another value than the one written.
 #include <algorithm>
 
 #include "fabricast/core/names.hpp"
@@ -54,6 +58,7 @@ std::vector<ListEntry> parse_list(std::string_view text, const NcclVersion& vers
 template <class Take>
 void read_lists(VariableValue& v, const NcclVersion& version, Take take) {
   try {
+    // Later lists override earlier ones for their functions, because entries are applied in order.
     for (const ListEntry& entry : parse_list(v.text(), version)) take(entry);
   } catch (const UserError& e) { v.refuse(e.diagnostics().front().message, e.diagnostics().front().hint); }
 }
@@ -73,6 +78,7 @@ void read_algorithms(VariableValue& v, NcclSettings& s) {
     }
     for (std::size_t f = 0; f < 5; ++f)
       for (std::size_t a = 0; a < algorithm_count && entry.functions[f]; ++a)
+        // An algorithm is on if it is listed in a plain list, or not listed in an inverted one.
         s.algorithms.of[f][a] = listed[a] != entry.inverted;
   });
 }
@@ -117,6 +123,7 @@ void read_thread_thresholds(VariableValue& v, NcclSettings& s) {
   if (numbers.size() != 6)
     return v.refuse(fmt::format("has {} numbers instead of six", numbers.size()),
                     "tree LL, LL128, Simple, then ring LL, LL128, Simple; -2 keeps NCCL's default");
+  // NCCL's order: three protocols of the tree, then three of the ring. Negative values keep the default.
   for (std::size_t i = 0; i < 6; ++i) s.thread_thresholds[i / 3][i % 3] = numbers[i];
 }
 
@@ -151,6 +158,7 @@ void read_cta_policy(VariableValue& v, NcclSettings& s) {
       return v.warn(fmt::format("NCCL {} accepts 0, 1 or 2, but no words", to_text(s.version)));
     const std::int64_t policy = by_digit ? digit.value : named;
     if (policy == 1) v.warn("EFFICIENCY is not simulated");
+    // Several words may be joined by bars. Only ZERO changes a forecast.
     s.zero_blocks |= policy == 2;
   }
 }
@@ -159,12 +167,14 @@ void read_cta_policy(VariableValue& v, NcclSettings& s) {
 void read_tuner(VariableValue& v, NcclSettings& s) {
   const std::string name = lower_case(v.text());
   if (name.empty()) return v.refuse("names no library", "remove it, or write none");
+  // The plugin is installed under its own name, or under the name that NCCL looks for by default.
   s.ofi_tuner = name.find("ofi") != std::string::npos || name == "libnccl-net.so";
   if (!s.ofi_tuner && name != "none")
     v.warn(fmt::format("{} is not simulated: NCCL's own choice is forecast", v.text()),
            "use `none` for NCCL's own choice, or a name that contains `ofi` for the OFI plugin");
 }
 
+// Limits and texts that several rows share.
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 30;
 constexpr std::string_view buffer_values = "4096 to 1073741824, bytes";
 constexpr std::string_view channel_values = "1 to 64";

@@ -1,4 +1,7 @@
 // Variables that decide which paths data take: between the GPUs of a node, through which NICs, over which network.
+//
+// node_use.cpp applies them to a host before its graph is built, the search takes crossNic and PXN from them, and
+// plan.cpp GPUDirect RDMA and queue pairs.
 #include "fabricast/core/names.hpp"
 #include "variable_value.hpp"
 
@@ -9,6 +12,7 @@ void VariableValue::distance(std::optional<PathType>& target) const {
   constexpr std::array old = {PathType::LOC, PathType::PIX, PathType::PXB, PathType::PHB, PathType::SYS, PathType::SYS};
   if (const auto n = parse_integer(text_); n && n.value >= 0 && n.value < static_cast<std::int64_t>(old.size()))
     target = old[static_cast<std::size_t>(n.value)];
+  // NET and DIS are path types of NCCL, too, but no distances that a user may state.
   else if (const auto type = enum_from<PathType>(text_); type && *type <= PathType::SYS)
     target = *type;
   else
@@ -29,6 +33,7 @@ void check_file(VariableValue& v, NcclSettings&) {
   if (v.text().empty()) v.refuse("names no file");
 }
 
+// Old names of a variable have rows of their own, since users still set them and NCCL still reads them.
 constexpr std::array network_variables = {
     NcclVariable{"NCCL_TOPO_FILE", "none", "a file", "topology of a host, as XML",
                  "GPUs, NICs and their wiring, as node.topology", check_file},
@@ -58,6 +63,8 @@ constexpr std::array network_variables = {
     NcclVariable{"NCCL_NET_MERGE_LEVEL", "PORT", "PORT, LOC, NVL, PIX, PXB, P2C, PXN, PHB, SYS",
                  "distance up to which NICs are merged into one", "LOC keeps the ports of a card separate",
                  [](VariableValue& v, NcclSettings& s) {
+                   // PORT is no path type: it merges the ports of a card, which is also what every level beyond LOC
+                   // does here, because different cards are never merged.
                    std::optional<PathType> level;
                    if (v.text() == "PORT")
                      s.merge_nics = true;

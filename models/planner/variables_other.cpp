@@ -1,11 +1,15 @@
 // Variables of NCCL that do not change a forecast. They are listed with their purpose, so that a known name is not
 // mistaken for a typing error.
+//
+// Three kinds: variables that change only setup, logging or error handling; variables whose effect on time is not
+// modelled; and variables of PyTorch and of removed features that configurations still contain.
 #include "variable_value.hpp"
 
 namespace fabricast {
 
 namespace {
 
+// An empty `effect` makes the parser warn that the variable does not change forecasts.
 constexpr NcclVariable other(std::string_view name, std::string_view unset, std::string_view accepts,
                              std::string_view summary) {
   return {name, unset, accepts, summary, {}, nullptr};

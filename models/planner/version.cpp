@@ -1,3 +1,6 @@
+// Versions of NCCL: their text, and the ones that a scenario with an unknown version must be forecast for. Rules
+// compare versions with `<`, so a release without a patch number is taken as the last patch of its minor release, in
+// which all backported changes are included.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
   std::array<int, 3> parts{0, 0, 0};
   std::size_t count = 0;
   while (count < 3) {
+    // Only whole numbers separated by dots: from_chars accepts a sign, which the next condition rejects.
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), parts[count]);
     if (code != std::errc() || parts[count] < 0) return std::nullopt;
     ++count;
@@ -57,6 +61,7 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
 }
 
 std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers, bool ofi_plugin) {
+  // Between two changes all versions give the same forecast, so the first of each interval stands for the rest.
   std::vector<NcclVersion> list{versions.first};
   const auto add = [&](const NcclVersion& change) {
     if (versions.first < change && change <= versions.last) list.push_back(change);

@@ -1,3 +1,7 @@
+// The costs of the stations of one call, computed from the hardware parameters of its node in four parts: threads and
+// hops inside the node, the network between two buffers, the adjustments of the algorithm, and the paths that do not
+// depend on it. The order matters: an algorithm scales costs of the network before delays are added that no algorithm
+// changes. docs/models/protocols.md has the equations.
 #include "fabricast/protocol/costs.hpp"
 
 #include <algorithm>
@@ -15,6 +19,7 @@ std::vector<NodeClass> node_classes(const Communicator& comm, Algorithm algorith
   std::vector<NodeClass> classes;
   std::map<std::uint64_t, std::size_t> index_of;
   for (std::uint32_t node = 0; node < static_cast<std::uint32_t>(comm.nodes()); ++node) {
+    // The first node of a role stands for it, so the order of classes depends on the numbers of nodes only.
     const auto [it, fresh] = index_of.try_emplace(a.node_role(comm, node), classes.size());
     if (fresh)
       classes.push_back({node, 1});
@@ -37,6 +42,7 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
   ProxyLoad most;
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   std::vector<NodeTransfer> transfers;
+  // Nodes of one role have equal loads, so one node of each role is enough, whatever the size of the job.
   for (const NodeClass& c : node_classes(comm, plan.algorithm)) {
     std::vector<ProxyLoad> load(static_cast<std::size_t>(comm.gpus()));
     for (int channel = 0; channel < plan.channels; ++channel) {
@@ -57,6 +63,7 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
 double socket_crossing(const Communicator& comm) {
   if (comm.node.spec.nics.numa != NicNuma::remote) return 0;
   double crossing = 0;
+  // The first GPU stands for all: a wrong binding is the same rotation for every GPU.
   const NodeGraph& graph = comm.node.graph;
   for (const std::uint16_t l : graph.gpu_to_nic(0, comm.nic_of_gpu.front(), comm.gdr))
     if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect)
@@ -66,6 +73,8 @@ double socket_crossing(const Communicator& comm) {
 
 }  // namespace
 
+// A channel is a thread block, and the work of each is written before the kernel starts. 2.9 made this several times
+// cheaper.
 double channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
   return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
@@ -93,6 +102,8 @@ double mean_hop_inside(const Communicator& comm, const Plan& plan, const Collect
       hops[static_cast<std::size_t>(comm.node.route(t.from, t.to))] += t.weight;
   const double all = std::accumulate(hops.begin(), hops.end(), 0.0);
   const Node& node = comm.node;
+  // Algorithms without transfers between GPUs of a node, and one GPU per node: the value is only used where a hop
+  // occurs.
   if (all == 0)
     return hop_inside(comm, plan,
                       node.nvlink         ? PeerPath::nvlink
@@ -139,14 +150,18 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const bool ll = plan.protocol == Protocol::ll;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[static_cast<std::size_t>(plan.protocol)].us().value * node.architecture.network_hop.value;
+  // Before 2.20 hops take longer on networks of all kinds, by one factor.
   if (comm.version < NcclVersion{2, 20, 0}) c.hop_network *= node.software.network_hop_old.value;
   // Before Hopper, data written by GPUDirect RDMA may arrive after the flag that announces them, so the receiver
   // flushes [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
   if (flushes) c.hop_network += network.flush.us().value;
   c.message = network.message.us().value;
+  // Over sockets the proxy thread copies the data itself, and its rate is the bottleneck [NCCL-sockets].
   if (network.thread_rate.value > 0) c.thread = 1 / network.thread_rate.gbps().value;
+  // In LL it checks the flags of each line in host memory before it sends.
   if (ll) c.check = 1 / node.software.ll_check.gbps().value;
+  // Messages above the threshold wait for a rendezvous of sender and receiver.
   c.rendezvous_bytes = network.message_threshold.value * 1024;
   c.rendezvous = network.rendezvous.us().value;
 }
@@ -157,15 +172,19 @@ void add_paths(const Communicator& comm, const CollectiveAlgorithm& algorithm, P
   // Staging in host memory: half of the cost is the sender's and half the receiver's.
   if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
   c.hop_network += 2 * socket_crossing(comm);  // the sender's and the receiver's
+  // The scenario's `node.nics.delay`.
   c.hop_network += comm.node.spec.nics.delay.value;
   if (algorithm.network_trees && comm.sharp.available()) {
     c.hop_network += network.sharp_latency.us().value;
+    // Trees that take turns in a switch get a share of its rate; the efficiency is what a reducing tree reaches of the
+    // link.
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);
   }
 }
 
 /// Counts the visits of the busiest proxy thread, unless the algorithm has set them.
 void add_visits(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
+  // Sends and receives have one message of each direction at a time, whatever their transfers.
   if (c.visits > 0) return;
   const ProxyLoad proxy = busiest_proxy(comm, plan);
   c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);

@@ -1,3 +1,5 @@
+// Collectives of data parallelism of one stage; data_parallel.hpp lists what each ZeRO stage gathers and reduces. Calls
+// are queued where a framework issues them, in buckets, and the timeline decides how much of them stays exposed.
 #include "data_parallel.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@ namespace fabricast {
 
 namespace {
 
+// Parameters are gathered in 16 bits; casts to fewer bits follow on each rank.
 constexpr double parameter_bytes = 2;  // per gathered parameter
 
 HeldParameters sum(const std::vector<HeldParameters>& list) {
@@ -37,6 +40,8 @@ DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, St
   // Without sharding one all-reduce spans all ranks. With it, the remaining all-reduce spans the ranks of the same
   // shard.
   replicas_ = shards() ? all / layout.shard : all;
+  // Ranks of a shard are neighbours, so with hybrid sharding gathers stay close and only the all-reduce of shards goes
+  // far.
   if (shard_ > 1) shard_groups_ = builder.groups(split_neighbours(ranks, shard_));
   if (replicas_ > 1) replica_groups_ = builder.groups(split_apart(ranks, replicas_));
   if (owners() && all > 1) all_groups_ = replicas_ > 1 ? builder.groups(ranks) : shard_groups_;
@@ -44,11 +49,13 @@ DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, St
     const RankGroups holders = layout.expert_tensor > 1
                                    ? ranks
                                    : groups_of(layout, stage, {Dimension::tensor, Dimension::context, Dimension::data});
+    // Ranks that hold the same experts; their gradients are reduced among these alone.
     expert_replicas_ = static_cast<int>(holders.front().size()) / layout.expert;
     if (expert_replicas_ > 1) expert_groups_ = builder.groups(split_apart(holders, expert_replicas_));
   }
 }
 
+// Without overlap, or without replicas, layers of one pass can be queued as one run, which keeps the program small.
 bool DataParallel::by_layer(bool last_micro_batch) const {
   if (!step_.overlap_data || (shard_ == 1 && replicas_ == 1)) return false;
   return gathers_layers() || reduces_always() || last_micro_batch;
@@ -96,6 +103,8 @@ std::uint32_t DataParallel::broadcast(const HeldParameters& held) {
   return last;
 }
 
+// Parameters for the first forward pass, in buckets, all queued at once: they overlap the computation of layers whose
+// parameters have already arrived.
 void DataParallel::begin_step() {
   if (!gathers_ahead()) return;
   HeldParameters bucket;
@@ -113,6 +122,8 @@ void DataParallel::begin_step() {
 void DataParallel::before(int layer, int then, bool first_micro_batch) {
   auto& mine = gathered_[static_cast<std::size_t>(layer)];
   if (gathers_layers()) {
+    // Prefetched, unless this is the first layer of the pass. The next layer is gathered before this one is waited for,
+    // so that both overlap.
     if (mine == no_activity) mine = gather(layers_[static_cast<std::size_t>(layer)]);
     prefetch(then);
     queue_.wait_for(mine);
@@ -131,6 +142,8 @@ void DataParallel::prefetch(int layer) {
 void DataParallel::flush() {
   const double bytes = step_.stack.gradient_bytes * step_.compression;
   const int n = calls((waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes);
+  // Sharded gradients are needed by their owner only. Where ranks own whole tensors, gradients are all-reduced over all
+  // ranks (docs/models/training.md).
   const CollectiveOp op = shards() && !owners() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
     if (parameters > 0) reductions_.push_back(collective(groups, what, parameters * bytes, n));
@@ -151,6 +164,7 @@ void DataParallel::reduce(int layer, int count, bool last_micro_batch) {
     waiting_.plain += layers_[static_cast<std::size_t>(l)].plain;
     waiting_.experts += layers_[static_cast<std::size_t>(l)].experts;
   }
+  // Without overlap all gradients wait for finish().
   if (!step_.overlap_data && !reduces_always()) return;
   const double bytes = (waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes;
   if (step_.zero == 3 || bytes >= static_cast<double>(step_.bucket.value)) flush();
@@ -161,6 +175,7 @@ void DataParallel::reduce(int layer, int count, bool last_micro_batch) {
 void DataParallel::finish() {
   flush();
   for (const std::uint32_t id : reductions_) queue_.wait_for(id);
+  // The optimizer works on what the rank owns: its shard, or all of it without sharding.
   const HeldParameters all = sum(layers_);
   const double held = all.plain / shard_ + all.experts / (shards() ? expert_replicas_ : 1);
   queue_.work(optimizer(step_.kernels, Bytes{std::llround(held * step_.stack.optimizer.value)}).value, Part::optimizer,

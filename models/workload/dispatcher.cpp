@@ -1,3 +1,5 @@
+// Probabilities behind the dispatchers (dispatcher.hpp): which fraction of tokens reaches a domain or a rank if each
+// token goes to k of E experts, chosen at random without replacement.
 #include "fabricast/workload/dispatcher.hpp"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace fabricast {
 namespace {
 
 /// C(all - without, chosen) / C(all, chosen): the probability that none of `chosen` samples is one of `without`.
+// A product of ratios, which needs no large binomials.
 double missed(int all, int without, int chosen) {
   double share = 1;
   for (int i = 0; i < chosen; ++i) {

@@ -1,5 +1,9 @@
 // Reads a config.json of Hugging Face's transformers library. Keys differ by model family. A property that all models
 // of a family share is not in the file, so the table below holds it [transformers-configs].
+//
+// A file is read in three steps: the family gives what no key states, keys give dimensions and may override the family,
+// and complete() derives the rest and checks it. An unknown family is read by the same keys, as long as it has all
+// dimensions. Keys were taken from the configuration classes of the library.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,6 +29,8 @@ struct Family {
 };
 
 constexpr auto on = Gated::on, off = Gated::off;
+// Defaults of the configuration classes: gated block, tied embeddings, biases, learned positions, one key-value head,
+// window off by default, layers per full layer, width factor.
 constexpr Family families[] = {
     {"bloom", off, true, true, false, false, false, 0, 4},
     {"falcon", off, true, false, false, true, false, 0, 4},
@@ -94,6 +100,7 @@ class ConfigReader {
   }
 
   template <class T>
+  // Whether some key was present, even if its value was refused: a refused value must not count as missing, too.
   bool take(T& target, const Keys& keys, std::int64_t low, std::int64_t high) {
     const auto value = keys_.integer(keys, low, high);
     if (value) target = static_cast<T>(*value);
@@ -106,7 +113,9 @@ class ConfigReader {
                    keys.size() == 1 ? "" : fmt::format("or {}", fmt::join(keys.begin() + 1, keys.end(), ", ")));
   }
 
+  // Limits that only keep products within 64 bits; no model comes near.
   static constexpr std::int64_t wide = 10000000;
+  // Names of one property in different families, the usual one first.
   inline static const Keys layer_keys = {"num_hidden_layers", "n_layers", "n_layer", "num_layers"};
   inline static const Keys head_keys = {"num_attention_heads", "n_heads", "n_head"};
   inline static const Keys kv_keys = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "attn_config.kv_n_heads"};
@@ -124,6 +133,8 @@ class ConfigReader {
     need(m_.vocab, {"vocab_size"}, wide * 10);
     take(m_.sequence, {"max_position_embeddings", "max_seq_len", "n_positions", "seq_length", "n_ctx"}, 1, 1000000000);
     const Keys ffn = {"intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner"};
+    // Families without a key for the width multiply the hidden width, by four unless `expansion_ratio` states
+    // otherwise. MoE models may have no dense width at all.
     std::int64_t factor = family_.ffn_factor;
     take(factor, {"expansion_ratio"}, 1, 1000);
     if (factor > 0 && keys_.first_of(ffn).empty())
@@ -134,6 +145,7 @@ class ConfigReader {
 
   void attention() {
     take(m_.head_dim, {"head_dim"}, 1, wide);
+    // Falcon: the first models have one key-value head, the later ones state a number.
     const bool groups = keys_.boolean("new_decoder_architecture").value_or(false);
     if (family_.one_kv_head && !groups && keys_.boolean("multi_query").value_or(true))
       m_.kv_heads = 1;
@@ -146,6 +158,8 @@ class ConfigReader {
     if (window > 0) m_.full_every = full_every();
   }
 
+  // Newer files list the kind of each layer. The pattern repeats, so the ratio of all layers to those with full
+  // attention is enough.
   int full_every() {
     if (const auto kinds = keys_.words("layer_types")) {
       const auto full = std::count(kinds->begin(), kinds->end(), "full_attention");
@@ -159,6 +173,7 @@ class ConfigReader {
   void latent() {
     take(m_.kv_rank, {"kv_lora_rank"}, 1, wide);
     if (m_.kv_rank == 0) return;
+    // q_lora_rank is null where queries are not compressed (DeepSeek-V2-Lite).
     take(m_.q_rank, {"q_lora_rank"}, 1, wide);
     need(m_.rope_dim, {"qk_rope_head_dim"}, wide);
     need(m_.value_dim, {"v_head_dim"}, wide);
@@ -184,6 +199,7 @@ class ConfigReader {
   }
 
   void facts() {
+    // Biases have a key under many names, and some families state their absence.
     m_.tied = keys_.boolean("tie_word_embeddings").value_or(family_.tied);
     m_.biases = family_.biases;
     for (const std::string_view key : {"bias", "use_bias", "enable_bias", "mlp_bias"})
@@ -195,6 +211,7 @@ class ConfigReader {
           keys_.boolean("learned_pos_emb").value_or(true) && !keys_.boolean("attn_config.alibi").value_or(false);
   }
 
+  // The key of the file for a field of the model, so that a message names what the user can find.
   std::string_view key_of(std::string_view field) const {
     if (field == "layers" || field == "dense_layers") return keys_.first_of(layer_keys);
     if (field == "heads") return keys_.first_of(head_keys);

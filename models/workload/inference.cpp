@@ -1,4 +1,9 @@
 // Builds programs of inference: queues pass after pass, each through all stages.
+//
+// A pass goes through the stages; as many passes are in flight as there are stages. Each queues its kernels, its
+// collectives and the host's launches, and starts a new round when its tokens of the previous round are there. With
+// `overlap` a pass consists of two halves that alternate layer by layer, so that collectives of one half run while the
+// other computes. docs/models/inference.md describes the costs.
 #include "fabricast/workload/inference.hpp"
 
 #include <fmt/format.h>
@@ -84,6 +89,7 @@ class InferenceBuilder {
     if (kv_transfer) transfer_cache(*kv_transfer);
     std::vector<TimedPass> timed;
     for (std::size_t j = 0; j < passes.size(); ++j) {
+      // Timing a pass searches tiles for every GEMM, and the passes of a step are mostly equal.
       const bool same = j > 0 && passes[j].tokens() == passes[j - 1].tokens() && passes[j].keys == passes[j - 1].keys;
       timed.push_back(same ? timed.back() : time_with_halves(passes[j]));
     }
@@ -123,6 +129,7 @@ class InferenceBuilder {
     stage.host = static_cast<std::uint16_t>(streams.size()), streams.push_back("host");
     stage.kv_transfer = static_cast<std::uint16_t>(streams.size()), streams.push_back("KV-cache transfer");
     if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
+    // Experts are held by consecutive ranks of a stage, over replicas if there are more than tensor ranks.
     if (dispatches() || gathers())
       stage.expert = builder_.groups(
           shifted(split_neighbours(groups_of(l, s, {Dimension::tensor, Dimension::context, Dimension::data}),
@@ -141,6 +148,8 @@ class InferenceBuilder {
   /// Queues one pass. \returns the activity whose end makes its tokens available
   std::uint32_t run_pass(int micro_batch, std::uint32_t before) {
     const InferencePass& pass = whole_->pass;
+    // The engine schedules a pass on the host, at a cost for the pass and for each sequence. It needs the tokens of the
+    // previous round, so this time is exposed.
     const double host = (step_.stack.step_fixed.value +
                          step_.stack.sequence_fixed.value * static_cast<double>(pass.sequences + pass.prompts)) *
                         1e-6;
@@ -158,6 +167,7 @@ class InferenceBuilder {
         reduce(1);
       } else {
         stage.queue->wait_for(received);
+        // The host of a later stage launches nothing of this pass before the first stage has scheduled it.
         builder_.depends(host_work(0, "host"), scheduled);
       }
       for (const LayerRun& run : stage.runs) {
@@ -172,11 +182,13 @@ class InferenceBuilder {
     guess();
     stage_->queue->wait_for(pending());
     pending() = no_activity;
+    // An activity without duration marks the end of the pass, since a dependency needs one.
     return stage_->queue->work(0, Part::vocabulary, "tokens");
   }
 
   void vocabulary() {
     compute(times_->vocabulary, 1, Part::vocabulary, "vocabulary");
+    // Logits of 16 bits, for the tokens from which a next one is sampled.
     const double rows = static_cast<double>(pass_->sequences * pass_->width + pass_->prompts);
     const double logits = rows * static_cast<double>(step_.model.vocab) * 2;
     if (step_.layout.tensor > 1) call(stage_->tensor, Part::tensor, CollectiveOp::all_gather, logits, 1);
@@ -217,6 +229,8 @@ class InferenceBuilder {
   void compute(const LayerTime& t, int count, Part gemms, const std::string& what) {
     stage_->queue->wait_for(pending());
     pending() = no_activity;
+    // Without a CUDA graph each kernel waits for its launch. The host works on its own stream, so it may be ahead of
+    // the GPU.
     if (!graph_) stage_->queue->wait_for(host_work(count * launch_seconds(t, gemms), "launch"));
     stage_->queue->work(count * t.gemms, gemms, what);
     if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
@@ -240,10 +254,12 @@ class InferenceBuilder {
     // With halves, the other one may compute while this collective runs.
     const std::uint32_t before = pending();
     if (whole_->halves.empty()) stage_->queue->wait_for(before);
+    // Ranks wait for the slowest of them in every collective, which its time alone does not contain.
     const Parameter& fixed = part == Part::expert ? step_.stack.dispatch : step_.stack.collective;
     stage_->queue->work(count * fixed.us().value, part, "fixed cost of collectives");
     if (!graph_) {
       const std::uint32_t launch = host_work(0, "launch of a collective");
+      // The launch time depends on the channels of the collective, which the caller knows.
       launches_.emplace_back(launch, kind);
       stage_->queue->wait_for(launch);
     }
@@ -268,6 +284,8 @@ class InferenceBuilder {
   }
 
   void layers(bool experts, int count) {
+    // Attention of both halves before the feed-forward blocks of both: each half's all-reduce overlaps the other half's
+    // kernels.
     const std::size_t halves = std::max<std::size_t>(1, whole_->halves.size());
     for (std::size_t h = 0; h < halves; ++h) work_on(h), attention(experts, count);
     for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
@@ -291,6 +309,7 @@ class InferenceBuilder {
   void attention(bool experts, int count) {
     compute(times_->attention, count, Part::gemms, "attention");
     reduce(count);
+    // Tokens are cast before they are sent if experts compute in 8 bits; results return in 16.
     const double bytes = std::min(2.0, bytes_of(step_.experts.compute));
     if (experts && dispatches()) collective_copies(bytes, count);
     if (experts && gathers()) move_tokens(CollectiveOp::all_gather, bytes, count);
@@ -298,6 +317,7 @@ class InferenceBuilder {
 
   void feed_forward(bool experts, int count) {
     compute(experts ? times_->sparse : times_->dense, count, Part::gemms, experts ? "experts" : "ffn");
+    // Experts inside one replica are reduced like any other block: all its ranks have the same tokens.
     if (!experts || !(dispatches() || gathers())) return reduce(count);
     if (dispatches())
       collective_copies(2, count);

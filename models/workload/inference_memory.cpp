@@ -15,6 +15,8 @@ MemoryUse of_one_sequence(const InferenceStep& step, const NodeSpec& node) {
 /// Bytes that the engine uses by default.
 double usual_capacity(const InferenceStep& step, const NodeSpec& node, const MemoryUse& one) {
   const auto all = static_cast<double>(node.memory.value);
+  // vLLM and SGLang take a fraction of the GPU's memory for everything. TensorRT-LLM and TurboMind take it of what
+  // weights and workspace leave, for the cache alone.
   const double taken = step.stack.memory_of_free ? std::min(all, one.total() - one.cache) : 0;
   return taken + (all - taken) * step.stack.memory.value;
 }
@@ -29,6 +31,8 @@ bool needs_more_memory(const InferenceStep& step, const NodeSpec& node) {
 Bytes memory_capacity(const InferenceStep& step, const NodeSpec& node) {
   const MemoryUse one = of_one_sequence(step, node);
   const double usual = usual_capacity(step, node, one);
+  // If not even one sequence fits in the default fraction, the engine is assumed to be configured to use all memory.
+  // memory_faults reports this as near the limit.
   return one.total() > usual ? node.memory : Bytes{static_cast<std::int64_t>(usual)};
 }
 
@@ -47,6 +51,7 @@ int largest_batch(const InferenceStep& step, const NodeSpec& node) {
 }
 
 std::int64_t cache_tokens(const InferenceStep& step, const NodeSpec& node) {
+  // In tokens, since requests of a load differ in length.
   return largest_batch(step, node) * (step.input + step.output);
 }
 

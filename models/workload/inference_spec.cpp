@@ -1,3 +1,5 @@
+// The scenario section `workload` of inference: fields with their texts and ranges (visit_fields), defaults and checks
+// (complete), and the resolved step (inference_step, and prefill_step for prompts on GPUs of their own).
 #include "fabricast/workload/inference_spec.hpp"
 
 #include <fmt/format.h>
@@ -121,6 +123,7 @@ namespace {
 
 /// The precision that a choice names; `otherwise` if it is automatic.
 template <class Choice>
+// The enumerations of choices have the names of precisions, and `auto` in front.
 Precision precision_or(Choice choice, Precision otherwise) {
   if (choice == Choice::automatic) return otherwise;
   return enum_from<Precision>(name_of(choice)).value_or(otherwise);
@@ -130,6 +133,8 @@ GemmPrecision linear_of(const InferenceSpec& spec) {
   return {spec.precision, precision_or(spec.weight_precision, spec.precision)};
 }
 
+// Experts follow the linear layers unless set: their own precision decides their weights, and a weight precision
+// overrides both.
 GemmPrecision experts_of(const InferenceSpec& spec) {
   const GemmPrecision linear = linear_of(spec);
   const Precision compute = precision_or(spec.experts.precision, linear.compute);
@@ -144,6 +149,7 @@ void check_weights(const GemmPrecision& p, const std::string& key, Complaints& f
              "engines narrow weights when they load them; use " + key + ": auto");
 }
 
+// Keys of one kind of arrivals are refused with another, because they would be ignored without notice.
 void check_load(const LoadSpec& load, Complaints& faults) {
   if ((load.arrivals == Arrivals::poisson) != (load.rate > 0))
     faults.add("load.rate",
@@ -173,6 +179,8 @@ void complete_expert_tensor(const ServingParallel& p, const Transformer& m, std:
   if (p.expert > 1 && placed % p.expert != 0)
     faults.add(path + ".expert", fmt::format("expert {} does not divide {} experts", p.expert, placed),
                fmt::format("change {}.expert or the model", path));
+  // Either the ranks of one replica hold the experts in expert x expert_tensor parts, or all ranks of several replicas
+  // split every expert.
   const bool inside = group == p.tensor, across = p.expert == 1 && routes % p.tensor == 0;
   if (routes > 1 && !inside && !across)
     faults.add(
@@ -224,6 +232,8 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t pl
                "change it or the other degrees");
 }
 
+// Whether all KV-cache transfers stay inside the first NVLink domain. GPUs for prompts come first, so the last ranks of
+// both sides decide.
 bool share_nvlink(const InferenceSpec& spec, const NodeSpec& node, int nodes, int nvlink_nodes) {
   const std::int64_t domain = std::int64_t{node.gpus} * std::max(1, std::min(nvlink_nodes, nodes));
   const ServingParallel& p = spec.disaggregated.prefill.parallel;
@@ -240,6 +250,8 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
   DisaggregatedSpec& d = spec.disaggregated;
   const bool nvlink = share_nvlink(spec, node, nodes, nvlink_nodes);
   if (d.transfer == TransferPath::automatic)
+    // NVLink where it exists, GPUDirect RDMA otherwise, and host memory if that is off. A path that does not exist, or
+    // that would not be taken, is an error.
     d.transfer = nvlink ? TransferPath::nvlink : node.gdr != Gdr::off ? TransferPath::rdma : TransferPath::host;
   if (d.transfer == TransferPath::nvlink && !nvlink)
     faults.add("disaggregated.transfer", "no NVLink connects the GPUs for prompts with those that decode",
@@ -273,6 +285,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
         fmt::format("{} is a release of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
         fmt::format("framework: {}", name_of(stack.framework)));
   spec.stack = stack.name;
+  // Engines keep the cache in 8 bits where they compute in 8 bits or fewer.
   if (spec.cache_precision == CacheChoice::automatic)
     spec.cache_precision = bytes_of(spec.precision) <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
   if (spec.scheduler.batching == Batching::automatic)
@@ -299,9 +312,11 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
     faults.add("parallel.tensor", "one GPU has nothing to reduce", "parallel: {tensor: 8}");
   if (prefill.gpus > 0 && spec.chunk > 0)
     faults.add("chunk", "prompts on GPUs of their own do not share passes with decoding", "chunk: 0");
+  // Degrees are only checked against a model and GPUs that are valid themselves.
   faults.raise();
   if (spec.experts.redundant > 0 && model.experts == 0)
     faults.add("experts.redundant", "the model has no experts", "remove it");
+  // Experts that ranks hold: redundant copies take places like any other.
   const std::int64_t placed = model.experts + spec.experts.redundant;
   complete_parallel(spec.parallel, model, placed, gpus - prefill.gpus, "parallel",
                     prefill.gpus > 0 ? "GPUs that decode" : "GPUs", faults);
@@ -314,6 +329,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   const Kernels kernels = resolve_kernels(node, hardware);
   check_precision(kernels, spec.precision, "workload.precision");
   check_precision(kernels, experts_of(spec).compute, "workload.experts.precision");
+  // The default batch is the largest that fits in memory, so it needs the complete step.
   if (spec.batch == 0) spec.batch = largest_batch(inference_step(spec, node, nvlink_nodes, hardware), node);
 }
 
@@ -332,6 +348,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   InferenceStep step;
   step.model = resolve(spec.model);
   step.layout = layout_of(spec.parallel);
+  // GPUs for prompts are the first of the job.
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
   step.experts = experts_of(spec), step.redundant_experts = spec.experts.redundant;
@@ -346,6 +363,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.stack = find_serving_stack(hardware, spec.framework, spec.stack);
   step.chunk = spec.chunk > 0 ? spec.chunk : step.stack.tokens;
   step.kernels = resolve_kernels(node, hardware);
+  // Engines' kernels for experts reach a fraction of the rate that the GPU's grouped GEMMs reach.
   step.kernels.model.grouped.value *= step.stack.expert_rate.value;
   if (spec.all_reduce != AllReduceBy::automatic) step.stack.own_all_reduce = spec.all_reduce == AllReduceBy::own;
   step.own_all_reduce = own_all_reduce(step.stack, node, nvlink_nodes, hardware);
@@ -354,6 +372,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
 
 InferenceStep prefill_step(const InferenceSpec& spec, const NodeSpec& node, int nvlink_nodes,
                            const Hardware& hardware) {
+  // The same model and software, with a layout and GPUs of its own.
   InferenceStep step = inference_step(spec, node, nvlink_nodes, hardware);
   step.layout = layout_of(spec.disaggregated.prefill.parallel);
   step.first_rank = 0;

@@ -1,4 +1,7 @@
 // Reads the data files of this layer: model presets and parameters of the memory model.
+//
+// Both files are part of the binary, so an invalid entry is an internal error. A preset states where its dimensions are
+// from, and the published number of parameters with a tolerance, against which a test compares the count.
 #include <fmt/format.h>
 
 #include "embedded_models.hpp"
@@ -21,6 +24,7 @@ class JsonFields : public FieldVisitor {
   void scalar(const FieldInfo& info, ScalarRef value) override {
     const auto it = j_.find(info.name);
     if (it == j_.end()) return;
+    // Counted, so that a misspelled key in the data is noticed.
     ++found_;
     std::visit(
         [&](auto& target) {

@@ -1,3 +1,5 @@
+// Reads keys of a JSON file that someone else wrote: a property may have one of several keys, and null counts as
+// absent. Errors carry the file, line and column of the key.
 #include "json_keys.hpp"
 
 #include <fmt/format.h>
@@ -15,12 +17,14 @@ JsonKeys::JsonKeys(const std::string& text, std::string file)
     throw UserError({Diagnostic{Diagnostic::Severity::error, {file_, 1, 1, 1}, {}, "must be a JSON object", {}}});
 }
 
+// Multimodal models keep the dimensions of the language model in an object of their own.
 void JsonKeys::go_into(std::string_view key, std::string_view has) {
   const nlohmann::json* inside = find(key);
   if (!inside || !inside->is_object() || !inside->contains(has)) return;
   here_ = inside, prefix_ = fmt::format("{}{}.", prefix_, key);
 }
 
+// Dots separate the keys of nested objects.
 const nlohmann::json* JsonKeys::find(std::string_view key) const {
   const nlohmann::json* j = here_;
   while (true) {
@@ -44,6 +48,7 @@ std::optional<std::int64_t> JsonKeys::integer(const Keys& keys, std::int64_t low
   const std::string_view key = first_of(keys);
   if (key.empty()) return std::nullopt;
   const nlohmann::json& j = *find(key);
+  // Whole numbers may be written as 4096.0. NaN fails the comparison, so it covers everything that is not a number.
   const double value = j.is_number() ? j.get<double>() : NAN;
   if (!(value == std::floor(value)))
     refuse(key, fmt::format("must be a whole number, not {}", j.dump().substr(0, 40)));
@@ -79,6 +84,7 @@ std::optional<std::vector<std::string>> JsonKeys::words(std::string_view key) {
   return std::nullopt;
 }
 
+// Keys are in the order of preference: a file may have several of them.
 std::string_view JsonKeys::first_of(const Keys& keys) const {
   for (const std::string_view key : keys)
     if (find(key)) return key;

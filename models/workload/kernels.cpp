@@ -1,5 +1,9 @@
 // GEMMs follow a roofline with tiles, waves and pipeline depth. The constants of the tiles are from [steptime-study-2];
 // those that are not are marked.
+//
+// Every kernel takes the longer of arithmetic and memory traffic, max(F / (P e), B / (H e')), where P and H are the
+// data sheet's rates and e, e' the fractions that such kernels reach (docs/models/compute.md). The parameters are
+// fitted to kernels that others measured and to training steps [kernel-fit-2026-11] [step-fit-2026-11].
 #include "fabricast/workload/kernels.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +56,8 @@ double depth_of(const Kernels& k, Precision p) {
 /// pass partial sums through memory in fp32. \param bytes, memory  traffic, and rate of the memory in B/s
 double gemm_seconds(const Kernels& kernels, const Shape& s, const Tile& tile, double rate, double depth, double bytes,
                     double memory) {
+  // Thread blocks of all GEMMs run in waves over the SMs. Idle SMs of the last wave and the unused parts of tiles at
+  // the edges are what makes some sizes slow.
   const std::int64_t blocks = s.count * ceil_div(s.m, tile.rows) * ceil_div(s.n, tile.columns);
   const double of_one = rate / kernels.multiprocessors * tile.efficiency;
   double best = std::numeric_limits<double>::infinity();
@@ -97,6 +103,8 @@ double memory_seconds(const Kernels& k, const Parameter& share, double bytes) {
 /// \param flops_factor, bytes_factor  relative to the forward pass
 Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double flops_factor, double bytes_factor) {
   if (is_empty(b)) return {};
+  // Pairs of queries and keys determine the work. Blocks of few keys per query leave part of a tile idle: the rate
+  // rises as L / (L + flash_block) with L keys per query on average.
   const double pairs = attended(b), flops = 2 * pairs * real(b.sequences * b.heads.heads) * 2 * head_dim(b.heads);
   const double filled = pairs / (pairs + real(b.queries) * k.model.flash_block.value);
   return {std::max(pairs > 0 ? flops_factor * flops / flash_rate(k, b.heads, share * filled) : 0,
@@ -109,6 +117,8 @@ constexpr double softmax_forward = 9, softmax_backward = 11;
 Seconds unfused(const Kernels& k, const AttentionBlock& b, double gemms, double softmax) {
   if (is_empty(b)) return {};
   const AttentionHeads& h = b.heads;
+  // Without fusion the scores of the whole square are written and read between the GEMMs, so a causal mask saves
+  // nothing.
   const double scores = real(b.sequences) * real(h.heads) * real(b.queries) * real(b.keys);
   const double rate = at_power(k, peak_16(k), k.model.unfused.value);
   const auto gemm = [&](std::int64_t dim) {
@@ -134,6 +144,7 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
   k.gpu = gpu.name, k.peak = gpu.sheet.peak, k.multiprocessors = gpu.sheet.multiprocessors;
   k.memory = spec.memory, k.memory_rate = spec.memory_rate;
   k.model = hardware.compute_model(gpu.compute);
+  // Arithmetic follows the clock and, with an exponent below one, the power limit. Memory does not.
   k.speed = spec.clock.value * std::pow(spec.power / gpu.sheet.power, k.model.power_exponent.value);
   return k;
 }
@@ -165,6 +176,7 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   const double memory = kernels.memory_rate.value * share.value;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
+    // Libraries have each tile in both orientations and choose the fastest, which the minimum stands for.
     const Tile turned{tile.columns, tile.rows, tile.efficiency};
     best = std::min({best, gemm_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes, memory),
                      gemm_seconds(kernels, {m, n, k, count}, turned, rate, depth, bytes, memory)});
@@ -183,6 +195,8 @@ AttentionHeads training_heads(const Transformer& model, int tensor) {
 
 AttentionHeads decode_heads(const Transformer& model, int tensor) {
   AttentionHeads h = training_heads(model, tensor);
+  // Decoding maps queries into the latent space instead of expanding the cache: one key head of the latent width, whose
+  // first kv_rank elements are the values [DeepSeek2024a].
   if (model.kv_rank > 0) h.kv_heads = 1, h.key_dim = h.cached, h.value_dim = model.kv_rank;
   return h;
 }
@@ -192,6 +206,7 @@ double attended(const AttentionBlock& b) {
   if (!b.causal) return real(b.queries) * real(cap);
   // The last query is aligned with the last key, so query i of q sees `keys - q + i + 1` keys, but 0 to `cap`.
   const double first = real(std::max<std::int64_t>(b.keys - b.queries + 1, 1)), last = real(b.keys), most = real(cap);
+  // A sum of an arithmetic series, cut at the window.
   if (first > most) return (last - first + 1) * most;
   return (first + most) * (most - first + 1) / 2 + (last - most) * most;
 }

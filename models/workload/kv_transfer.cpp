@@ -1,4 +1,9 @@
 // KV-cache transfer: which ranks that computed a prompt send which share of its cache to which ranks that decode.
+//
+// Ranks of a replica are ordered by stage and tensor rank, and so is the cache that they hold: layers by stage, heads
+// by tensor rank. With s senders and r receivers, pair i joins sender i s / n and receiver i r / n, n = max(s, r), so
+// that neighbouring parts go to neighbouring ranks. The receivers determine the bytes: where they hold copies (fewer
+// heads than ranks, or MLA), each needs all of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +27,7 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
     return list;
   };
   const int senders = a.tensor * a.pipeline, receivers = b.tensor * b.pipeline, pairs = std::max(senders, receivers);
+  // A rank occurs at most once in the groups of a collective, so pairs that share a rank are in different sets.
   const int sets = pairs / std::min(senders, receivers) + (pairs % std::min(senders, receivers) != 0 ? 1 : 0);
   KvTransfer transfer;
   transfer.pairs.resize(static_cast<std::size_t>(sets));
@@ -41,6 +47,7 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
   return transfer;
 }
 
+// All sets run at once on streams of their own: links decide how they share.
 Program kv_transfer_program(const KvTransfer& kv_transfer) {
   ProgramBuilder builder;
   builder.program.actors.push_back({"KV-cache transfer", {}, 1});

@@ -1,3 +1,10 @@
+// Times the two halves of a layer (attention or Mamba, dense or MoE feed-forward) on one GPU, without communication.
+// layer_passes.cpp queues them with their collectives.
+//
+// A half consists of GEMMs, the core of attention, and element-wise kernels whose bytes per token and width are
+// parameters of the software (Stack). In the backward pass a GEMM becomes two of the same size, one for the gradient of
+// its input and one for that of its weights, and element-wise kernels move twice the bytes. Kernel times are those of
+// kernels.cpp; the equations are in docs/models/training.md.
 #include "fabricast/workload/layer.hpp"
 
 #include <algorithm>
@@ -10,6 +17,8 @@ namespace fabricast {
 
 namespace {
 
+// A GEMM as the software runs it: the model's time, corrected by the stack's rate, and the gap to the next kernel.
+// Sizes are rounded, since they come from divisions by degrees of parallelism and from loads of experts.
 double gemm_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
   const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
   return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)).value / step.stack.gemm.value +
@@ -20,6 +29,7 @@ double stream_seconds(const TrainingStep& step, double bytes) {
 }
 
 /// Tokens of the most loaded rank, relative to the mean.
+// A capacity cuts off tokens above it, so the imbalance cannot exceed it.
 double busiest_rank(const TrainingStep& step) {
   return step.capacity > 0 ? std::min(step.capacity, step.expert_imbalance) : step.expert_imbalance;
 }
@@ -58,9 +68,13 @@ class LayerTimer {
                  state = static_cast<double>(model_.state_dim);
     const double chunk = std::min(static_cast<double>(model_.mamba_chunk), static_cast<double>(model_.sequence));
     const double keys = static_cast<double>(model_.mamba_groups) * state / tensor_;
+    // Multiply-adds per token: (C/2)(g n + w) inside a chunk of C tokens, half of the square because of causality, and
+    // 2 w n to update and to read the state. w is the width of all heads, n the state of each, g the groups.
     const double operations = tokens_ * 2 * (chunk * (keys + width) / 2 + 2 * width * state);
     const double core = unfused_gemms(step_.kernels, operations).value;
     const double states = tokens_ / chunk * width * state;
+    // Passes over memory: 4 B per convolved element, 12 B per element of w, and four passes over each chunk's states,
+    // which have 32 bits.
     const double bytes =
         tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
     half.forward += core, half.data_gradient += 2.5 * core;  // backward recomputes the inside of chunks
@@ -95,6 +109,8 @@ class LayerTimer {
     HalfLayer half;
     const double hidden = static_cast<double>(model_.hidden);
     const int routes = step_.layout.expert, split = step_.layout.expert_tensor;
+    // Rows of the experts' GEMMs. The busiest rank counts, because the combine waits for it. Its local experts have
+    // equally many rows, in one grouped GEMM.
     const double copies = dispatched_tokens(step_) * busiest_rank(step_);
     const double local = static_cast<double>(model_.experts) / routes;
     const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
@@ -108,6 +124,8 @@ class LayerTimer {
     half.data_gradient +=
         cast(half, step_.fp8_dispatch ? arrive_whole : layers, copies * split, stack_.expert_cast, false);
     // The norm, the router, and the permutation into the order of experts and back.
+    // With sequence parallelism each tensor rank routes its own shard of the tokens, unless tensor parallelism splits
+    // experts.
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
     add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
@@ -167,12 +185,14 @@ class LayerTimer {
       const double others = step_.layout.context - 1;
       if (others > 0) seconds += time() * others / 2 * (1 + stack_.context_imbalance.value);
     } else {
+      // Unfused kernels compute the whole square, so every rank has as many blocks as there are ranks.
       seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
     }
     return seconds / stack_.attention_rate.value;
   }
 
   /// Bytes of the element-wise kernels of half a layer that tensor parallelism does not split.
+  // `outside` holds for a whole layer, so a half has half of it.
   double outside() const {
     const double split = step_.sequence_parallel ? tensor_ : 1;
     return tokens_ * stack_.outside * static_cast<double>(model_.hidden) / 2 / split;
@@ -183,6 +203,8 @@ class LayerTimer {
                           4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
   }
   double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
+  // Without a compiler each operation is a kernel of its own, which reads and writes what a fused one keeps in
+  // registers.
   void add_elementwise(HalfLayer& half, double bytes) const {
     const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
     half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
@@ -237,6 +259,7 @@ class LayerTimer {
     half.forward += seconds, half.data_gradient += seconds;
   }
 
+  // Host time that the GPU waits for in every layer, even where launches are ahead of it.
   void wait_for_host(HalfLayer& half) const {
     const double seconds = stack_.layer_launch.us().value / 2;
     half.forward += seconds, half.data_gradient += 2 * seconds;
@@ -251,6 +274,7 @@ class LayerTimer {
 
 }  // namespace
 
+// Copies of tokens that a rank dispatches: each of its tokens goes to `active_experts` experts.
 double dispatched_tokens(const TrainingStep& step) {
   const bool split = step.sequence_parallel && step.layout.tensor > 1;
   return step.tokens() / (split ? step.layout.tensor : 1) * step.model.active_experts;
@@ -289,6 +313,7 @@ LayerTimes time_layer(const TrainingStep& step, bool experts) {
 }
 
 double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts) {
+  // `ops` keeps the result of every second GEMM, so it computes half of them again, and all element-wise kernels.
   const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
   switch (step.recompute.kind) {
     case Recompute::none: return 0;
@@ -300,6 +325,7 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
   double seconds = with(RecomputeModule::core_attn, t.attention.core) +
                    with(RecomputeModule::mla_up_proj, t.attention.latent) +
                    with(RecomputeModule::layernorm, t.attention.norm);
+  // The whole feed-forward block contains its norm, activation and shared experts, so these do not count again.
   const RecomputeModule whole = experts ? RecomputeModule::moe : RecomputeModule::mlp;
   if (step.recompute.has(whole)) return seconds + all(t.ffn);
   seconds += with(RecomputeModule::layernorm, t.ffn.norm);
@@ -311,6 +337,7 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
 VocabularyTimes time_vocabulary(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens();
   const double vocab = static_cast<double>(step.model.vocab) / step.layout.tensor;
+  // Passes over the logits for the loss: one third in the forward pass, two thirds in the backward pass.
   const double logits = stream_seconds(step, tokens * vocab * step.stack.logit);
   const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, Precision::bf16); };
   VocabularyTimes v;

@@ -1,3 +1,6 @@
+// Queues the kernels of layers and the collectives between them, in the order in which a framework issues them
+// (docs/models/training.md). What overlaps is not computed here: a collective starts when the work queued before it has
+// ended, and only what calls wait_for waits for it. The timeline (sim/step) turns this into exposed and hidden time.
 #include "layer_passes.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +18,8 @@ namespace fabricast {
 namespace {
 
 /// Whether the host takes longer to launch a block than the GPU takes to run it. If not, it stays ahead of the GPU.
+// If no block of a step is bound by the host, launches are left out of the program, which makes it smaller and changes
+// no time.
 bool is_host_bound(const HalfLayer& half) {
   return half.launch_before > std::min(half.before, half.before_backward) ||
          half.launch > std::min(half.forward, half.data_gradient);
@@ -74,6 +79,7 @@ std::uint32_t LayerPasses::gathered_kind(bool experts) {
 /// tokens are dispatched in 8 bits with one 32-bit scale per 128 elements [DeepSeek2024b]; results return in 16 bits.
 void LayerPasses::send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent) {
   if (step_.layout.expert == 1) return;
+  // Bytes of a number: 8 bits and the share of a scale, or 16 bits.
   const double number = step_.fp8_dispatch && !back ? 1 + 4. / 128 : 2;
   const double token = number * static_cast<double>(step_.model.hidden);
   const auto send = [&](std::uint32_t groups, CollectiveOp op, double bytes, Stream stream) {
@@ -130,6 +136,7 @@ void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
 /// Circulates keys and values among the context parallel ranks, in one step per other rank.
 /// \returns the part that overlaps attention
 std::uint32_t LayerPasses::circulate_keys(int count, double times) {
+  // A ring of c ranks sends keys and values c - 1 times, so that each rank sees all of them.
   const int ring = step_.layout.context - 1;
   if (ring == 0) return no_activity;
   const Transformer& m = step_.model;
@@ -145,9 +152,11 @@ std::uint32_t LayerPasses::circulate_keys(int count, double times) {
 /// With tensor parallelism, a pair of GEMMs reads all tokens and yields partial sums for all. With sequence
 /// parallelism, tokens are all-gathered before and reduce-scattered after it; without, results are all-reduced.
 void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what) {
+  // Whole experts need no collectives of tensor parallelism: tokens were dispatched from the shards of the ranks.
   const bool tensor_experts = experts && step_.layout.expert_tensor == 1;
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
   const double slower = slower_ * count, calls = count * half.parts;
+  // Collectives that overlap this half; the fraction `exposed` of each runs ahead of the GEMMs or behind them.
   std::vector<std::uint32_t> beside;
   std::uint32_t counted = no_activity;
   if (experts) {
@@ -191,6 +200,8 @@ void LayerPasses::backward_half(const HalfLayer& half, bool experts, int count, 
   std::uint32_t reduced = no_activity;
   if (split) {
     const auto op = step_.sequence_parallel ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
+    // Weight gradients need nothing from other ranks, so the reduction of the data gradients can hide behind them.
+    // Zero-bubble schedules defer them, and then there is nothing to hide behind.
     const bool behind = hides && with_weights;
     const double x = behind ? 0 : exposed();
     queue_.wait_for(queue_.collective(tensor_kind(op), tensor, calls * x));
@@ -228,6 +239,8 @@ void LayerPasses::again(bool experts, int count) {
     return;
   }
   const bool sends = experts && sends_again();
+  // If experts are recomputed with their dispatch, their kernels are queued by forward_half below and must not count
+  // twice.
   const double seconds = again_seconds(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : 0);
   if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "recompute parts of layers");
   if (sends) forward_half(t.ffn, true, count, Part::recompute, "recompute experts");
@@ -256,6 +269,7 @@ std::uint32_t LayerPasses::fetch(bool experts, int count) {
 
 void LayerPasses::offload(bool experts, int count) {
   const std::uint32_t before = std::exchange(away_, fetch(experts, count));
+  // A run is copied while it is computed, and the next run waits for the copy, so the GPU holds two runs at most.
   queue_.wait_for(before);
 }
 
@@ -265,6 +279,8 @@ void LayerPasses::embedding(bool backward) {
 
 void LayerPasses::vocabulary(bool backward) {
   const bool split = step_.layout.tensor > 1;
+  // Ranks hold shards of the tokens and of the vocabulary. Each gathers all tokens for its part of the logits, and
+  // gradients return by the matching reduction.
   if (split && !backward && step_.sequence_parallel)
     queue_.wait_for(queue_.collective(tensor_kind(CollectiveOp::all_gather), tensor));
   queue_.work(backward ? vocabulary_.backward : vocabulary_.forward, Part::vocabulary, "vocabulary");

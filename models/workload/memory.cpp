@@ -1,4 +1,9 @@
 // The memory model: activations as in [Korthikanti2022], sharded state as in [Rajbhandari2020].
+//
+// All parts are bytes on one rank of one pipeline stage; docs/models/transformer.md has the formulas and
+// docs/references.md their sources. Activations are counted in two groups: those that tensor parallelism always splits,
+// and those that only sequence parallelism splits. Coefficients are bytes per element of a width, so most terms are a
+// number of tensors times a width.
 #include "fabricast/workload/memory.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +56,7 @@ class StageMemory {
       infer();
     }
     use_.fragmentation = p_.fragmentation.value * (use_.activations + use_.logits + use_.gathered + use_.workspace);
+    // Each kind of group has one communicator with its own buffers.
     int communicators = 0;
     for (const int degree : {q_.layout.tensor, q_.layout.context, q_.layout.data, q_.layout.pipeline, q_.layout.expert})
       communicators += degree > 1;
@@ -74,6 +80,7 @@ class StageMemory {
     for (std::size_t c = 0; c < chunks.size(); ++c)
       for (int i = 0; i < chunks[c]; ++i, ++layer)
         if (static_cast<int>(c) % q_.layout.pipeline == use_.stage) ++(m_.has_experts(layer) ? sparse_ : dense_);
+    // A module contains a layer of the model's last kind.
     if (last()) (m_.has_experts(m_.layers - 1) ? sparse_ : dense_) += mtp_layers();
   }
   /// Modules of multi-token prediction, each with a layer.
@@ -103,6 +110,7 @@ class StageMemory {
     // Experts have fewer replicas than other parameters, so ZeRO shards them over fewer ranks.
     const double ranks = q_.layout.shard;
     const double expert_ranks = std::max(1.0, ranks * tensor() * share_of_experts());
+    // ZeRO stage z shards optimizer state from 1 on, gradients from 2 on, parameters from 3 on [Rajbhandari2020].
     const auto held = [&](int from_zero) {
       return q_.zero >= from_zero ? plain / ranks + experts / expert_ranks : plain + experts;
     };
@@ -114,6 +122,7 @@ class StageMemory {
       // Pipelines gather parameters once per step and accumulate whole gradients until the last micro-batch.
       use_.gathered = (bytes_ + state.gradient) * (plain + experts);
     } else {
+      // The layer in use and those prefetched, the gradients of one layer, and the vocabulary matrices.
       const double layer = sparse_ > 0 ? layer_elements(true) + expert_elements() : layer_elements(false);
       use_.gathered = ((1 + p_.prefetched.value) * bytes_ + state.gradient) * layer + bytes_ * vocabulary_elements();
     }
@@ -124,6 +133,7 @@ class StageMemory {
   struct Kept {
     double split = 0, whole = 0;
   };
+  // Inputs of GEMMs are kept in the precision in which the GEMM reads them.
   double input_bytes() const { return q_.input_bytes > 0 ? q_.input_bytes : bytes_; }
   /// Input of a norm, input of the GEMM after it, and the mask of dropout.
   double kept_by_norm(const Recomputed& again) const {
@@ -147,6 +157,8 @@ class StageMemory {
     Kept k;
     k.whole = kept_by_norm(again);
     const double queries = d(m_.query_width()), values = d(m_.value_width());
+    // Latent attention keeps the compressed vectors, before and after their norms, on every rank. What is projected up
+    // to heads can be recomputed from them.
     if (m_.kv_rank > 0) {
       k.whole += (bytes_ + input) * d(m_.q_rank + m_.kv_rank) + bytes_ * d(m_.rope_dim);
       if (!again.has(RecomputeModule::mla_up_proj)) k.split = bytes_ * (2 * queries + values);
@@ -187,6 +199,7 @@ class StageMemory {
 
   /// Bytes per token that a layer keeps from its forward to its backward pass.
   double layer_keeps(bool sparse, const Recomputed& again) const {
+    // The input of the layer, which every recomputation starts from.
     const double begin = bytes_ * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
     if (again.kind == Recompute::full) return begin;
     if (again.kind == Recompute::ops) {
@@ -226,8 +239,10 @@ class StageMemory {
       use_.workspace += tokens * divided(kept_by_ffn(sparse_ > 0, {}));
 
     const double split_tokens = tokens / (q_.sequence_parallel ? tensor() : 1);
+    // The mask of dropout behind the embedding, 1 B per element.
     if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
     if (last()) {
+      // With gpipe all forward passes precede the first backward pass, so the logits of all micro-batches are alive.
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
       const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
       const double losses = 1 + mtp_layers();
@@ -252,6 +267,7 @@ class StageMemory {
     const double length = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
     use_.cache = (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * bytes_of(q_.cache_precision);
     const double tokens = q_.tokens > 0 ? d(q_.tokens) : q_.batch;
+    // Activations of one layer, which is what an engine holds at a time.
     use_.workspace = tokens * layer_keeps(sparse_ > 0, {Recompute::selective, {}});
     if (last()) use_.logits = q_.batch * 4 * d(m_.vocab) / tensor();
   }
@@ -305,6 +321,7 @@ double micro_batches_in_flight(const MemoryQuestion& q, int stage) {
     case PipelineSchedule::interleaved: break;
   }
   if (stages == 1) return 1;
+  // Chunks in flight: the warm-up passes of the schedule and one more; each holds 1 / interleave of the layers.
   const int chunks = 2 * (stages - stage - 1) + (q.interleave - 1) * stages + 1;
   return std::min(static_cast<double>(all), static_cast<double>(chunks) / q.interleave);
 }

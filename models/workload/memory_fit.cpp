@@ -1,4 +1,9 @@
 // Finds settings that make a step fit: changes of single settings first, then pairs of changes.
+//
+// Each family changes one setting, from the weakest change to the strongest, and the first that fits is proposed. The
+// global batch stays the same, because it affects training itself: ranks for a larger degree come from data parallelism
+// where that divides, otherwise GPUs are added and named. Only settings that the model's dimensions divide are
+// proposed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,6 +27,7 @@ bool set_data(MemoryQuestion& q, int data) {
   ParallelLayout& l = q.layout;
   const std::int64_t batches = std::int64_t{q.micro_batches} * l.data;
   if (data < 1 || (q.training && batches % data != 0)) return false;
+  // Expert parallelism takes its ranks from data and context parallelism.
   if (data * l.context % l.expert != 0) return false;
   const bool all = shards_all(l);
   if (q.training) q.micro_batches = static_cast<int>(batches / data);
@@ -36,12 +42,14 @@ MemoryQuestion paid(const MemoryQuestion& q, int factor) {
   return q.layout.data % factor == 0 && set_data(fewer, q.layout.data / factor) ? fewer : q;
 }
 
+// With fewer key-value heads than ranks, ranks hold copies, which is allowed if they divide evenly.
 bool divides_heads(const Transformer& m, int tensor) {
   return m.heads % tensor == 0 && (m.kv_heads % tensor == 0 || tensor % m.kv_heads == 0) && m.ffn % tensor == 0;
 }
 
 Steps more_tensor(const Transformer& m, const MemoryQuestion& q) {
   Steps steps;
+  // Tensor parallelism communicates in every layer, so degrees beyond the NVLink domain are not proposed.
   for (int factor = 2; q.layout.tensor * factor <= q.nvlink_ranks; factor *= 2) {
     MemoryQuestion next = q;
     next.layout.tensor *= factor;
@@ -67,6 +75,7 @@ Steps more_pipeline(const Transformer& m, const MemoryQuestion& q) {
     MemoryQuestion next = q;
     next.layout.pipeline *= factor;
     next = paid(next, factor);
+    // The interleaved schedule needs a multiple of the stages.
     if (q.training && interleaved && next.micro_batches % next.layout.pipeline != 0) continue;
     steps.push_back(next);
   }
@@ -79,6 +88,7 @@ Steps more_context(const Transformer&, const MemoryQuestion& q) {
   for (int factor = 2; factor <= 8; factor *= 2) {
     MemoryQuestion next = q;
     next.layout.context *= factor;
+    // Balanced context parallelism cuts a sequence into two parts for each rank.
     if (q.sequence % (2 * next.layout.context) != 0) break;
     if (shards_all(q.layout)) next.layout.shard = next.layout.data * next.layout.context;
     steps.push_back(paid(next, factor));
@@ -122,6 +132,7 @@ Steps smaller_batch(const Transformer&, const MemoryQuestion& q) {
 
 Steps more_data(const Transformer&, const MemoryQuestion& q) {
   Steps steps;
+  // More replicas only help if state is sharded over all of them.
   if (!q.training || q.zero == 0 || !shards_all(q.layout)) return steps;
   for (int factor = 2; factor <= 64; factor *= 2) {
     MemoryQuestion next = q;
@@ -147,6 +158,7 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
   return steps;
 }
 
+// In the order of preference: settings that cost no GPUs come before degrees of parallelism.
 constexpr Family families[] = {more_recompute, sequence_parallel, more_zero,    smaller_batch, smaller_numbers,
                                more_tensor,    more_pipeline,     more_context, more_data};
 
@@ -190,6 +202,7 @@ std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuest
     std::any_of(steps.begin(), steps.end(), fits);
   }
   if (!found.empty()) return found;
+  // No single change fits. Pairs are tried until three are found.
   constexpr std::size_t enough = 3;
   for (std::size_t i = 0; i < std::size(families); ++i)
     for (std::size_t k = i + 1; k < std::size(families) && found.size() < enough; ++k)

@@ -1,4 +1,7 @@
 // Counts parameters and floating-point operations [Narayanan2021] [DeepSeek2024a].
+//
+// Counts of matrices and of other parameters are separate, because only matrices take operations per token: two FLOPs
+// for each parameter. docs/models/transformer.md has the formulas. Presets are tested against published counts.
 #include "fabricast/workload/model.hpp"
 
 #include <algorithm>
@@ -13,12 +16,14 @@ struct Elements {
   std::int64_t sum() const { return matrices + other; }
 };
 
+// Layer norms have a bias where other layers have, RMS norms have a scale only.
 std::int64_t norm(const Transformer& m) { return m.biases ? 2 * m.hidden : m.hidden; }
 
 Elements attention(const Transformer& m) {
   Elements e;
   const std::int64_t queries = m.query_width(), values = m.value_width();
   if (m.kv_rank > 0) {
+    // Latent attention: down to the latent vectors, up to the heads, and back from the values [DeepSeek2024a].
     const std::int64_t keys_and_values = m.heads * (m.head_dim + m.value_dim);
     e.matrices = m.q_rank > 0 ? m.hidden * m.q_rank + m.q_rank * queries : m.hidden * queries;
     e.matrices += m.hidden * (m.kv_rank + m.rope_dim) + m.kv_rank * keys_and_values;
@@ -63,6 +68,7 @@ Elements router(const Transformer& m) { return {m.hidden * m.experts, m.biases ?
 ParameterCount count_parameters(const Transformer& m) {
   ParameterCount c;
   const std::int64_t all_mixers = mixers(m).sum();
+  // Mixers of a hybrid model are averaged over its layers, since stages hold layers.
   c.attention = m.layers > 0 ? all_mixers / m.layers : 0;
   const std::int64_t expert = m.experts > 0 ? feed_forward(m, m.expert_ffn).sum() : 0;
   const int sparse = m.expert_layers(), dense = m.layers - sparse;
@@ -75,6 +81,7 @@ ParameterCount count_parameters(const Transformer& m) {
   c.head = (m.tied ? 0 : m.vocab * m.hidden) + norm(m);
   const std::int64_t without_experts = all_mixers + dense * c.ffn + sparse * c.shared + c.embedding + c.head;
   c.total = without_experts + sparse * c.experts;
+  // Parameters that one token uses, both embeddings included; some authors leave out the input embedding.
   c.active = without_experts + sparse * m.active_experts * expert;
   return c;
 }

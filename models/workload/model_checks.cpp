@@ -10,6 +10,7 @@ namespace fabricast {
 namespace {
 
 /// Collects what is missing or inconsistent; paths are names of fields.
+// All faults are collected, so that one run reports them together. Messages name the field as the user writes it.
 class Checks {
  public:
   explicit Checks(const Transformer& model) : m_(model) {}
@@ -19,6 +20,7 @@ class Checks {
     attention();
     mamba();
     experts();
+    // Sizes only mean something if all dimensions are present and consistent.
     if (list_.empty()) size();
     return std::move(list_);
   }
@@ -39,6 +41,7 @@ class Checks {
     const auto need = [&](std::string_view field, std::int64_t value) {
       if (value > 0) return;
       refuse(std::string(field), "is missing",
+             // Only the first missing dimension carries the hint.
              list_.empty() ? "use a preset, e.g. preset: llama3-70b, or give layers, hidden, heads, ffn, vocab and "
                              "sequence"
                            : "");
@@ -70,6 +73,7 @@ class Checks {
     divides("mamba_groups", m_.mamba_groups, "mamba_heads", m_.mamba_heads,
             "each group serves an equal number of heads");
     if (m_.window > 0) refuse("window", "is not supported for models with Mamba layers");
+    // A layer has at least one mixer. There may be more: `layers` counts feed-forward blocks.
     if (std::int64_t{m_.mamba_layers} + m_.attention_layers < m_.layers)
       refuse("mamba_layers", fmt::format("{} Mamba mixers and {} attention mixers are fewer than the {} layers",
                                          m_.mamba_layers, m_.attention_layers, m_.layers));
@@ -119,6 +123,7 @@ class Checks {
                                              d(m_.q_rank) + d(m_.kv_rank));
     const double mixer = d(m_.hidden) * 4.0 * d(m_.mamba_heads) * (d(m_.mamba_head_dim) + d(m_.state_dim));
     const double ffn = 3.0 * d(m_.hidden) * (d(m_.ffn) + (m_.experts + m_.shared_experts) * d(m_.expert_ffn));
+    // An upper bound in double precision; the real count may be smaller.
     const double total = (m_.layers + m_.attention_layers) * (attention + ffn) + m_.mamba_layers * mixer +
                          d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
     if (total > 1e16)
@@ -132,6 +137,8 @@ class Checks {
 }  // namespace
 
 std::vector<Diagnostic> complete(Transformer& m, Gated gated) {
+  // Defaults in an order in which each uses only what is already filled in. Latent attention has a key and a value for
+  // each head. Models with 4 hidden as their width come from before gated blocks.
   if (m.kv_heads == 0 || m.kv_rank > 0) m.kv_heads = m.heads;
   if (m.head_dim == 0 && m.heads > 0 && m.hidden % m.heads == 0) m.head_dim = m.hidden / m.heads;
   if (m.kv_rank > 0 && m.value_dim == 0) m.value_dim = m.head_dim;

@@ -1,4 +1,7 @@
 // The scenario section workload.model.
+//
+// A preset or a config.json gives all dimensions, and single keys change some of them. Fields are visited in the order
+// below, preset and config first, so single keys override them wherever they are in the scenario.
 #include <fmt/format.h>
 
 #include "fabricast/core/names.hpp"
@@ -14,6 +17,7 @@ const ModelPreset& find_preset(std::string_view name) {
                       suggestion(name, names_of(model_presets())));
 }
 
+// `gated` becomes explicit, so that a changed width does not change the kind of block.
 void use_dimensions(ModelSpec& spec, const Transformer& model) {
   spec.dimensions = model;
   spec.gated = model.gated ? Gated::on : Gated::off;
@@ -81,6 +85,7 @@ Transformer resolve(const ModelSpec& spec) {
   if (!spec.preset.empty() && !spec.config.empty())
     throw UserError::at("workload.model.config", "names a second model in addition to preset", "give only one of them");
   Transformer model = spec.dimensions;
+  // The name appears in output only.
   model.name = !spec.preset.empty()   ? spec.preset
                : !spec.config.empty() ? spec.config
                                       : fmt::format("{} layers of {}", model.layers, model.hidden);

@@ -1,3 +1,5 @@
+// Ranks and their coordinates: a rank is a number in mixed radix, whose digits are the coordinates in the layout's
+// order, the fastest varying first. Groups of collectives follow from it: ranks that agree in all other coordinates.
 #include "fabricast/workload/parallel.hpp"
 
 #include <algorithm>
@@ -33,6 +35,8 @@ std::int64_t ParallelLayout::rank(const std::array<int, 4>& c) const {
 namespace {
 
 /// Calls use(rank, coordinates) for the ranks of a pipeline stage in ascending order.
+// A stage holds runs of consecutive ranks: all dimensions before the pipeline vary inside a run, those after it from
+// run to run. Only these ranks are visited, which matters for a million of them.
 template <class Use>
 void for_each_rank(const ParallelLayout& layout, int stage, Use use) {
   std::int64_t below = 1;  // number of consecutive ranks of a stage
@@ -69,6 +73,8 @@ RankGroups split_apart(const RankGroups& groups, int size) {
   const auto n = static_cast<std::size_t>(size);
   RankGroups parts;
   for (const auto& group : groups) {
+    // Members at equal distances: the complement of split_neighbours, so that each part has one member of each
+    // neighbourhood.
     const std::size_t stride = group.size() / n;
     for (std::size_t first = 0; first < stride; ++first) {
       parts.emplace_back();
@@ -79,6 +85,8 @@ RankGroups split_apart(const RankGroups& groups, int size) {
 }
 
 RankGroups expert_groups(const ParallelLayout& layout, int stage) {
+  // If tensor parallelism splits experts, a tensor group acts as one holder; otherwise each of its ranks holds experts
+  // of its own.
   const std::vector<Dimension> dimensions = layout.expert_tensor > 1
                                                 ? std::vector{Dimension::context, Dimension::data}
                                                 : std::vector{Dimension::tensor, Dimension::context, Dimension::data};
@@ -90,12 +98,15 @@ int domains_of(const RankGroups& groups, int nvlink_ranks) {
   int domains = 0;
   for (const auto& group : groups) {
     std::vector<int> held;  // members by domain, in the order of the group
+    // Members of a group are in ascending order, so a domain is left only once.
     std::uint32_t last = 0;
     for (const std::uint32_t rank : group) {
       const std::uint32_t domain = rank / static_cast<std::uint32_t>(nvlink_ranks);
       if (held.empty() || domain != last) held.push_back(0);
       ++held.back(), last = domain;
     }
+    // Two levels of dispatch need equal parts in all domains. Otherwise tokens are dispatched as if every rank were
+    // alone.
     if (std::any_of(held.begin(), held.end(), [&](int n) { return n != held.front(); })) return alone;
     const auto spanned = static_cast<int>(held.size());
     if (domains == 0) domains = spanned;

@@ -4,6 +4,7 @@
 
 namespace fabricast {
 
+// As users write it: the kind, and the modules if a list was given.
 std::string to_text(const Recomputed& recomputed) {
   std::string text(name_of(recomputed.kind));
   std::string_view before = " (";

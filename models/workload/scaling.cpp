@@ -2,6 +2,7 @@
 
 namespace fabricast {
 
+// Bytes per element; scaling.hpp derives each number. Blocks have two sets of scales, by rows and by columns.
 double cast_traffic(Scaling scaling) {
   switch (scaling) {
     case Scaling::current: return 6;

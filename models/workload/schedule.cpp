@@ -1,3 +1,6 @@
+// Orders of pipeline schedules: which pass of which chunk and micro-batch a stage runs after which. They depend on the
+// schedule and the degrees alone, not on times; a stage that is ready early waits, as in Megatron, and does not run
+// ahead.
 #include "fabricast/workload/schedule.hpp"
 
 #include <algorithm>
@@ -14,6 +17,7 @@ std::vector<PipelineWork> in_turn(const std::vector<PipelineWork>& forward, cons
   std::vector<PipelineWork> order;
   const auto first = static_cast<std::size_t>(warmup);
   order.insert(order.end(), forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(first));
+  // Steady phase: a forward pass before each backward pass while there are any; then the backward passes that are left.
   for (std::size_t f = first, b = 0; b < backward.size(); ++b) {
     if (f < forward.size()) order.push_back(forward[f++]);
     order.push_back(backward[b]);
@@ -24,6 +28,7 @@ std::vector<PipelineWork> in_turn(const std::vector<PipelineWork>& forward, cons
 /// All passes of a kind. Groups of `group` micro-batches pass through all chunks.
 std::vector<PipelineWork> passes(Kind kind, int group, int interleave, int micro_batches) {
   std::vector<PipelineWork> list;
+  // Interleaved: p micro-batches pass through a chunk before the stage turns to its next chunk [Narayanan2021].
   for (int first = 0; first < micro_batches; first += group)
     for (int k = 0; k < interleave; ++k)
       for (int m = first; m < std::min(micro_batches, first + group); ++m)
@@ -50,6 +55,7 @@ std::vector<PipelineWork> zero_bubble(int stages, int stage, int micro_batches) 
 
 std::vector<std::vector<PipelineWork>> pipeline_order(PipelineSchedule schedule, int stages, int interleave,
                                                       int micro_batches) {
+  // Without interleaving there is one chunk, and all micro-batches form one group.
   const bool rounds = schedule == PipelineSchedule::interleaved;
   const int group = rounds ? stages : micro_batches;
   const auto forward = passes(Kind::forward, group, interleave, micro_batches);
@@ -69,6 +75,7 @@ int warmup_passes(PipelineSchedule schedule, int stages, int stage, int interlea
   const int all = micro_batches * interleave, later = stages - stage - 1;
   switch (schedule) {
     case PipelineSchedule::gpipe: return all;
+    // Two passes for each later stage, and those of all chunks but one of a group of p micro-batches [Narayanan2021].
     case PipelineSchedule::interleaved: return std::min(all, 2 * later + (interleave - 1) * stages);
     case PipelineSchedule::one_f_one_b:
     case PipelineSchedule::zero_bubble: break;
@@ -77,6 +84,7 @@ int warmup_passes(PipelineSchedule schedule, int stages, int stage, int interlea
 }
 
 int chunks_in_flight(const std::vector<PipelineWork>& order) {
+  // If weight gradients are separate, activations are held until these are computed.
   const bool split = std::any_of(order.begin(), order.end(), [](const auto& w) { return w.kind == Kind::weights; });
   int held = 0, most = 0;
   for (const PipelineWork& w : order) {

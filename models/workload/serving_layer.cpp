@@ -1,4 +1,9 @@
 // Times of the kernels of a pass (docs/models/inference.md), and how steps are divided into passes.
+//
+// A pass has one set of kernels on every rank: GEMMs with as many rows as tokens, attention of decoded sequences and of
+// prompts, and other kernels, counted and with their traffic, from the serving stack. With few tokens GEMMs are bound
+// by reading weights once, which kernels.cpp contains. Steps become passes here, too: how many sequences, prompts and
+// chunks each holds.
 #include <algorithm>
 #include <cmath>
 
@@ -59,9 +64,11 @@ class PassTimer {
     const double sharing = std::max(1.0, d(l.expert) * l.expert_tensor / tensor_);
     const double copies = tokens_ * m_.active_experts * l.expert_tensor / tensor_ * step_.imbalance;
     // Experts without tokens are not read. Each token uses `active` experts, and one of the copies of each.
+    // t tokens that choose A of E experts independently leave (1 - A/E)^t of them without a token.
     const double missed = std::pow(1 - m_.active_experts / placed, tokens_ * sharing);
     const double busy = std::max(1.0, std::min(local * (1 - missed), copies));
     const std::vector<Linear> gemms = ffn_gemms(m_, width);
+    // One grouped GEMM over the experts that have tokens, with equal numbers of rows.
     for (const Linear& p : gemms) multiply(t, copies / busy, p, step_.experts, busy);
     multiply(t, tokens_, {d(m_.hidden), d(m_.experts)}, step_.linear);
     if (m_.shared_experts > 0)
@@ -94,6 +101,7 @@ class PassTimer {
   }
 
  private:
+  // Rounded up, but not because of a rounding error of the division.
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 
   void multiply(LayerTime& t, double rows, const Linear& l, const GemmPrecision& p, double count = 1) const {
@@ -103,11 +111,13 @@ class PassTimer {
     ++t.kernels;
   }
   void elementwise(LayerTime& t, int kernels, double bytes) const {
+    // A kernel takes at least its start and the gap to the next, however few bytes it moves.
     const double minimum = gap_ + stack_.small_kernel.us().value;
     t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * minimum;
     t.kernels += kernels;
   }
   void cast(LayerTime& t, const std::vector<Linear>& gemms, const GemmPrecision& p) const {
+    // GEMMs in 8 or 4 bits read inputs that a separate kernel has cast. Weights are cast when they are loaded.
     if (bytes_of(p.compute) > 1) return;
     double in = 0;
     for (const Linear& l : gemms) in += l.in;
@@ -172,6 +182,7 @@ MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_
   q.layout = step.layout, q.precision = step.linear.compute;
   q.weights = step.linear.weights, q.expert_weights = step.experts.weights, q.cache_precision = step.cache;
   q.sequence = step.input + step.output, q.batch = batch;
+  // The larger of a decode pass and a pass of prompts determines the workspace.
   q.tokens = std::max<std::int64_t>(batch * (1 + step.speculation.tokens), std::min(step.chunk, step.input * batch));
   q.redundant_experts = step.redundant_experts, q.nvlink_ranks = nvlink_ranks;
   return q;
@@ -186,6 +197,7 @@ InferencePass guessing_pass(const InferencePass& pass) {
 
 double Speculation::tokens_per_step() const {
   double mean = 1, holds = 1;
+  // A guess counts if all guesses before it hold: 1 + a + ... + a^k [Leviathan2023].
   for (int i = 0; i < tokens; ++i) mean += holds *= acceptance;
   return mean;
 }
@@ -214,6 +226,7 @@ std::vector<InferencePass> decode_passes(const InferenceStep& step) {
 std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts) {
   std::vector<InferencePass> all;
   InferencePass pass;
+  // Whole prompts, as many as fit in a pass. Otherwise each prompt in chunks, whose last tokens see all earlier ones.
   if (const std::int64_t together = step.chunk / step.input; together > 0) {
     pass.queries = pass.keys = step.input;
     for (std::int64_t left = prompts; left > 0; left -= pass.prompts) {

@@ -1,3 +1,5 @@
+// Samples the requests of a load: lengths and arrival times. Length and arrival come from one generator in the order of
+// requests, so that a longer load begins with the same requests.
 #include "fabricast/workload/serving_load.hpp"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ ServingLoad sampled_load(const LoadRecipe& recipe) {
     // The last token of a prompt is always computed, because it yields the first output token.
     r.cached = std::min<std::int64_t>(r.input - 1, std::llround(recipe.cached * static_cast<double>(r.input)));
     if (recipe.arrivals == Arrivals::poisson) {
+      // Exponential gaps between arrivals, by inversion.
       now -= std::log(1 - rng.uniform()) / recipe.rate;
       r.arrival = now;
     }

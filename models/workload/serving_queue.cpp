@@ -1,5 +1,11 @@
 // Discrete-event simulation of serving: groups of replicas run pass after pass, and requests arrive and end between
 // passes.
+//
+// Groups are replicas that share experts, so that their passes start together. Each event is either the next arrival or
+// the next pass of the group that is free first. A request passes the frontend, is assigned to the replica with the
+// fewest requests, waits until it is admitted to a pass, and is decoded until its output ends. Consecutive decode
+// passes between which nothing can happen are run as one event, at their mean context. Tests compare the simulation
+// with queueing theory (M/D/1, Little's law).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,12 +47,14 @@ struct Arrival {
   double time;
   std::size_t request;
   bool decoding;
+  // Ties are resolved by number, so that results do not depend on the queue's internal order.
   bool operator>(const Arrival& other) const {
     return time != other.time ? time > other.time : request > other.request;
   }
 };
 
 /// Median of (value, weight) pairs; 0 if there are none.
+// By selection instead of sorting: a load has millions of gaps.
 double weighted_median(std::vector<std::pair<double, double>> values) {
   if (values.empty()) return 0;
   double left = 0;
@@ -84,11 +92,14 @@ class Simulation {
       group.sender_free.assign(together, 0);
       groups_.push_back(std::move(group));
     }
+    // One frontend for each group of replicas.
     if (duty != Duty::decoding) frontends_ = pool.replicas / pool.together;
     if (duty != Duty::prompts) decoding_replicas_ = pool.replicas;
   }
 
   Served run() {
+    // Closed arrivals: as many requests as clients at the beginning, and the next one when a request ends. All other
+    // arrivals are known in advance.
     std::size_t at_once = load_.requests.size();
     if (load_.clients > 0) at_once = std::min(at_once, static_cast<std::size_t>(load_.clients));
     for (; next_ < at_once; ++next_) arrive(next_, load_.clients > 0 ? 0 : load_.requests[next_].arrival);
@@ -97,6 +108,7 @@ class Simulation {
       for (Group& g : groups_)
         if (g.busy() && (!first || g.now < first->now)) first = &g;
       const double start = first ? first->now : never;
+      // Arrivals first: a request that arrives when a pass starts can still join it.
       if (!arrivals_.empty() && arrivals_.top().time <= start)
         admit_next();
       else if (first)
@@ -125,6 +137,7 @@ class Simulation {
       if ((g.duty == Duty::decoding) != arrival.decoding) continue;
       for (std::size_t r = 0; r < g.replicas.size(); ++r) {
         std::size_t requests = g.replicas[r].requests();
+        // Requests that the engine has not seen yet count, since the router has sent them there.
         for (const auto& [replica, request] : g.unseen) requests += replica == r;
         if (requests >= least) continue;
         least = requests;
@@ -132,6 +145,7 @@ class Simulation {
         which = r;
       }
     }
+    // An idle group has no next pass; its time continues when a request arrives.
     if (!where->busy()) where->now = std::max(where->now, arrival.time);
     where->unseen.emplace_back(which, arrival.request);
   }
@@ -145,6 +159,7 @@ class Simulation {
     g.unlooked = 0;
   }
 
+  // Only where prompts have GPUs of their own: sequences whose KV cache has arrived.
   void take_places(Group& g) {
     for (ServingReplica& r : g.replicas)
       for (;;) {
@@ -165,6 +180,8 @@ class Simulation {
       filled = std::max(filled, g.replicas[i].filled());
     }
     if (with == 0) return false;
+    // Prompts start at once if nothing is decoded. Otherwise the policy may hold them back for more prompts, at most
+    // for `wait` passes.
     const PromptPolicy& policy = g.pool->prompts;
     const bool enough = with == plans.size() && filled >= policy.fill;
     if (enough || g.sequences() == 0 || g.waited >= policy.wait) return true;
@@ -206,6 +223,8 @@ class Simulation {
     double seconds = seconds_of(g, plans);
     const bool nothing = steps == std::numeric_limits<std::int64_t>::max();
     steps = prompts || nothing ? 1 : steps_until(g, steps, seconds);
+    // Contexts grow by one step's tokens in every pass, so the mean context of all these passes is half of that
+    // further.
     if (steps > 1) {
       const double grown = g.pool->tokens_per_step * static_cast<double>(steps - 1) / 2;
       for (PassPlan& p : plans) p.pass.context += p.pass.sequences > 0 ? std::llround(grown) : 0;
@@ -242,6 +261,8 @@ class Simulation {
       for (const std::size_t request : r.decode(steps, first, g.now)) end(request, g.now);
     r.end_prompts(plan);
     for (const std::size_t request : plan.prompts)
+      // The prompt's last token yields the first output token, here or, after the transfer of the KV cache, on the GPUs
+      // that decode.
       if (g.duty == Duty::both)
         begin_answer(r, request, g.now);
       else
@@ -257,6 +278,8 @@ class Simulation {
   }
 
   void transfer_cache(double& sender_free, std::size_t request, double now) {
+    // A sender has one transfer in flight. `exposed` is what remains of a transfer when the prompt ends, if layers are
+    // sent while it computes.
     sender_free = std::max(now + transfer_.exposed, sender_free + transfer_.seconds);
     arrivals_.push({sender_free, request, true});
   }

@@ -1,3 +1,6 @@
+// State of one replica between passes, and the rules by which an engine with continuous batching fills the next pass:
+// free slots, room in the KV cache, and the tokens of a pass. Sequences are not stored token by token: the sum of their
+// contexts and the step at which each ends are enough.
 #include "serving_replica.hpp"
 
 #include <algorithm>
@@ -12,9 +15,13 @@ double d(std::int64_t n) { return static_cast<double>(n); }
 }  // namespace
 
 std::int64_t ServingReplica::steps_of(const ServingRequest& q) const {
+  // The first token comes from the prompt. With speculation a step yields several tokens on average; fractions of a
+  // step round up.
   return static_cast<std::int64_t>(std::ceil(d(q.output - 1) / pool_->tokens_per_step - 1e-9));
 }
 
+// TensorRT-LLM reserves the whole output. vLLM and SGLang admit what fits now and evict later, which is modelled as a
+// fraction of the output.
 std::int64_t ServingReplica::need(const ServingRequest& q) const {
   return q.input + std::llround(pool_->reserved * d(q.output));
 }
@@ -30,6 +37,7 @@ InferencePass ServingReplica::decoding() const {
   InferencePass pass;
   pass.sequences = sequences();
   pass.width = pool_->width;
+  // Decode attention reads all caches, so the mean context gives the same bytes.
   if (pass.sequences > 0) pass.context = std::llround(context_ / d(pass.sequences));
   return pass;
 }
@@ -41,9 +49,11 @@ double ServingReplica::filled() const {
 }
 
 void ServingReplica::plan_prompts(PassPlan& plan) const {
+  // Tokens left for prompts, after those of decoded sequences if both share passes.
   std::int64_t room = pool_->tokens - (pool_->prompts.mixed ? sequences() * pool_->width : 0);
   std::int64_t queries = 0, keys = 0, done = computed_, taken = 0;
   InferencePass& pass = plan.pass;
+  // First come, first served: a prompt that does not fit holds back those behind it.
   for (const std::size_t i : waiting_) {
     const ServingRequest& q = request(i);
     if (duty_ == Duty::both) {
@@ -62,6 +72,7 @@ void ServingReplica::plan_prompts(PassPlan& plan) const {
     queries += now;
     keys += q.cached + done + now;
     room -= now;
+    // The rest of a cut prompt begins the next pass.
     if (now < left) {
       plan.started = done + now;
       break;
@@ -70,6 +81,7 @@ void ServingReplica::plan_prompts(PassPlan& plan) const {
     done = 0;
   }
   if (pass.prompts == 0) return;
+  // A pass has one length for all its prompts: their means.
   pass.queries = std::max<std::int64_t>(1, std::llround(d(queries) / d(pass.prompts)));
   pass.keys = std::max<std::int64_t>(pass.queries, std::llround(d(keys) / d(pass.prompts)));
 }
@@ -97,6 +109,7 @@ void ServingReplica::start_decoding(std::size_t i, double now) {
 
 std::vector<std::size_t> ServingReplica::decode(std::int64_t steps, double first, double end) {
   const double sequences_now = d(sequences());
+  // The first of several steps may follow a pass of prompts, so its gap differs from those of the others.
   longest_gap_ = std::max(longest_gap_, first - last_token_);
   gaps_.emplace_back(first - last_token_, sequences_now);
   if (steps > 1) gaps_.emplace_back((end - first) / d(steps - 1), sequences_now * d(steps - 1));
@@ -108,6 +121,7 @@ std::vector<std::size_t> ServingReplica::decode(std::int64_t steps, double first
     const std::size_t i = running_.top().request;
     running_.pop();
     const ServingRequest& q = request(i);
+    // The same amounts that start_decoding and the steps have added, so that rounding does not accumulate.
     context_ -= d(q.input + 1) + d(steps_of(q)) * pool_->tokens_per_step;
     admitted_ -= need(q);
     ended.push_back(i);

@@ -13,6 +13,7 @@ ServingStack find_serving_stack(const Hardware& hardware, Framework framework, c
     for (const auto& [known_name, stack] : hardware.serving) known.push_back(known_name);
     throw UserError::at("workload.stack", fmt::format("unknown stack '{}'", name), suggestion(name, known));
   }
+  // Without a name the newest release of the engine; of equal years the last by name.
   const ServingStack* newest = nullptr;
   for (const auto& [stack_name, stack] : hardware.serving)
     if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;

@@ -1,3 +1,4 @@
+// How many layers each chunk of a pipeline holds: as even as possible, as the user lists them, or balanced by work.
 #include "fabricast/workload/stages.hpp"
 
 #include <algorithm>
@@ -7,6 +8,7 @@ namespace fabricast {
 
 std::vector<int> layers_of_chunks(int layers, int chunks) {
   std::vector<int> list;
+  // Rounded shares, so that two chunks differ by at most one layer and the longer ones are spread over the model.
   const auto begin = [&](int chunk) { return static_cast<int>(std::int64_t{chunk} * layers / chunks); };
   for (int chunk = 0; chunk < chunks; ++chunk) list.push_back(begin(chunk + 1) - begin(chunk));
   return list;
@@ -23,6 +25,7 @@ std::vector<int> balanced_layers(const Transformer& model, int stages, int inter
   std::vector<double> work(static_cast<std::size_t>(stages), interleave);
   std::vector<std::vector<int>> held(work.size(), std::vector<int>(static_cast<std::size_t>(interleave), 1));
   const double layer = (flops.linear + flops.attention) / model.layers;
+  // The last stage also has the vocabulary and the modules of multi-token prediction, counted in layers of equal FLOPs.
   work.back() += (all.linear + all.attention + all.vocabulary) / layer - model.layers;
   for (int layer = stages * interleave; layer < model.layers; ++layer) {
     // The next layer goes to the stage with the least work (the first such stage), to its chunk with the fewest layers.

@@ -1,3 +1,4 @@
+// The memory question of a training step: what memory.hpp needs to know of its settings and of its software.
 #include "fabricast/workload/step_memory.hpp"
 
 namespace fabricast {

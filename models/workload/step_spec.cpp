@@ -1,3 +1,8 @@
+// The scenario section `workload` of training steps, in three steps: fields with their texts and ranges (visit_fields),
+// defaults and checks (complete), and the resolved step (training_step).
+//
+// Choices that are `auto` are resolved by the software (Stack), so that a printed scenario states what was forecast.
+// Checks collect all faults and give a value that works, where one follows from the others.
 #include "fabricast/workload/step_spec.hpp"
 
 #include <fmt/format.h>
@@ -80,6 +85,7 @@ void visit_fields(FieldVisitor& visit, VariationSpec& spec) {
 
 namespace {
 
+// Four names separated by dashes, each exactly once. The last has no dash after it.
 std::optional<std::array<Dimension, 4>> parse_order(std::string_view text) {
   std::array<Dimension, 4> order{};
   std::array<bool, 4> there{};
@@ -100,6 +106,7 @@ Choose choose(Choose given, bool otherwise) {
 
 /// Fills in or checks the number of replicas.
 void complete_data(ParallelSpec& p, std::int64_t gpus, Complaints& faults) {
+  // Data parallelism takes the GPUs that the other degrees leave.
   const std::int64_t others = std::int64_t{p.tensor} * p.context * p.pipeline;
   const std::string degrees = fmt::format("tensor {} x context {} x pipeline {}", p.tensor, p.context, p.pipeline);
   if (p.data == 0) {
@@ -126,6 +133,7 @@ void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
   else
     for (int s = 0; s < p.pipeline; ++s) {
       int held = 0;
+      // A stage may have an empty chunk, as long as others of it hold layers.
       for (std::size_t c = static_cast<std::size_t>(s); c < chunks; c += static_cast<std::size_t>(p.pipeline))
         held += p.layers[c];
       if (held == 0) faults.add("parallel.layers", fmt::format("leave stage {} without layers", s));
@@ -134,6 +142,7 @@ void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
 
 void check_parallel(const TrainingSpec& spec, const Transformer& model, Complaints& faults) {
   const ParallelSpec& p = spec.parallel;
+  // Frameworks refuse uneven splits; `key + 9` is the name without `parallel.`.
   const auto divides = [&](std::int64_t by, std::int64_t what, const char* key, const char* name, const char* whole) {
     if (what % by != 0)
       faults.add(key, fmt::format("{} {} does not divide {} {}", name, by, what, whole),
@@ -157,6 +166,7 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
   if (!parse_order(p.order))
     faults.add("parallel.order", fmt::format("'{}' does not name each dimension exactly once", p.order),
                "e.g. tensor-context-data-pipeline");
+  // Context parallel ranks have the same parameters, so they count as replicas for sharding and for experts.
   const std::int64_t replicas = std::int64_t{p.data} * p.context;
   if (p.shard > 0 && replicas % p.shard != 0)
     faults.add("parallel.shard",
@@ -196,6 +206,7 @@ void check_batch(const TrainingSpec& spec, Complaints& faults) {
   const BatchSpec& b = spec.batch;
   const ParallelSpec& p = spec.parallel;
   if (b.global == 0) return faults.add("batch.global", "is missing", "e.g. batch: {global: 1024, micro: 1}");
+  // Sequences that all replicas process at once; a step consists of whole micro-batches.
   const std::int64_t at_once = std::int64_t{b.micro} * p.data;
   if (b.global % at_once != 0)
     return faults.add("batch.global",
@@ -209,6 +220,7 @@ void check_batch(const TrainingSpec& spec, Complaints& faults) {
                fmt::format("e.g. {}", (m / p.pipeline + 1) * p.pipeline * at_once));
 }
 
+// Recipes only apply to 8 and 4 bits. torchtitan's default is current scaling, that of the others delayed scaling.
 void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults) {
   const bool narrow = spec.precision == Precision::fp8 || spec.precision == Precision::fp4;
   if (spec.scaling == Scaling::automatic) {
@@ -273,6 +285,7 @@ Stack find_stack(const Hardware& hardware, Framework framework, const std::strin
     for (const auto& [known_name, stack] : hardware.stacks) known.push_back(known_name);
     throw UserError::at("workload.stack", fmt::format("unknown stack '{}'", name), suggestion(name, known));
   }
+  // Without a name the newest generation of the framework; of equal years the last by name.
   const Stack* newest = nullptr;
   for (const auto& [stack_name, stack] : hardware.stacks)
     if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;
@@ -294,12 +307,15 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   ParallelSpec& p = spec.parallel;
   complete_data(p, gpus, faults);
   if (p.zero < 0) p.zero = stack.zero;
+  // Order matters: degrees before what depends on them, software before choices that follow it, and the model last,
+  // since its checks need all degrees.
   if (p.shard == 0) p.shard = p.zero > 0 ? p.data * p.context : 1;
   if (p.schedule == ScheduleChoice::automatic)
     p.schedule = p.interleave > 1 ? ScheduleChoice::interleaved : ScheduleChoice::one_f_one_b;
   spec.overlap.data = choose(spec.overlap.data, stack.overlaps_data);
   spec.overlap.tensor = choose(spec.overlap.tensor, stack.overlaps_tensor);
   spec.overlap.pipeline = choose(spec.overlap.pipeline, stack.overlaps_pipeline);
+  // No framework overlaps dispatch by default.
   spec.overlap.expert = choose(spec.overlap.expert, false);
   if (spec.overlap.bucket.value == 0) spec.overlap.bucket = Bytes{stack.bucket};
   if (spec.gradients.precision == GradientPrecision::automatic)
@@ -333,6 +349,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   check_parallel(spec, model, faults);
   check_mamba(p, model, faults);
   check_mtp(spec, model, faults);
+  // With wrong degrees its messages would mislead.
   if (faults.none()) check_batch(spec, faults);
   faults.raise();
 }
@@ -346,6 +363,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.sequence_parallel = p.sequence;
   step.global_batch = spec.batch.global, step.micro_batch = spec.batch.micro;
   step.precision = spec.precision, step.recompute = {spec.recompute, spec.recompute_modules}, step.zero = p.zero;
+  // ScheduleChoice has `auto` in front of the same values.
   step.schedule = static_cast<PipelineSchedule>(static_cast<int>(p.schedule) - 1);
   step.interleave = p.interleave, step.layers = p.layers;
   step.overlap_data = spec.overlap.data == Choose::yes, step.overlap_tensor = spec.overlap.tensor == Choose::yes;
@@ -359,6 +377,7 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.cuda_graphs = spec.cuda_graphs, step.nvlink_ranks = nvlink_ranks;
   step.scaling = spec.scaling;
   step.stack = find_stack(hardware, spec.framework, spec.stack);
+  // The scenario overrides what the software would do.
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
   step.stack.step_fixed.value = spec.fixed.value;
   step.kernels = resolve_kernels(node, hardware);

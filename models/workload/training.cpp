@@ -1,5 +1,10 @@
 // Builds programs of training steps. The work of all stages is queued in an order in which everything that a pass needs
 // has been queued before it.
+//
+// A stage works through the order of its schedule (schedule.cpp). Each entry becomes the layers of one chunk for one
+// micro-batch (layer_passes.cpp), with sends and receives at its ends and the collectives of data parallelism around it
+// (data_parallel.cpp). The pipeline bubble and all waits result when the timeline runs the program; no formula for them
+// is used.
 #include "fabricast/workload/training.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +56,8 @@ class TrainingBuilder {
     const auto order = pipeline_order(step_.schedule, p_, step_.interleave, m);
     passes_.resize(chunks_.size() * static_cast<std::size_t>(m));
     for (Stage& stage : stages_) stage.data->begin_step();
+    // Round robin over stages. A stage is queued until it needs a pass of another stage that is not queued yet, because
+    // a dependency refers to an existing activity. Every valid schedule ends with all work queued.
     std::vector<std::size_t> next(stages_.size(), 0);
     for (bool moved = true; moved;) {
       moved = false;
@@ -90,9 +97,12 @@ class TrainingBuilder {
     std::uint32_t sent_forward = no_activity, sent_backward = no_activity;
   };
 
+  // DeepEP and HybridEP send a token once per domain and forward it inside, which needs groups of both kinds.
   bool merges_copies() const {
     return step_.dispatcher == Dispatcher::deepep || step_.dispatcher == Dispatcher::hybridep;
   }
+  // Chunks are numbered in the order of the model: chunk k of stage s is number k p + s, as in Megatron's interleaved
+  // schedule.
   int chunk_number(int stage, int chunk) const { return chunk * p_ + stage; }
   int last_chunk() const { return static_cast<int>(chunks_.size()) - 1; }
   Passes& passes(int chunk, int micro_batch) {
@@ -100,6 +110,7 @@ class TrainingBuilder {
                    static_cast<std::size_t>(micro_batch)];
   }
 
+  // Parameters of a layer on one GPU. Experts are counted apart, because fewer ranks hold the same ones.
   HeldParameters held_by(bool experts) const {
     const double tensor = step_.layout.tensor;
     HeldParameters held;
@@ -144,6 +155,8 @@ class TrainingBuilder {
         parameters += held.back().plain + held.back().experts;
         held.back().plain += std::exchange(embedding, 0);
       }
+      // The output matrix and the modules of multi-token prediction belong to the last chunk, with a copy of the
+      // embedding if the stages differ.
       if (static_cast<int>(chunk) == last_chunk()) {
         held.back().plain += head_parameters(), parameters += head_parameters();
         for (int module = 0; module < step_.mtp_layers; ++module) {
@@ -170,6 +183,7 @@ class TrainingBuilder {
     return (static_cast<double>(counts_.head) + copy) / step_.layout.tensor;
   }
 
+  // A forward pass needs the chunk before it, a backward pass the chunk after it; weight gradients need nothing new.
   bool can_queue(int stage, const PipelineWork& work) {
     const int chunk = chunk_number(stage, work.chunk);
     if (work.kind == Kind::forward) return chunk == 0 || passes(chunk - 1, work.micro_batch).forward;
@@ -235,6 +249,7 @@ class TrainingBuilder {
     if (chunk == last_chunk()) stage.passes->vocabulary(true);
     const std::vector<LayerRun>& runs = runs_of(stage, work);
     const auto fetch = [&](const LayerRun& run) { return stage.passes->fetch(run.experts, offloaded(run)); };
+    // Offloaded activations come back one run ahead, while the run before it in this pass is computed.
     std::uint32_t here = runs.empty() ? no_activity : fetch(runs.back());
     for (std::size_t i = runs.size(); i-- > 0;) {
       stage.queue->wait_for(here);
@@ -247,6 +262,8 @@ class TrainingBuilder {
       if (runs[i].predicts) stage.passes->vocabulary(true);
       stage.passes->backward(runs[i].experts, runs[i].count, with_weights);
       if (runs[i].predicts) stage.passes->join_tokens(true);
+      // Gradients of a layer are complete after its own backward pass, so buckets fill from the last layer to the
+      // first.
       if (with_weights) stage.data->reduce(runs[i].first, runs[i].count, is_last(work));
     }
     if (chunk == 0) stage.passes->embedding(true);
@@ -254,6 +271,7 @@ class TrainingBuilder {
     if (with_weights) accumulate(stage, work);
   }
 
+  // Results of a round are sent together. The last chunk has no successor, and the first no predecessor.
   void send_results(int s, Stage& stage) {
     const int after = (s + 1) % p_, before = (s + p_ - 1) % p_;
     std::vector<std::uint32_t> sent;
@@ -291,6 +309,8 @@ class TrainingBuilder {
     CollectiveKind kind;
     kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true, kind.groups = pairs;
     kind.name = fmt::format("pipeline {} to {}", from, to);
+    // Each tensor rank sends its shard: with sequence parallelism it has no more, otherwise the receivers gather the
+    // shards again (scatter-gather of [Narayanan2021]).
     const double bytes = 2 * step_.tokens() * static_cast<double>(step_.model.hidden) / step_.layout.tensor;
     kind.bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes));
     const auto receiving = static_cast<Stream>(stream + 1);
@@ -318,6 +338,7 @@ class TrainingBuilder {
     StageQueue& last = *stages_.back().queue;
     const std::array<Place, 2> places{Place{0, data}, Place{static_cast<std::uint32_t>(p_ - 1), data}};
     const std::uint32_t id = first.collective(builder_.collective(std::move(kind)), places);
+    // The collective waits for the computation of both stages; that of the first is implied by the queue that adds it.
     builder_.depends(id, last.last());
     first.wait_for(id), last.wait_for(id);
   }

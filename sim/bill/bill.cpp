@@ -1,3 +1,7 @@
+// Turns a world into lines of a bill: hosts, NICs, switches, cables, transceivers and racks (docs/models/bill.md).
+//
+// room.cpp has the floor plan, wiring.cpp counts cables and ports by length, and models/hardware/equipment.cpp knows
+// powers. Counts are arithmetic on the Clos, so they take the same time for a million GPUs as for a hundred.
 #include "fabricast/bill/bill.hpp"
 
 #include <fmt/format.h>
@@ -23,11 +27,13 @@ class Billing {
         basics_(topologies()[s_.fabric.kind].basics(s_.fabric.spec)) {}
 
   Bill make(const World& world) {
+    // All hosts on the fabric are billed, whether or not the job uses them; the job bears its share of the cost.
     bill_.nodes = s_.cluster.size, bill_.spare_nodes = s_.site.spare_nodes;
     bill_.gpus = bill_.nodes * s_.node.spec.gpus;
     bill_.job_share = static_cast<double>(s_.cluster.nodes) / static_cast<double>(bill_.nodes);
     bill_.pue = s_.site.pue, bill_.load = s_.site.load.value;
     hosts();
+    // Also if the job stays within its first host: the cluster has its fabric.
     if (bill_.nodes > 1 && s_.node.spec.nics.count > 0) {
       add_fabric(world);
     } else {
@@ -49,10 +55,13 @@ class Billing {
     const NodeSpec& node = s_.node.spec;
     const std::int64_t all = bill_.nodes + bill_.spare_nodes;
     const bool has_nics = node.nics.count > 0;
+    // NICs as NCCL sees them: a card with two ports is one NIC with the rate of both.
     const std::int64_t nics = has_nics ? demand_.ports_per_node : 0;
     RatedPower whole = power_of_host(node.gpu, node.gpus, comm_.node.gpu.sheet, node.power);
     const int ports = has_nics ? std::max(1, node.nics.count / static_cast<int>(nics)) : 1;
     const RatedPower nic = power_of_nic(node.nics.rate * ports);
+    // Published powers of hosts include NICs. They are lines of their own here, because they belong to the network, and
+    // are deducted from the host.
     const double share = static_cast<double>(nics) * nic.power.value;
     nodes_per_rack_ = racked(whole.power);
     BillLine& host = line(Item::node, all);
@@ -74,12 +83,14 @@ class Billing {
 
   void add_fabric(const World& world) {
     std::unique_ptr<Fabric> made;
+    // A job on one host has no fabric in its world, so it is built from the scenario.
     if (!world.fabric) made = std::make_unique<Fabric>(fabric_of_hosts(s_, comm_));
     const Fabric& fabric = world.fabric ? *world.fabric : *made;
     const Clos* clos = fabric.clos();
     const std::int64_t planes = clos ? clos->planes : 1;
     bill_.planes = static_cast<int>(planes);
     const auto ports = static_cast<std::int64_t>(s_.node.spec.nics.count) / demand_.ports_per_node;
+    // Each endpoint has at least one cable per plane. Ports beyond a multiple of the planes are not wired.
     const WiringInput in{s_.site, basics_, demand_, static_cast<int>(std::max(planes, ports / planes * planes))};
     const std::int64_t upper = clos ? (wide(clos->spines()) + clos->cores()) * planes : upper_of(fabric);
     const Room room(s_.site, bill_.nodes + bill_.spare_nodes, nodes_per_rack_, upper);
@@ -94,6 +105,7 @@ class Billing {
   static std::int64_t wide(std::uint32_t n) { return n; }
 
   /// Number of switches without hosts in a fabric from a file.
+  /// A file does not say which switches are leaves, so those with hosts stand near them and the others in the middle.
   static std::int64_t upper_of(const Fabric& fabric) {
     std::vector<bool> has_hosts(fabric.vertices(), false);
     for (std::uint32_t l = 0; l < fabric.links(); l += 2)
@@ -104,6 +116,8 @@ class Billing {
   void add_switches(PortUse& use) {
     BillLine& box = line(Item::switch_box, use.switches);
     box.tier = use.tier, box.ports = basics_.switch_box.ports, box.rate = basics_.switch_box.rate;
+    // The fabric of the forecast is ideal here: it is wired with more ports than its switches have. The bill takes a
+    // switch that would be large enough, and says so.
     if (use.free() < 0) {
       const std::int64_t needed = ceil_div(use.down + use.up, use.switches);
       bill_.notes.push_back(fmt::format(
@@ -121,6 +135,7 @@ class Billing {
                           fmt::format("{} cables up to the {} tier, of up to {:.0f} m, are longer than any class",
                                       group.tally.unreached(), name_of(group.tier), group.tally.longest.value),
                           "add a class for this length, or place the racks closer");
+    // The last class counts cables that are too long, which were refused above.
     for (std::size_t c = 0; c + 1 < group.tally.classes.size(); ++c) {
       const auto& [count, metres] = group.tally.classes[c];
       if (count == 0) continue;
@@ -136,6 +151,7 @@ class Billing {
       const std::int64_t cage = s_.site.switch_cage > 0
                                     ? s_.site.switch_cage
                                     : ports_per_cage(s_.node.spec.nics.link, basics_.switch_box.ports, box.rate);
+      // Cables up to the leaf tier end at NICs below; all others end at switches on both sides.
       const bool nic = group.tier == Tier::leaf;
       const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate,
                                     std::int64_t ports) {
@@ -145,6 +161,7 @@ class Billing {
         plug.each = power_of_transceiver(made_of.medium, rate, plug.ports);
       };
       if (nic) transceivers("nic", ceil_div(count, s_.site.nic_cage), group.rate, s_.site.nic_cage);
+      // A split cable plugs into one port of the switch at the full rate, and into several NICs at a part of it.
       const BytesPerSecond port = nic && breakout_ > 1 ? box.rate : group.rate;
       transceivers("switch", (nic ? 1 : 2) * ceil_div(count, cage * (nic ? breakout_ : 1)), port, cage);
     }
@@ -222,6 +239,7 @@ double Bill::network_watts() const {
   return sum;
 }
 
+// Prices override powers line by line: a user who has a data sheet need not accept the built-in guess.
 Bill bill_of(const World& world, const Prices* prices) {
   Bill bill = Billing(world).make(world);
   if (prices)

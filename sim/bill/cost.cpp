@@ -1,3 +1,6 @@
+// Prices a bill, and the work of the job (bill/cost.hpp has the equations).
+//
+// No price is built in. A missing one is an error, because a sum without it looks like a low price.
 #include "fabricast/bill/cost.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +19,7 @@ namespace {
 constexpr double hours_per_year = 8766;  // of 365.25 days
 
 /// An item that would give a line its price, for the user to copy into the file.
+/// The keys that usually decide a price, without tier and length class.
 std::string item_for(const BillLine& line) {
   std::string keys = fmt::format("item: {}", name_of(line.item));
   switch (line.item) {
@@ -64,6 +68,7 @@ Cost cost_of(const Bill& bill, const Prices& prices) {
       continue;
     }
     const auto count = static_cast<double>(line.count);
+    // Cables of a class have different lengths; their price per metre applies to the mean.
     priced.unit = item->price + item->per_metre * line.metres.value / count;
     priced.source = item->source;
     cost.bought += *priced.unit * count;
@@ -72,7 +77,9 @@ Cost cost_of(const Bill& bill, const Prices& prices) {
   if (!missing.empty() && prices.missing == Missing::error) refuse(missing, prices);
   cost.not_priced = static_cast<int>(missing.size());
   cost.gpus = bill.gpus, cost.job_share = bill.job_share;
+  // W x 1e-3 x 1 h = kWh.
   cost.energy_per_hour = bill.mean_watts() * 1e-3 * prices.electricity;
+  // Straight-line depreciation without interest or residual value.
   cost.per_hour = cost.bought / (prices.years * hours_per_year) + prices.opex.value * cost.bought / hours_per_year +
                   cost.energy_per_hour;
   return cost;
@@ -89,6 +96,7 @@ std::vector<Work> work_of(const World& world, const RunOptions& options) {
     case WorkloadKind::inference: {
       require_memory(world);
       const InferenceForecast serving = run_inference(world, options, false);
+      // Tokens of a step at the rate of the load, so that the cost of a million tokens includes the time of prompts.
       return {{"step", serving.step.seconds, serving.tokens_per_second * serving.step.seconds}};
     }
     case WorkloadKind::collective: break;

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 /// Rounded to ten digits, so that output is the same on every machine.
 double ten(double value) { return rounded(value, 10); }
 
+// Fields that do not apply to an item are left out. `metres` is the total length of all cables of the line.
 Json line_json(const BillLine& l, const Cost::Line* priced) {
   Json j;
   j["item"] = name_of(l.item), j["what"] = l.what();
@@ -31,6 +32,7 @@ Json line_json(const BillLine& l, const Cost::Line* priced) {
   if (l.metres.value > 0) j["metres"] = ten(l.metres.value);
   if (l.item != Item::rack) j["power_w"] = ten(l.each.power.value), j["power_source"] = l.each.source;
   if (!priced) return j;
+  // null: not priced.
   j["price"] = priced->unit ? Json(ten(*priced->unit)) : Json();
   j["price_source"] = priced->source;
   return j;

@@ -1,4 +1,7 @@
 // Reads Prices from a file with the reader of scenarios, so that errors have a line and a column.
+//
+// An entry matches a line by the keys that it gives, the most specific entry wins, and price and power are looked up
+// separately: one entry may give the power of all switches, another the price of one kind.
 #include "fabricast/bill/prices.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +46,10 @@ void visit_fields(FieldVisitor& visit, Prices& prices) {
 
 namespace {
 
+// Rates are written in Gb/s and converted, so they are compared with a tolerance.
 bool same(BytesPerSecond a, BytesPerSecond b) { return std::abs(a.value - b.value) <= 1e-6 * b.value; }
 
+// The form only: the day is not checked against the month.
 bool is_date(const std::string& text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
   for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U})
@@ -63,11 +68,13 @@ void check_word(YamlReader& reader, const std::string& path, const std::string& 
               suggestion(word, EnumNames<E>::names)});
 }
 
+// Two entries of the same kind with equal keys would make the result depend on their order.
 bool same_keys(const PriceItem& a, const PriceItem& b) {
   return a.item == b.item && a.name == b.name && a.tier == b.tier && a.link == b.link && a.medium == b.medium &&
          a.ports == b.ports && a.rate == b.rate && a.up_to == b.up_to;
 }
 
+// What the fields by themselves cannot say: required keys, words, and combinations. All faults are collected.
 void check(YamlReader& reader, const Prices& prices) {
   const auto refuse = [&](std::string path, std::string message, std::string hint = {}) {
     reader.add({Diagnostic::Severity::error, {}, std::move(path), std::move(message), std::move(hint)});
@@ -106,6 +113,7 @@ const PriceItem* best_of(const Prices& prices, const BillLine& line, Has has) {
 
 }  // namespace
 
+// Not given means any. `up_to` is a limit: an entry for 50 m also prices cables of 30 m, unless a shorter one does.
 bool PriceItem::matches(const BillLine& line) const {
   const bool length = item == Item::cable || item == Item::transceiver;
   return item == line.item && (name.empty() || name == line.name) &&

@@ -1,3 +1,5 @@
+// Where racks stand and how long cables are (docs/models/bill.md, floor plan). All of it is a stated guess, with a key
+// of the site for every number; only classes of lengths matter for the bill, not single metres.
 #include "room.hpp"
 
 #include <algorithm>
@@ -12,6 +14,7 @@ Room::Room(const SiteSpec& site, std::int64_t nodes, int nodes_per_rack, std::in
   node_racks_ = ceil_div(nodes, nodes_per_rack);
   upper_racks_ = ceil_div(switches, site.switches_per_rack);
   const double racks = static_cast<double>(node_racks_ + upper_racks_);
+  // About square: n racks at pitch x in rows at pitch y take sqrt(n y / x) racks per row.
   per_row_ =
       site.racks_per_row > 0
           ? site.racks_per_row
@@ -31,6 +34,7 @@ Room::Place Room::node(std::int64_t node) const {
   return {row_at(rack / per_row_), (static_cast<double>(rack % per_row_) + 0.5) * site_.rack_pitch.value, rack};
 }
 
+// The middle host of a leaf keeps the longest of its cables short.
 Room::Place Room::leaf(std::int64_t middle_node) const {
   Place place = node(middle_node);
   if (site_.leaves == LeafPlace::node_rack) return place;
@@ -43,6 +47,7 @@ Room::Place Room::leaf(std::int64_t middle_node) const {
 
 Room::Place Room::upper(std::int64_t index) const {
   const std::int64_t rack = index / site_.switches_per_rack, row = rack / per_row_;
+  // A row that is not full is centred.
   const std::int64_t in_row = std::min(per_row_, upper_racks_ - row * per_row_);
   const double from = static_cast<double>(per_row_ - in_row) / 2 + static_cast<double>(rack % per_row_) + 0.5;
   return {static_cast<double>(node_rows_ / 2 + row) * site_.row_pitch.value, from * site_.rack_pitch.value,
@@ -55,12 +60,15 @@ Room::Place Room::middle() const {
 }
 
 Metres Room::length(const Place& a, const Place& b) const {
+  // Over the tray, along the row and across rows: never diagonally. Two places without a rack number are never in one
+  // rack.
   const double plain = a.rack == b.rack && a.rack >= 0
                            ? site_.in_rack.value
                            : 2 * site_.riser.value + std::abs(a.row - b.row) + std::abs(a.x - b.x);
   return {plain * (1 + site_.slack.value)};
 }
 
+// Classes are sorted by length, and a cable takes the first that reaches; beyond all of them is the last counter.
 void CableTally::add(const SiteSpec& site, Metres length, std::int64_t count) {
   std::size_t c = 0;
   while (c < site.cables.size() && length > site.cables[c].up_to) ++c;

@@ -1,4 +1,7 @@
 // The bill as a table and as CSV.
+//
+// With prices, the columns of the source of powers give way to price and sum. Amounts are rounded for reading; JSON and
+// CSV have ten digits.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -47,6 +50,7 @@ std::string text_of(const BillLine& line, const Cost::Line* priced) {
                            grouped(*priced->unit * static_cast<double>(line.count)));
 }
 
+// Free ports show whether the fabric can grow without another switch.
 std::string text_of_ports(const Bill& bill) {
   if (bill.tiers.empty()) return {};
   std::string out =
@@ -64,6 +68,7 @@ std::string text_of_cost(const Bill& bill, const Prices& prices, const Cost& cos
   const auto say = [&](std::string_view what, const std::string& value, const std::string& how = {}) {
     out += fmt::format("  {:<40} {:>18}  {}\n", what, value, how);
   };
+  // Sums that lack a price are lower bounds.
   const std::string least =
       cost.not_priced > 0
           ? fmt::format("too low: {} not priced",

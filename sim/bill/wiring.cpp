@@ -1,3 +1,8 @@
+// Counts ports and cables of a fabric, with lengths by the floor plan (wiring.hpp).
+//
+// A Clos is counted by arithmetic: hosts one by one, but cables between switches by runs of switches that stand in one
+// rack and so have one length. All planes are wired alike, next to each other. Fabrics from files are counted cable by
+// cable.
 #include "wiring.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +20,7 @@ namespace {
 std::int64_t wide(std::uint32_t n) { return static_cast<std::int64_t>(n); }
 
 /// Blocks of nodes that share leaves, and the spare hosts of each block.
+/// Spare hosts are spread evenly over the blocks and fill racks together with their block.
 class Blocks {
  public:
   Blocks(const WiringInput& in, const Clos& clos)
@@ -42,6 +48,7 @@ class Blocks {
 
 /// Calls f(first index, count) for each run of upper switches in one rack.
 template <class F>
+// The switches of all planes with one number are neighbours, so `planes` of them fill a rack's places together.
 void by_rack(const SiteSpec& site, std::int64_t begin, std::int64_t end, std::int64_t planes, F f) {
   while (begin < end) {
     const std::int64_t rack = begin * planes / site.switches_per_rack;
@@ -54,11 +61,14 @@ void by_rack(const SiteSpec& site, std::int64_t begin, std::int64_t end, std::in
 
 PortUse leaf_ports_used(const WiringInput& in, const Clos& clos, const Blocks& blocks) {
   const std::int64_t planes = clos.planes, rails = clos.rails, breakout = clos.breakout;
+  // Cables of a host at one leaf of one plane.
   const std::int64_t per_host = wide(clos.ports_per_node) / rails * in.cables_per_port / planes;
   const std::int64_t ports = in.basics.switch_box.ports;
   PortUse use{Tier::leaf, clos.leaves * planes, clos.leaves * planes * ports, 0, wide(clos.leaf_cables()) * planes};
   for (std::int64_t b = 0; b < blocks.count(); ++b) {
     const std::int64_t used = ceil_div(blocks.hosts(b) * per_host, breakout);
+    // Without spare hosts a leaf may lack ports (an ideal switch), which add_switches notes. Spare hosts are the user's
+    // wish and must fit.
     if (blocks.spares(b) > 0 && used + clos.leaf_up > ports)
       throw UserError::at("site.spare_nodes",
                           fmt::format("a leaf has ports for {} hosts, but there are {} and {} spare hosts",
@@ -81,9 +91,11 @@ CableTally wire_nics(const WiringInput& in, const Room& room, const Clos& clos, 
   const std::int64_t per_host = wide(clos.ports_per_node) * in.cables_per_port;
   for (std::int64_t b = 0; b < blocks.count(); ++b) {
     const std::int64_t first = blocks.first(b), hosts = blocks.hosts(b);
+    // The leaves of a block, one per rail and plane, stand together.
     const Room::Place leaf = room.leaf(first + hosts / 2);
     for (std::int64_t h = 0; h < hosts; ++h) tally.add(in.site, room.length(room.node(first + h), leaf), per_host);
   }
+  // Management hosts are in the middle of the room, and take turns over the blocks.
   for (std::int64_t i = 0; i < in.site.management_ports; ++i) {
     const std::int64_t b = i % blocks.count();
     tally.add(in.site, room.length(room.leaf(blocks.first(b) + blocks.hosts(b) / 2), room.middle()), 1);
@@ -91,6 +103,7 @@ CableTally wire_nics(const WiringInput& in, const Room& room, const Clos& clos, 
   return tally;
 }
 
+// Each leaf has cables to all spines of its group, `leaf_spine_cables` to each.
 CableTally wire_leaves(const WiringInput& in, const Room& room, const Clos& clos, const Blocks& blocks) {
   CableTally tally(in.site);
   const std::int64_t planes = clos.planes, spines = clos.spines_per_group;
@@ -104,6 +117,7 @@ CableTally wire_leaves(const WiringInput& in, const Room& room, const Clos& clos
   return tally;
 }
 
+// A spine reaches the cores of its own plane of cores only (`cores_per_plane`), as in a three-tier Clos.
 CableTally wire_spines(const WiringInput& in, const Room& room, const Clos& clos) {
   CableTally tally(in.site);
   const std::int64_t planes = clos.planes, per_plane = clos.cores_per_plane, spines = clos.spines();
@@ -117,6 +131,7 @@ CableTally wire_spines(const WiringInput& in, const Room& room, const Clos& clos
   return tally;
 }
 
+// Leaves in racks of their own: as many as the leaves of each row fill.
 std::int64_t racks_of_leaves(const WiringInput& in, const Room& room, const Clos& clos, const Blocks& blocks) {
   if (in.site.leaves == LeafPlace::node_rack) return 0;
   std::map<double, std::int64_t> in_row;
@@ -181,6 +196,8 @@ Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric)
     const bool nic = fabric.is_endpoint(from);
     const Tier tier = nic ? Tier::leaf : fabric.tier(to);
     const std::int64_t cables = nic ? in.cables_per_port : 1;
+    // Links have payload rates. Dividing by the efficiencies of headers and of the NIC gives the line rate, by which
+    // cables are grouped.
     const double payload = fabric.link_class(LinkId(l)).rate.value, part = nic ? in.demand.nic_efficiency : 1;
     const double line = payload / (in.demand.header_efficiency * part) / static_cast<double>(cables);
     auto [it, made] = groups.try_emplace({tier, std::round(line)}, in.site);

@@ -32,6 +32,7 @@ int bill_verb(const std::vector<std::string>& arguments) {
     std::optional<Cost> cost;
     std::vector<Work> work;
     if (known) cost = cost_of(bill, *known);
+    // Only prices need a forecast: counts and power follow from the scenario.
     if (known && !options.has("no-forecast")) work = work_of(*world, how);
     const Cost* sums = cost ? &*cost : nullptr;
     if (!json.empty()) emit(json, bill_json(*world, bill, known, sums, work));

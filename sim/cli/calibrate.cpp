@@ -1,4 +1,7 @@
 // `calibrate validate`, `calibrate fit` and `calibrate residuals`. The verbs `import` and `probe` have their own files.
+//
+// The work is in calibrate/. This file selects the data, checks combinations of options, and writes results. Steps and
+// serving have fits of their own (steps.cpp, serving.cpp), because their parameters, rows and errors are others.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -26,6 +29,7 @@ namespace fabricast {
 namespace {
 
 /// The cases that `--cases` and `--only` select.
+/// `--only` is a substring of the id, which names system, source and collective.
 std::vector<MeasuredCase> chosen_cases(const Options& options, std::vector<MeasuredCase> given = {}) {
   std::vector<MeasuredCase> cases =
       given.empty() ? read_cases(options.text("cases", shipped_cases_path())) : std::move(given);
@@ -42,6 +46,7 @@ void show_fit(int iteration, double loss) {
 
 constexpr int shipped_iterations = 40;  ///< as in the fit whose parameters are shipped
 
+// Percentages, because options are whole numbers.
 FitOptions fit_options_of(const Options& options) {
   FitOptions o;
   o.identified = options.integer("identified", 0, 0, 100000) / 100.0;
@@ -71,6 +76,7 @@ int validate_terms(const Options& options) {
                       "--terms fits all parameters from their priors");
   const std::string markdown = output_path(options, "markdown");
   FitOptions how = fit_options_of(options);
+  // Fits without a term or a system are compared with the shipped one, so they take as many iterations.
   how.iterations = shipped_iterations;
   how.progress = {};
   const TermStudy study = study_terms(chosen_cases(options), prior_hardware(), how, progress_bar());
@@ -113,6 +119,7 @@ int validate(const std::vector<std::string>& arguments) {
   if (options.has("serving")) return validate_serving_of(options);
   if (options.has("steps")) return validate_steps_of(options);
   if (options.has("terms")) return validate_terms(options);
+  // These apply to fits, and without --leave-out there is none.
   for (const std::string name : {"calibrated", "identified", "prior-weight"})
     if (options.has(name) && !options.has("leave-out"))
       throw UserError("--" + name + " needs --leave-out", "without --leave-out nothing is fitted");
@@ -136,6 +143,7 @@ int validate(const std::vector<std::string>& arguments) {
   if (!markdown.empty()) emit(markdown, validation_markdown(v, hardware));
   if (!json.empty()) emit(json, validation_json(v));
   if (json != "-" && markdown != "-") emit("-", validation_text(v, options.has("rows")));
+  // Cases that cannot be forecast fail the check; errors of forecasts do not, however large.
   return v.failed.empty() ? 0 : 1;
 }
 
@@ -154,6 +162,7 @@ int residuals(const std::vector<std::string>& arguments) {
   FitOptions how;
   how.iterations = shipped_iterations;
   how.progress = show_fit;
+  // From the priors: the shipped fit has seen all sites, and errors of held-out sites would come out too small.
   const CrossValidation crossed = leave_out(cases, prior_hardware(), how, LeftOut::fifth);
   if (!output.empty()) emit(output, residual_model_json(crossed.errors->all, options.text("source", "learned")));
   emit("-", conditioned_text(conditioned_study(*crossed.errors)));
@@ -193,6 +202,7 @@ int fit(const std::vector<std::string>& arguments) {
   if (options.has("serving")) return fit_serving_of(options);
   if (options.has("steps")) return fit_steps_of(options);
   const std::string output = output_path(options, "output");
+  // A profile may be the result of hours of measurements, so it is not overwritten by a repeated command.
   if (!output.empty() && output != "-" && !options.has("force") && std::filesystem::exists(output))
     throw UserError(fmt::format("'{}' already exists", output), "--force overwrites it");
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
@@ -202,6 +212,7 @@ int fit(const std::vector<std::string>& arguments) {
       options, options.has("manifest") ? cases_of_manifest(options.text("manifest")) : std::vector<MeasuredCase>());
   FitOptions fit_options = fit_options_of(options);
   fit_options.parameters = options.list("parameters");
+  // Parameters that are inherited from a relative (`like`) become the entry's own before they are fitted.
   for (const std::string& prefix : fit_options.parameters) hardware.own(prefix);
   const auto known = hardware.all_parameters();
   for (const std::string& prefix : fit_options.parameters)
@@ -212,6 +223,7 @@ int fit(const std::vector<std::string>& arguments) {
   fit_options.left_out = options.list("leave-out");
   fit_options.iterations = options.integer("iterations", 12, 1, 1000);
   fit_options.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 1 << 30));
+  // Data of the user are of one site: the fit also reports what each subset of them would have told about the rest.
   if (options.has("cases") || options.has("manifest")) {
     const SiteFit site = fit_site(cases, hardware, fit_options);
     std::string out = site_fit_text(site);

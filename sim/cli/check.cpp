@@ -78,6 +78,7 @@ int check_verb(const std::vector<std::string>& arguments) {
   if (world->scenario.workload.kind != WorkloadKind::collective)
     throw UserError("fabricast check: the workload of the scenario is not a collective",
                     "e.g. --set 'workload={collective: all_reduce}'");
+  // A log of another cluster, NCCL or number of ranks would look like a fault. It is refused with what differs.
   if (const auto found = contradictions_of(logs, *world); !found.empty()) {
     if (!json.empty()) emit(json, contradictions_json(world->scenario, found));
     if (json != "-") emit("-", contradictions_text(world->scenario, found));
@@ -86,6 +87,8 @@ int check_verb(const std::vector<std::string>& arguments) {
   CheckReport report = placed(world->scenario, [&] {
     std::vector<MeasuredSeries> measured = series_of_logs(logs, *world);
     if (measured.empty()) measured.push_back(bare_number(options, *world));
+    // `--against` is a log of the same cluster when it was healthy. It makes the interval narrow, as any measurement of
+    // the site does.
     const MeasuredSite site = site_of(options, *world, {}, options.list("against"));
     return check(measured, site, evidence_of(logs, *world), how);
   });

@@ -1,3 +1,5 @@
+// The table of verbs, and the only place where exceptions become messages and exit codes (core/error.hpp has the kinds
+// of faults).
 #include "commands.hpp"
 
 #include <fmt/format.h>
@@ -58,6 +60,7 @@ std::string usage_text() {
   return text;
 }
 
+// For verbs with a second word, such as `calibrate fit`.
 std::string words_text(std::string_view verb, std::span<const Verb> words) {
   std::string text = fmt::format("usage: fabricast {} VERB ...\n\n", verb);
   for (const Verb& v : words) text += fmt::format("  {:<10} {:<10} {}\n", v.name, v.arguments, v.summary);
@@ -66,6 +69,7 @@ std::string words_text(std::string_view verb, std::span<const Verb> words) {
 
 namespace {
 
+// No arguments are an error with the usage on standard error; `--help` is a request, answered on standard output.
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(usage_text().c_str(), stderr);
@@ -85,11 +89,13 @@ int run_command_line(const std::vector<std::string>& arguments) {
   catch_stop_signals();
   try {
     const int code = dispatch(arguments);
+    // Output is buffered, so a full disk shows only now. A reader that closed the pipe is no error.
     errno = 0;
     if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE)
       throw UserError("cannot write to standard output");
     return code;
   } catch (const UserError& e) {
+    // A file of junk has hundreds of errors; the first ones are enough to see that.
     constexpr std::size_t most = 20;
     const std::size_t count = e.diagnostics().size();
     for (std::size_t i = 0; i < std::min(count, most); ++i) print_diagnostic(e.diagnostics()[i]);
@@ -99,9 +105,11 @@ int run_command_line(const std::vector<std::string>& arguments) {
     fmt::print(stderr, "unavailable: {}\n", e.what());
     return 3;
   } catch (const Interrupted&) {
+    // 128 + SIGINT, as shells report it.
     fmt::print(stderr, "interrupted\n");
     return 130;
   } catch (const std::bad_alloc&) {
+    // Not a bug: a large scenario may need more than the machine has.
     fmt::print(stderr, "error: out of memory\n");
     return 4;
   } catch (const std::exception& e) {

@@ -1,4 +1,5 @@
 // `compare`: compares two forecasts in JSON.
+// The comparison itself is report/compare.cpp.
 #include "fabricast/report/compare.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,8 @@
 // Completion for bash and zsh, from the descriptions of all verbs. The scripts are self-contained: completing a word
 // does not run fabricast.
+//
+// Words come from the descriptions of options and from the fields of scenarios, so completion knows every key for
+// `--set` and its words. The shell code is data here: the loops below only fill in tables of `case`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,6 +43,8 @@ std::string bash_words(const std::string& pattern, const VerbHelp::Word& word) {
                      fmt::join(word.words, " "));
 }
 
+// Bash splits words at the characters of COMP_WORDBREAKS, among them = and :, which keys of `--set` contain. Words are
+// joined again here and cut again at the end.
 constexpr std::string_view bash_head = R"(
 # Joins words that bash has split at = and :. `current` is the word to complete.
 _fabricast_line() {
@@ -77,6 +82,7 @@ complete -o default -F _fabricast fabricast
 )";
 
 /// A function that completes `key=`, and `key=word` for keys with a closed list of words.
+/// Without a word for the key the completion ends with `=` and no blank, so that typing can go on.
 std::string bash_set() {
   std::string out = "\n_fabricast_set() {\n  local words\n  case $1 in\n";
   std::string keys;
@@ -100,6 +106,7 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
   out += bash_head;
   out += bash_set();
   std::string names, values, options, positional;
+  // Verbs with second words take two words off the line before positions are counted.
   std::string seconds = "    *) ;;\n";
   for (const Verb& verb : all_verbs()) {
     names += std::string(verb.name) + " ";
@@ -120,6 +127,8 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
         if (o.letter)
           values += bash_words(fmt::format("{} -{}", verb.verb, o.letter), o), taking += fmt::format("-{} ", o.letter);
       }
+    // Before the ` ;;` and line break that end the entry: options that take a value, so that their values are no
+    // positions.
     options.insert(options.size() - 4, fmt::format(" values=\" {}\"", taking));
     for (std::size_t i = 0; i < verb.positional.size(); ++i)
       positional += bash_words(fmt::format("{} {}", verb.verb, i), verb.positional[i]);
@@ -171,6 +180,7 @@ std::string zsh_action(const VerbHelp::Word& word) {
   return word.argument.empty() && word.doc.empty() ? "_files" : "_default";
 }
 
+// Specifications of _arguments: *: repeatable, ::: optional, =: value after an equals sign or a blank.
 std::string zsh_arguments(const VerbHelp& verb) {
   std::string out;
   for (const VerbHelp::Word& o : verb.options) {

@@ -36,6 +36,8 @@ std::vector<std::string> reports_in(const std::string& folder) {
   return files;
 }
 
+// With hundreds of hosts, differences between them matter more than the findings of each: a host that differs is
+// usually the one that is wrong.
 int compare_hosts(const std::string& folder, const std::string& json) {
   constexpr std::size_t most_report = std::size_t{1} << 26;
   Fleet fleet;
@@ -96,6 +98,7 @@ int doctor_verb(const std::vector<std::string>& arguments) {
   const DoctorReport report = doctor(root, extras);
   if (!json.empty()) emit(json, doctor_json(report, version_text()));
   if (json != "-") emit("-", doctor_text(report, version_text()));
+  // After the report, which may still say why there are none.
   if (report.gpus.empty() && report.nics.empty()) throw Unavailable("this host has no NVIDIA GPU and no RDMA device");
   return report.worst() >= FindingStatus::warning ? 1 : 0;
 }

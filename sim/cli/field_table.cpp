@@ -1,3 +1,5 @@
+// Tables of keys for `list` and `describe`, from the fields of a scenario (core/field_tree.hpp). Keys that only some
+// kinds of fabric, workload or routing have are found by assuming each word in turn, as for the JSON Schema.
 #include "field_table.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +36,7 @@ struct Found {
 };
 using FoundKeys = std::map<std::string, Found>;
 
+// The first occurrence of a path stays, so the usual scenario decides about descriptions and defaults.
 void collect(const Field& section, const std::string& path, const std::string& needs, FoundKeys& found) {
   for (const Field& field : section.parts) {
     const std::string at = child_path(path, field.name);
@@ -63,6 +66,7 @@ FoundKeys all_keys() {
   return found;
 }
 
+// A key may be named by its end, because users remember `switch.rate` and not the whole path.
 bool is_named(const std::string& path, const std::string& name) {
   return path == name || path == name + "[]" || path.ends_with("." + name);
 }

@@ -64,6 +64,7 @@ struct GateFormat {
   const char* doc;
   GateWriter write;
 };
+// A table, so that options, their help and the writing of files cannot disagree. The first two also exist for verdicts.
 constexpr std::array formats = {
     GateFormat{"json", "write JSON to FILE; - prints it instead of text (as with all formats)", gate_json},
     GateFormat{"yaml", "write the same as YAML to FILE", gate_yaml},
@@ -82,6 +83,7 @@ OutputPlaces places_of(const GateOutputs& to) {
 }
 
 /// The JSON of a verdict for a log that contradicts the scenario: `passes` is null.
+/// Neither true nor false: a program that reads the file must not take a wrong log for a passed or a failed test.
 std::string unjudged_json(const Scenario& scenario, const std::vector<Contradiction>& found) {
   const auto stated = nlohmann::ordered_json::parse(contradictions_json(scenario, found));
   nlohmann::ordered_json j{{"fabricast", stated.at("fabricast")}, {"name", stated.at("name")}, {"passes", nullptr}};
@@ -103,6 +105,7 @@ int judge_logs(const Options& options, const World& world, const GateOutputs& to
     return 1;
   }
   GateVerdict verdict = placed(world.scenario, [&] {
+    // Measurements of the healthy site, not the logs that are judged.
     const MeasuredSite site = site_of(options, world, {});
     return judge(series_of_logs(logs, world), site, probability, how);
   });

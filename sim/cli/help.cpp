@@ -10,6 +10,8 @@ namespace fabricast {
 std::vector<VerbHelp> help_of_all_verbs() {
   HelpRecorder recorder;
   for (const Verb& verb : all_verbs()) {
+    // Each verb describes its options when it runs with `--help`; the recorder takes the description and nothing is
+    // printed. A verb must therefore parse its options before it does anything else.
     if (!verb.words) verb.run({"--help"});
     if (verb.words)
       for (const Verb& word : verb.words()) word.run({"--help"});

@@ -45,6 +45,7 @@ int import_verb(const std::vector<std::string>& arguments) {
   if (!found)
     throw UserError("the logs contain nothing that can be read",
                     "`fabricast calibrate import --help` lists the formats");
+  // Cases need a system and its hardware. Logs with NCCL_DEBUG=INFO state most of it; a scenario fills in the rest.
   ImportedCases cases;
   if (!output.empty()) {
     cases = cases_of_logs(logs, options.text("system", std::filesystem::path(logs[0].first).stem().string()),

@@ -20,6 +20,7 @@ namespace {
 
 std::vector<std::string> slurm_order(const std::string& path) { return read_slurm({path, read_file(path)}).hosts(); }
 
+// A dump of a large subnet may have gigabytes, one line per switch and destination.
 ForwardingTables tables_of(const std::string& path) {
   std::istringstream in(read_file(path, std::size_t{8} << 30));
   FileProblems problems(path);
@@ -30,6 +31,7 @@ ForwardingTables tables_of(const std::string& path) {
 
 /// A summary of the forwarding tables on this fabric.
 /// \throws UserError if paths are broken
+/// Broken paths usually mean that the dump and the scan are of different times.
 std::string tables_text(const FileFabric& fabric, const std::string& path) {
   const ForwardingTables tables = tables_of(path);
   const PathsChecked checked = check_paths(fabric, tables);
@@ -86,6 +88,7 @@ int import_fabric_verb(const std::vector<std::string>& arguments) {
     throw UserError("--lft needs a single subnet", "LIDs of several subnets cannot be distinguished");
   const FabricFileResult read = read_fabric_file(texts, wanted);
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
+  // What looks wrong in the real fabric is a warning, since the forecast is of the fabric as it is.
   for (Diagnostic w : fabric_findings(read.fabric)) {
     w.where.file = texts.front().file;
     print_diagnostic(w);

@@ -1,4 +1,7 @@
 // `init`: writes a scenario to start from, interactively or from options.
+//
+// Questions, options and the keys they set are one table (init_questions.cpp). Answers are checked by reading the
+// scenario that they give so far, so the dialogue accepts exactly what a file may contain.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -100,6 +103,7 @@ Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwi
   }
 }
 
+// The comment at the top tells a reader of the file what to do with it.
 std::vector<std::string> heading(const Scenario& s, const std::string& path) {
   return {fmt::format("{} x {} GPUs: {}.", s.cluster.nodes, s.node.spec.gpus, name_of(s.workload.kind)),
           "",
@@ -121,11 +125,14 @@ void add_set_words(std::vector<GivenKey>& keys, const Options& options) {
   }
 }
 
+// In order: each question may depend on the scenario of the answers before it, for example the default fabric on the
+// node.
 Answers answers_of(const Options& options, bool asking) {
   Answers answers;
   Scenario so_far = scenario_with({{"fabricast", "1"}});
   for (const InitQuestion& q : init_questions()) {
     if (!q.applies(answers, so_far)) {
+      // An option that would be ignored is a misunderstanding.
       if (options.has(q.name))
         throw UserError(fmt::format("--{} does not apply to this scenario", q.name), fmt::format("{}", q.doc));
       continue;
@@ -177,6 +184,7 @@ int init_verb(const std::vector<std::string>& arguments) {
     if (std::filesystem::exists(path, error) && !options.has("force"))
       throw UserError(fmt::format("'{}' already exists", path), "--force overwrites it");
   }
+  // A command line with answers is a script, which must not wait for input.
   const bool answered = options.has("defaults") || options.has("set") ||
                         std::any_of(init_questions().begin(), init_questions().end(),
                                     [&](const InitQuestion& q) { return options.has(q.name); });

@@ -1,3 +1,6 @@
+// The questions of `init` (init_questions.hpp), and splits for steps: a training or inference scenario is valid only
+// with degrees that divide the GPUs and fit in memory, which a beginner cannot guess. The smallest sensible split is
+// added.
 #include "init_questions.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +33,7 @@ std::int64_t gpus_of(const Scenario& s) { return std::int64_t{s.cluster.nodes} *
 constexpr int hosts_of_nvl72 = 18;
 
 bool is_step(const Answers& answers) { return answer(answers, "workload") != "collective"; }
+// Fabric and routing matter only if the job leaves one NVLink domain.
 bool leaves_node(const Answers&, const Scenario& s) { return s.cluster.nodes > s.nvlink_domain.nodes; }
 
 template <class Table>
@@ -58,12 +62,14 @@ std::vector<AnswerChoice> collective_choices() {
   return choices;
 }
 
+// Some topologies have no oversubscription to ask for.
 bool has_key(Scenario s, std::string_view path) {
   FieldTree tree;
   visit_fields(tree, s);
   return tree.take().find(path) != nullptr;
 }
 
+// A model that fits with room to spare: training needs several times the memory of inference for its optimizer state.
 std::string usual_model(const Answers& answers, const Scenario& s) {
   const std::int64_t enough = answer(answers, "workload") == "inference" ? 4 : 64;
   return gpus_of(s) >= enough ? "llama3-70b" : "llama3-8b";
@@ -71,6 +77,7 @@ std::string usual_model(const Answers& answers, const Scenario& s) {
 
 std::string usual_batch(const Answers& answers, const Scenario& s) {
   if (answer(answers, "workload") == "inference") return "64";
+  // A global batch that divides over replicas, whatever their number.
   return fmt::to_string(round_up(1024, gpus_of(s)));
 }
 
@@ -148,6 +155,7 @@ std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
   std::vector<GivenKey> keys{{"fabricast", "1"}};
   for (const InitQuestion& q : init_questions())
     if (const auto it = answers.find(q.name); it != answers.end()) keys.push_back({q.path(answers), it->second});
+  // While questions are still open, the workload is left out: it would be refused until the split is known.
   if (!whole && is_step(answers))
     std::erase_if(keys, [](const GivenKey& k) { return k.path.starts_with("workload."); });
   // A single sample of the ECMP hash would be one random outcome.
@@ -159,6 +167,7 @@ std::vector<GivenKey> keys_of(const Answers& answers, bool whole) {
 
 Scenario scenario_with(const std::vector<GivenKey>& keys) {
   std::vector<GivenKey> all = keys;
+  // Required sections with the least content, so that the answers so far can be read.
   const auto need = [&](const char* section, const char* key, const char* value) {
     for (const GivenKey& k : keys)
       if (k.path == section || k.path.starts_with(std::string(section) + ".")) return;
@@ -197,6 +206,7 @@ void add_precision(std::vector<GivenKey>& keys) {
 std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
   std::optional<UserError> first;
+  // Tensor parallelism stays inside a host; stages are added when that is not enough.
   for (int stages = 1; stages <= cluster.cluster.nodes; ++stages)
     for (int tensor = 1; tensor <= cluster.node.spec.gpus; tensor *= 2) {
       std::vector<GivenKey> trial = keys;
@@ -207,6 +217,7 @@ std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
         keys = std::move(trial);
         return world;
       } catch (const UserError& e) {
+        // The error of the simplest split explains most.
         if (!first) first = e;
       }
       stop_if_requested();
@@ -261,6 +272,7 @@ void add_split(std::vector<GivenKey>& keys) {
                        [&](const GivenKey& k) { return k.path.starts_with(path) && k.value.starts_with(value); });
   };
   if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
+  // Degrees that the user gives are not second-guessed, but they must fit.
   if (has("workload.parallel", ""))
     require_memory(*build_world(scenario_with(keys)));
   else if (has("workload.kind", "training_step"))

@@ -26,6 +26,7 @@ int jobs_verb(const std::vector<std::string>& arguments) {
   const auto world = load_world(options, Beside::counted);
   const bool call = world->scenario.workload.kind == WorkloadKind::collective;
   if (!call && options.has("size")) throw UserError("--size is for collectives, but the workload is a step");
+  // The largest size: interference of jobs is about bandwidth.
   const std::int64_t size = !call                 ? 0
                             : options.has("size") ? chosen_size(options, *world)
                                                   : world->scenario.sizes().back();

@@ -1,4 +1,7 @@
 // `list` and `describe`: the built-in catalogues, from the registries and the hardware data. Also `schema`.
+//
+// A catalogue is a line of the table below: its name, how to list it and how to describe an entry. Data sheets and
+// fitted values are shown with source and interval, as everything that a forecast rests on.
 #include <fmt/format.h>
 
 #include <array>
@@ -41,6 +44,7 @@ std::string parameter_line(const ParameterRef& p) {
 }
 
 /// The number of parameters by origin, then a line for each parameter.
+/// The origin (data sheet, fit, study, guess) is what a reader looks for first.
 std::string list_parameters() {
   Hardware h = shipped_hardware();
   std::map<ParameterOrigin, int> counts;
@@ -65,6 +69,7 @@ std::string fields_of(Spec& spec) {
   return table_of(tree.take());
 }
 
+// Topologies and routing policies have specs of types that only they know.
 std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
   FieldTree tree;
   visit(tree, spec);
@@ -105,6 +110,7 @@ std::string variant_line(const GpuVariant& v) {
   return out + also_called(std::span(names).subspan(1));
 }
 
+// One page with all that depends on the GPU: names, links, parameters of its architecture, and rates of kernels.
 std::string describe_gpu(Hardware& h, const GpuKind& g) {
   std::string out =
       fmt::format("{}: {}\n{}  compute capability {}, usually {} CPUs, {} GPUs per node connected by {}\n", g.name,
@@ -165,6 +171,7 @@ std::string model_line(const ModelPreset& preset) {
 }
 
 /// The dimensions of a model, its parameters and FLOPs, and the published numbers for comparison.
+/// Published counts next to ours show whether the dimensions are right.
 std::string describe_model(const ModelPreset& preset) {
   ModelSpec spec = preset_model(preset.name);
   const Transformer model = resolve(spec);
@@ -179,6 +186,7 @@ std::string describe_model(const ModelPreset& preset) {
   out += fmt::format("  {:.5g} FLOPs per training token at sequence length {} (full attention), {:.5g} (causal)\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
+  // So that the table shows resolved dimensions instead of `auto`.
   spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
   return out + fields_of(spec);
 }
@@ -223,6 +231,7 @@ std::string describe_collective(const std::string& name) {
   const auto op = enum_from<CollectiveOp>(name);
   if (!op) return {};
   std::string out = fmt::format("{}: a collective, for `workload.collective`\n", name);
+  // The factor depends on the number of ranks for most operations.
   constexpr std::int64_t ranks = 64;
   out += fmt::format("  busbw       algbw x {:g} on {} ranks\n  algorithms ", bus_factor(*op, ranks), ranks);
   for (const CollectiveAlgorithm& a : collective_algorithms())
@@ -303,6 +312,7 @@ constexpr std::array catalogues = {
                 std::string out = fmt::format("{}: {}\n", name, it->second.summary);
                 if (!it->second.like.empty()) out += fmt::format("  other parameters: as {}\n", it->second.like);
                 for (const ParameterRef& p : parameters(it->second))
+                  // Parameters that are as in a relative are shown there.
                   if (!p.parameter->inherited) out += parameter_line(p);
                 return out;
               }},
@@ -452,6 +462,7 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
+    // Long catalogues are only named in the overview.
     if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" ||
                          c.name == "prices" || c.name == "regressions"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);
@@ -479,6 +490,7 @@ int describe_verb(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) return 0;
   const std::string name = options.get<std::string>("NAME");
   std::string out;
+  // A name may be in several catalogues (`ring`, `alltoall`): all entries are shown.
   for (const Catalogue& c : catalogues) out += c.describe(name);
   out += describe_collective(name);
   if (out.empty()) out = describe_key(name);

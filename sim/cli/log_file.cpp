@@ -1,3 +1,5 @@
+// Opens logs for `check`, `gate`, `--measured` and `calibrate`. A log may be large and is read as a stream; lines that
+// cannot be understood are warnings, since real logs contain output of launchers and other programs.
 #include "log_file.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Lists of logs for a joint fit (manifest.hpp). Each log has the scenario of its run: nodes, variables and versions may
+// differ between logs of one site.
 #include "manifest.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +43,7 @@ std::vector<MeasuredCase> cases_of_manifest(const std::string& path) {
     const std::string log = beside(path, entry.log), file = beside(path, entry.scenario);
     const Scenario scenario = read_scenario(file).scenario;
     const std::string named = scenario.name.empty() ? file : scenario.name;
+    // Logs of one system count together in the fit, however many there are.
     const std::string system = entry.system.empty() ? named : entry.system;
     ImportedCases cases = cases_of_logs({{log, read_log(log)}}, system, &scenario);
     if (cases.cases.empty()) throw UserError(fmt::format("'{}' has no collectives of nccl-tests", log));

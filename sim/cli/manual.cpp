@@ -1,3 +1,5 @@
+// The manual page in mdoc, the macro language of BSD manuals, which groff and mandoc both render. The page is made from
+// the descriptions of verbs; only the frame is text here.
 #include "manual.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +34,7 @@ std::string prose(const std::string& text) {
   return out;
 }
 
+// A plain - is a hyphen in roff, which does not paste as an option.
 std::string minus(const std::string& name) {
   std::string out;
   for (const char c : name) out += c == '-' ? std::string("\\-") : std::string(1, c);

@@ -1,3 +1,5 @@
+// Collects the measurements of a site from all places where they may be, and compares them with their forecasts
+// (report/interval.hpp).
 #include "measured_site.hpp"
 
 #include <fmt/format.h>
@@ -44,11 +46,14 @@ MeasuredSite site_of(const Options& options, const World& world, const RunOption
   if (!series.empty() && !collective)
     throw UserError("--measured is for collectives, but the workload is not a collective",
                     "`fabricast calibrate fit` makes a profile from measured collectives");
+  // Steps are affected by the parameters of a profile only.
   if (!collective) return unmeasured_site();
   append(series, series_of_scenario(world));
   if (!series.empty() && world.scenario.network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "only forecasts of the flow engine can be conditioned on measured rows",
                         "leave out the measured rows, or use --set network.engine=flow");
+  // A fitted profile keeps the cases that it was fitted to. Its parameters are in the hardware already; its rows
+  // condition what the parameters leave open.
   for (const std::string& path : profiles_of(world.scenario))
     append(series, series_of_cases(cases_in_profile(read_file(path), path), world));
   return measured_site(shipped_residuals(), series, how);

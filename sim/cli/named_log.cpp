@@ -1,3 +1,5 @@
+// What `check` and `gate` ask of logs: series of measured collectives, wrong results, and whether the log is of this
+// cluster at all.
 #include "named_log.hpp"
 
 #include "fabricast/calibrate/measured.hpp"
@@ -25,6 +27,8 @@ std::vector<WrongRow> wrong_rows_of(const std::vector<NamedLog>& logs) {
 
 std::vector<Contradiction> contradictions_of(const std::vector<NamedLog>& logs, const World& world) {
   std::vector<Contradiction> all;
+  // Logs on fewer nodes of the same cluster are welcome: their number of nodes contradicts the scenario, but need not
+  // be its own as long as another log's is.
   bool one_fits = false;
   for (const NamedLog& named : logs) {
     for (Contradiction& found : contradictions(named.log, world)) all.push_back(std::move(found));

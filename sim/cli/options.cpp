@@ -1,3 +1,5 @@
+// Options of verbs, and what several verbs share: scenarios, outputs, progress (options.hpp). Boost.Program_options
+// parses; its messages are turned into those of the other errors, with suggestions.
 #include "options.hpp"
 
 #include "fabricast/jobs/others.hpp"
@@ -25,6 +27,7 @@ namespace po = boost::program_options;
 
 namespace {
 
+// While it is set, `--help` is recorded instead of printed. One process runs one verb, so a global is enough.
 HelpRecorder* recorder = nullptr;
 
 /// The metavariable in the text that Boost shows: FILE of `FILE`, `[=FILE]` and `FILE (=/)`.
@@ -43,6 +46,8 @@ po::typed_value<std::vector<std::string>>* takes_many(const char* metavariable) 
   return po::value<std::vector<std::string>>()->composing()->value_name(metavariable);
 }
 
+// The value of such an option needs the equals sign: a word after a blank is the next argument. Without a value it is
+// empty.
 po::typed_value<std::string>* may_take(const char* metavariable) {
   return takes(fmt::format("[={}]", metavariable).c_str())->implicit_value("");
 }
@@ -73,6 +78,7 @@ VerbHelp Options::help() const {
                         option->description(),
                         words_of(option->long_name()),
                         option->semantic()->is_required()};
+    // The short form of an option, which the library does not give otherwise.
     const std::string first = option->canonical_display_name(po::command_line_style::allow_dash_for_short);
     if (first.size() == 2 && first[0] == '-' && first[1] != '-') word.letter = first[1];
     if (option->semantic()->max_tokens() > 0) word.argument = metavariable_of(option->semantic()->name());
@@ -107,6 +113,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
   po::positional_options_description order;
   std::size_t needed = 0;
   for (const std::string& p : positional_) {
+    // An argument in brackets is optional; one that ends with `...` takes all words that remain.
     const bool optional = p.front() == '[';
     const std::string name = optional ? p.substr(1, p.size() - 2) : p;
     const bool many = name.ends_with("...");
@@ -121,6 +128,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     po::store(po::command_line_parser(arguments)
                   .options(all)
                   .positional(order)
+                  // No abbreviations: an option that is added later would make them ambiguous in scripts.
                   .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
                   .run(),
               values_);
@@ -162,6 +170,7 @@ int Options::integer(const std::string& name, int otherwise, int low, int high) 
 
 namespace {
 
+// The file is read again for the line. Diagnostics carry positions only.
 std::string line_of(const std::string& file, int line) {
   std::ifstream in(file);
   std::string text;
@@ -204,11 +213,13 @@ std::vector<std::string> set_words(const Options& options) {
 std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
   ReadResult read = read_scenario(options.get<std::string>(option), set_words(options));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
+  // Errors while building the world name keys. Their positions in the file turn these into lines.
   Scenario names;  // outlives the scenario's move into the world
   names.file = read.scenario.file, names.places = read.scenario.places,
   names.fabric_places = read.scenario.fabric_places;
   auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
   for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
+  // A warning and not an error: most verbs can answer for the job alone, as long as they say so.
   if (others == Beside::left_out && has_others(world->scenario)) {
     Diagnostic d{Diagnostic::Severity::warning,
                  {},
@@ -230,11 +241,13 @@ std::int64_t chosen_size(const Options& options, const World& world) {
     return size.value.value;
   }
   const auto sizes = world.scenario.sizes();
+  // The middle of the sweep: neither latency nor bandwidth alone.
   return sizes[sizes.size() / 2];
 }
 
 void emit(const std::string& path, const std::string& content) {
   if (path != "-") {
+    // A file that is being written is finished even after Ctrl-C.
     const HeldStop whole;
     return write_file(path, content);
   }
@@ -249,11 +262,13 @@ void emit(const std::string& path, const std::string& content) {
 
 std::string output_path(const Options& options, const std::string& name) {
   std::string path = options.text(name);
+  // Before the forecast, which may take hours.
   if (options.has(name) && path != "-") check_writable(path);
   return path;
 }
 
 std::string command_text(std::string_view verb, const std::vector<std::string>& arguments) {
+  // Words of these characters mean themselves in every shell.
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
   std::string text = fmt::format("fabricast {}", verb);
   for (const std::string& word : arguments) {
@@ -262,6 +277,7 @@ std::string command_text(std::string_view verb, const std::vector<std::string>& 
       text += word;
       continue;
     }
+    // In single quotes everything means itself; a single quote ends them, is escaped, and begins new ones.
     text += '\'';
     for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     text += '\'';
@@ -270,6 +286,7 @@ std::string command_text(std::string_view verb, const std::vector<std::string>& 
 }
 
 void require_own_places(const OutputPlaces& files) {
+  // Text is compared, not the files that it leads to: this is to catch slips.
   for (std::size_t a = 0; a < files.size(); ++a)
     for (std::size_t b = a + 1; b < files.size(); ++b) {
       const std::string& place = *files[a].second;
@@ -298,12 +315,14 @@ bool leaves_standard_output(const OutputPlaces& files) {
 }
 
 std::function<void(double)> progress_bar() {
+  // A bar in a log file would be one long line.
   if (!isatty(STDERR_FILENO)) return {};
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   auto last = std::make_shared<Clock::time_point>(begin);
   return [begin, last](double part) {
     const auto now = Clock::now();
+    // Short work draws nothing; long work draws ten times a second.
     if (now - begin < std::chrono::seconds(1) || (part < 1 && now - *last < std::chrono::milliseconds(100))) return;
     *last = now;
     const double seconds = std::chrono::duration<double>(now - begin).count();

@@ -1,4 +1,7 @@
 // `plan`: forecasts many configurations and chooses among them.
+//
+// Two kinds of work share the verb: a sweep over the axes of a study (sim/plan), and a search for splits of a training
+// step (sim/report/plan.cpp), whose rows do not follow from axes.
 #include <fmt/format.h>
 
 #include <array>
@@ -74,6 +77,7 @@ void search(const Options& options, const PlanPaths& to, std::size_t top) {
 
 /// If no row can be forecast, the error is probably in what all rows share. It is then reported with its position.
 void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
+  // Single refused rows are data; if all are refused, the study has no answer.
   if (decision.done > 0 || result.interrupted) return;
   try {
     (void)build_world(scenario_of(study, 0));
@@ -129,15 +133,18 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
         "add `sweep: {cluster.nodes: [32, 64]}`, or use --sweep 'cluster.nodes=[32, 64]' or --search parallel");
   SweepOptions how;
   how.run = run_options(options), how.intervals = !options.has("no-intervals");
+  // Failures take longer than all else, so they are computed only where something asks for them.
   how.risk = options.has("risk") || asks_for_risk(objective);
   const MeasuredSite site = measured_of(study, options);
   how.site = &site;
   const auto ranks = launched_ranks();
   if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher distributes the cores
+  // Other ranks only forecast rows. Rank 0 has the store, the report and the exit code.
   if (ranks && ranks->rank > 0) return run_sweep_on_ranks(study, how, *ranks), 0;
 
   std::unique_ptr<RowStore> store;
   if (!to.results.empty()) {
+    // Settings that change rows are part of the identity of the file.
     store = open_store(to.results, study, fmt::format("intervals {}, risk {}", how.intervals, how.risk),
                        options.has("resume"));
     how.have = store->rows();
@@ -147,6 +154,7 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
   const HeldStop whole;  // finished rows are reported, even after Ctrl-C
   const Decision decision = decide(study, result.rows);
   check_rows(study, result, decision);
+  // An interrupted file has rows without a decision, and is continued by --resume.
   if (store && !result.interrupted) store->finish(decision);
   const PlanReport report{study, result.rows, decision, notes_of(study)};
   emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});

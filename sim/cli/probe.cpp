@@ -1,4 +1,7 @@
 // `calibrate probe`: options, files and progress. The measurements are in calibrate/probe.
+//
+// One process per rank runs this verb; they find each other by the variables of a launcher or by options. Rank 0 writes
+// the results, one line of JSON each, so that an interrupted session keeps what it measured.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,6 +28,7 @@ namespace fabricast {
 
 namespace {
 
+// As a value, so that the functions that read it can be tested.
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> variables;
   for (char** e = environ; *e; ++e) {
@@ -68,6 +72,7 @@ std::vector<std::string> words_of(const Options& options, const std::string& nam
   return words;
 }
 
+// Bounded, so that a typing error does not ask for a million connections.
 std::vector<int> counts_of(const Options& options, const std::string& name, int most) {
   std::vector<int> counts;
   for (const std::string& word : list_of(options, name)) {
@@ -85,6 +90,7 @@ void add_nccl_settings(ProbeSettings& settings, const Options& options) {
     return std::vector<std::string_view>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count));
   };
   constexpr auto& operations = EnumNames<CollectiveOp>::names;
+  // All but scatter and gather, and `send`, which is between two GPUs instead of all.
   std::vector<std::string_view> collectives = first(operations, static_cast<std::size_t>(CollectiveOp::sendrecv) + 1);
   collectives.push_back("send");
   settings.collectives = words_of(options, "collective", collectives);
@@ -108,6 +114,8 @@ ProbeSettings settings_of(const Options& options, const std::map<std::string, st
   add_nccl_settings(settings, options);
   settings.gid = options.integer("gid", -1, 0, 255);
   settings.devices = list_of(options, "device");
+  // NCCL's variables first: a probe should use the traffic class and service level of the jobs that it explains.
+  // Options override them.
   settings.rdma = rdma_settings_from(variables);
   settings.rdma.traffic_class = options.integer("traffic-class", settings.rdma.traffic_class, 0, 255);
   settings.rdma.service_level = options.integer("service-level", settings.rdma.service_level, 0, 15);
@@ -130,6 +138,7 @@ ProbePlace place_of(const Options& options, const std::map<std::string, std::str
   if (!options.has("ranks") && options.has("rank")) throw UserError("--rank needs --ranks", "e.g. --rank 0 --ranks 2");
   if (!options.has("ranks")) {
     auto with_master = variables;
+    // The launcher's address is replaced, and must not be an error before.
     if (options.has("master")) with_master["MASTER_ADDR"] = "";
     ProbePlace place = place_from(with_master);
     if (options.has("master")) set_master(place, options.text("master"));
@@ -153,6 +162,7 @@ class Output {
   Output(std::string path, bool resume) : path_(std::move(path)) {
     if (path_ == "-") return;
     const bool exists = std::filesystem::exists(path_);
+    // Measurements may be the only ones of a window of maintenance, so they are never overwritten.
     if (exists && !resume)
       throw UserError(fmt::format("'{}' already exists", path_), "--resume continues it; or give another --output");
     if (exists) earlier_ = read_earlier(read_file(path_), path_);
@@ -168,10 +178,12 @@ class Output {
   bool has(const std::string& key) const { return known_.count(key) > 0; }
 
   void begin(const std::vector<std::string>& hosts, const std::string& provenance) {
+    // Rows of one file are of one set of ranks; its provenance line names them.
     if (!earlier_.hosts.empty() && earlier_.hosts != hosts)
       throw UserError(fmt::format("'{}' was measured on other hosts or with other ranks", path_),
                       "give another --output");
     if (path_ != "-") {
+      // A line that an interruption cut off is removed before new ones follow.
       if (earlier_.whole > 0) std::filesystem::resize_file(path_, earlier_.whole);
       file_ = std::fopen(path_.c_str(), earlier_.whole > 0 ? "ab" : "wb");
       if (!file_) throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
@@ -181,6 +193,7 @@ class Output {
 
   void write(const std::string& line) {
     if (!file_) return emit("-", line);
+    // Ctrl-C waits for the end of the line.
     const HeldStop whole;
     if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
       throw UserError(fmt::format("cannot write '{}': {}", path_, system_reason(errno)));
@@ -269,6 +282,7 @@ int probe_verb(const std::vector<std::string>& arguments) {
   const std::vector<ProbeBackendEntry> backends = chosen_backends(options);
   if (options.has("resume") && options.text("output", "-") == "-")
     throw UserError("--resume needs --output", "e.g. --output probe.jsonl");
+  // Other ranks measure, but write nothing.
   const bool leads = session.place.rank == 0;
   Output output(leads && !session.dry_run ? options.text("output", "-") : "-", options.has("resume"));
 
@@ -300,6 +314,7 @@ int probe_verb(const std::vector<std::string>& arguments) {
     if (!leads || session.dry_run) return 0;
     fmt::print(stderr, "{} measured, {} failed, {} already known, {} skipped for lack of time\n", outcome.measured,
                outcome.failed, outcome.known, outcome.left_out);
+    // Single failed measurements are results; a session in which all fail is not.
     return outcome.measured == 0 && outcome.failed > 0 ? 1 : 0;
   } catch (const Interrupted&) {
     if (leads && !output.on_stdout())

@@ -36,6 +36,7 @@ int risk_verb(const std::vector<std::string>& arguments) {
   if (how.every && options.has("elements")) throw UserError("--every cannot be combined with --elements");
   const auto world = load_world(options);
   const Risk risk = placed(world->scenario, [&] {
+    // A job that does not fit has no failures to forecast.
     require_memory(*world);
     return assess(*world, how);
   });

@@ -1,4 +1,7 @@
 // `run`, `explain` and `inspect`: forecast a scenario, explain it, or show a stage of it.
+//
+// Each kind of workload has a forecast, writers and a page of its own; the verbs call them in the same way. Errors at
+// keys of the scenario get their position in the file (`placed`).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,6 +26,7 @@ namespace fabricast {
 
 namespace {
 
+// By NCCL's version where the scenario leaves it open.
 Forecast forecast_all_versions(const World& world, const RunOptions& how) {
   Forecast forecast = run_forecast(world, how);
   forecast_versions(world, forecast, how);
@@ -52,6 +56,8 @@ struct RunOutputs {
 };
 
 /// The charts that a report on this kind of workload may have.
+/// To refuse a misspelt chart before the forecast. Whether a report has the chart is known only afterwards: a single
+/// sample has no distribution, for example.
 std::vector<std::string_view> charts_of(WorkloadKind kind) {
   switch (kind) {
     case WorkloadKind::collective: return {"busbw", "time", "parts", "samples", "load"};
@@ -105,6 +111,7 @@ void run_serving(const World& world, const RunOutputs& to, const RunOptions& how
 }
 
 /// The function that runs each kind of workload.
+/// In the order of WorkloadKind.
 constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
 
 bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
@@ -187,6 +194,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   if (to.trace == "-") throw UserError("--trace cannot write to standard output", "give it a file");
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
+  // After building the world, so that the scenario is known to be valid, and with NVLink domains made even.
   if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
   const WorkloadKind kind = world->scenario.workload.kind;
   const std::vector<std::string_view> charts = charts_of(kind);
@@ -198,6 +206,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   placed(world->scenario, [&] {
     const MeasuredSite site = site_of(options, *world, how);
     to.site = &site;
+    // Other jobs are forecast first; their traffic then slows the job's own forecast.
     add_others(*world, how);
     runs[static_cast<std::size_t>(kind)](*world, to, how);
   });
@@ -244,6 +253,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     Explanation e;
     const double begin = options.has("advise") ? 0.9 : 0;
     if (options.has("advise")) e.advice = advise(*world, part_of(how, 0, begin));
+    // The explanation is of one size; advice above was for all of them.
     world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
     const auto part = [&](double from, double until) {
       return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
@@ -254,6 +264,7 @@ int explain_verb(const std::vector<std::string>& arguments) {
     // Runs of the chunk engine may take minutes, and the what-ifs of the flow engine are as informative.
     if (world->scenario.network.engine == EngineKind::flow)
       e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));
+    // Last: what-ifs compare simulated times with each other, and all move by the same factor.
     if (const MeasuredSite site = site_of(options, *world, {}); !site.rows.empty()) condition_on(site, *world, e);
     if (how.progress) how.progress(1);
     return e;

@@ -1,3 +1,5 @@
+// `calibrate --serving`: validates and fits forecasts of inference on published tables
+// (docs/calibrate/published-serving.md).
 #include "serving.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +54,8 @@ int validate_serving_of(const Options& options) {
   if (left_out.empty()) {
     page.results = validate_serving(rows, hardware, progress_bar());
   } else {
+    // The errors that the documentation states are of rows that the fit has not seen. Errors in the fit are shown next
+    // to them.
     page.results = leave_out_serving(rows, prior_hardware(), shipped_hardware(), {}, progress_bar());
     if (!markdown.empty()) page.in_the_fit = validate_serving(rows, hardware);
   }
@@ -69,6 +73,8 @@ int fit_serving_of(const Options& options) {
   const std::vector<MappedServing> rows = chosen_rows(options);
   const Fit fit = fit_serving(rows, chosen_hardware(options), how);
   std::vector<FittedParameter> found = fit.parameters;
+  // Factors of intervals are parameters too, learned from rows of sources that were left out
+  // (docs/models/inference.md).
   if (options.has("spread")) {
     const std::vector<ServingResult> left_out =
         leave_out_serving(rows, prior_hardware(), fit.hardware, how, progress_bar());

@@ -1,3 +1,5 @@
+// `calibrate --steps`: validates and fits forecasts of training steps, on measured steps (JSON) and on rows of
+// published tables (CSV). The shipped data have both; a file has one kind, by its ending.
 #include "steps.hpp"
 
 #include <fmt/format.h>
@@ -44,12 +46,14 @@ Chosen chosen_of(const Options& options) {
 }
 
 /// The steps for a fit: measured ones, and rows of published tables.
+/// A published row that repeats a measured step would count twice, so `known` steps are left out.
 std::vector<StepCase> steps_to_fit(const Chosen& chosen) {
   std::vector<StepCase> steps = chosen.steps;
   for (StepCase& row : fitted_rows(chosen.published, chosen.known)) steps.push_back(std::move(row));
   return steps;
 }
 
+// Pages of the documentation: measured steps with published tables below, or tables alone.
 std::string markdown_of(const StepValidation& v, const std::vector<PublishedResult>& published,
                         const std::vector<StepDifference>& differences, const Hardware& hardware) {
   if (published.empty()) return steps_markdown(v, hardware);
@@ -129,6 +133,7 @@ int fit_steps_of(const Options& options) {
   Fit fit = fit_steps(steps, hardware, how);
   if (options.has("spread")) {
     const auto fits = leave_out_fits(steps, hardware, {LeftOutSteps::family}, how_left_out(), progress_bar());
+    // The spread of each software generation comes from fits without the family of sources in question.
     for (FittedParameter& p : learned_step_spread(rows_left_out(fits, LeftOutSteps::family), hardware)) {
       *fit.hardware.find(p.path) = p.after;
       fit.parameters.push_back(std::move(p));

@@ -1,3 +1,5 @@
+// Ctrl-C has two stages: it asks work to stop at the next check (core/stop.hpp), and half a second later a timer ends
+// the process, wherever it is. HeldStop delays the second stage while files are written.
 #include "stop.hpp"
 
 #include "fabricast/core/stop.hpp"
@@ -12,6 +14,7 @@ namespace {
 // Signal handlers may only call async-signal-safe functions.
 void ask(int) {
   stop_requested = true;
+  // A timer instead of a thread: it needs nothing that a busy or blocked process could not give.
   itimerval half_a_second{{0, 0}, {0, 500000}};
   setitimer(ITIMER_REAL, &half_a_second, nullptr);
 }

@@ -1,3 +1,5 @@
+// Diagnostics: positions in files, and the text that a terminal shows. Texts of users appear in messages, so everything
+// printed passes `printable`: control characters and invalid UTF-8 must not reach a terminal.
 #include "fabricast/core/error.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 namespace fabricast {
 
+// Columns count bytes, from 1, as compilers do.
 SourceSpan span_at(const std::string& file, std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte);
   const auto last = before.rfind('\n');
@@ -18,6 +21,8 @@ SourceSpan span_at(const std::string& file, std::string_view text, std::size_t b
 std::size_t find_not_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
+    // Continuation bytes cannot begin a character, 0xc0 and 0xc1 only begin overlong forms, and 0xf5 and above exceed
+    // U+10FFFF.
     if (c >= 0x80 && (c < 0xc2 || c >= 0xf5)) return i;
     const std::size_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
     if (i + more >= text.size()) return i;
@@ -45,6 +50,7 @@ constexpr int excerpt = 120;
 
 Excerpt excerpt_of(std::string_view line, int column) {
   const int size = static_cast<int>(line.size());
+  // A long line is cut so that the position is visible with 20 characters before it.
   const int begin = column > excerpt - 20 ? std::min(column - 20, size) : 0;
   Excerpt e{std::string(line.substr(static_cast<std::size_t>(begin), excerpt)), column - begin};
   if (begin > 0) e.text.replace(0, 3, "...");
@@ -65,6 +71,7 @@ std::string render(const Diagnostic& d, std::string_view source_line) {
   }
   text += fmt::format("{}: {}{}{}\n", kind, printable(d.path), d.path.empty() ? "" : ": ", printable(d.message));
   if (d.where.line > 0 && !source_line.empty()) {
+    // As compilers do: the line with its number, and carets below what is wrong.
     const Excerpt e = excerpt_of(source_line, std::max(1, d.where.column));
     const int room = static_cast<int>(e.text.size()) - e.column + 1;
     text += fmt::format("{:5} | {}\n", d.where.line, e.text);
@@ -75,6 +82,7 @@ std::string render(const Diagnostic& d, std::string_view source_line) {
 }
 
 namespace {
+// The text of what(), for callers that do not print diagnostics themselves.
 std::string summary(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
   for (const Diagnostic& d : diagnostics) text += render(d);

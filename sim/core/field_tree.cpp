@@ -1,3 +1,5 @@
+// A FieldVisitor that records the keys of a spec with types, limits, defaults and descriptions: the source of the JSON
+// schema and of the documentation of keys.
 #include "fabricast/core/field_tree.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ std::string text_of(const T& value) {
     return to_text(value);
 }
 
+// Sections and lists of sections contain keys; everything else is a key itself. `[]` in a path stands for any element.
 void collect(const Field& field, const std::string& path, std::vector<std::pair<std::string, const Field*>>& all) {
   const bool of_sections = field.type == FieldType::list && field.parts.front().type == FieldType::section;
   if (field.type != FieldType::section && !of_sections) return all.emplace_back(path, &field), void();
@@ -52,6 +55,7 @@ std::string limits_text(FieldType type, const Range& range) {
   return fmt::format("between {} and {}", limit_text(type, range.low), limit_text(type, range.high));
 }
 
+// One name of the path at a time; the rest is looked up in the part that has it.
 const Field* Field::find(std::string_view path) const {
   if (path.empty()) return this;
   const std::string_view head = path.substr(0, path.find('.'));
@@ -86,8 +90,11 @@ void FieldTree::scalar(const FieldInfo& info, ScalarRef value) {
   Field field = std::visit(
       [&](auto ref) {
         if constexpr (std::is_same_v<decltype(ref), WordRef>) {
+          // A word: its list, and the current one as the default.
           Field made = begin(info, FieldType::word);
           made.words = {ref.words.begin(), ref.words.end()};
+          // Some words decide which keys exist (`fabric.kind`). The caller chooses them, and the visit continues with
+          // that choice.
           if (const auto it = chosen_.find(path(info.name)); it != chosen_.end()) {
             const auto word = std::find(ref.words.begin(), ref.words.end(), it->second);
             FABRICAST_CHECK(word != ref.words.end(), it->second);

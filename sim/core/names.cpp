@@ -1,3 +1,5 @@
+// Suggestions for mistyped words. The distance counts insertions, deletions, substitutions and swaps of neighbouring
+// characters (optimal string alignment) [Damerau1964].
 #include "fabricast/core/names.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@ namespace fabricast {
 
 int edit_distance(std::string_view a, std::string_view b) {
   const std::size_t n = b.size();
+  // Rows of the dynamic programme. Three are enough, since a swap reaches back two rows.
   std::vector<int> before(n + 1), last(n + 1), row(n + 1);
   for (std::size_t j = 0; j <= n; ++j) last[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -24,6 +27,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known) {
+  // A third of the letters may be wrong. Beyond that the suggestion would be a guess.
   const int limit = std::max(1, static_cast<int>(word.size()) / 3);
   std::optional<std::string_view> best;
   int best_distance = limit + 1;
@@ -34,6 +38,7 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
   return best;
 }
 
+// If nothing is near, the whole list helps more than a far word.
 std::string suggestion(std::string_view word, std::span<const std::string_view> known) {
   if (const auto near = nearest(word, known)) return fmt::format("did you mean '{}'?", *near);
   return fmt::format("known: {}", join(known));

@@ -1,4 +1,7 @@
 // Numbers are parsed by std::from_chars, which is exact and independent of the locale.
+//
+// Units are required where a quantity has one, because a bare number in a scenario is ambiguous (bits or bytes, 10^9 or
+// 2^30). to_text and the parsers are inverse: a printed scenario reads back to exactly the same values.
 #include "fabricast/core/quantity.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +23,12 @@ struct Unit {
   double scale;
 };
 
+// Decimal units have powers of 1000, units with an i powers of 1024.
 constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
                                    Unit{"TB", 1e12},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30},
                                    Unit{"TiB", 0x1p40}, Unit{"K", 0x1p10},   Unit{"M", 0x1p20},   Unit{"G", 0x1p30},
                                    Unit{"T", 0x1p40}};  // nccl-tests' letters are powers of 1024
+// From large to small, as `shortest` needs them.
 constexpr std::array time_units = {Unit{"d", 86400}, Unit{"h", 3600},  Unit{"min", 60}, Unit{"s", 1},
                                    Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
 constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9}, Unit{"Tbps", 0.125e12},
@@ -31,6 +36,7 @@ constexpr std::array rate_units = {Unit{"Mbps", 0.125e6}, Unit{"Gbps", 0.125e9},
 constexpr std::array length_units = {Unit{"m", 1}, Unit{"km", 1e3}};
 constexpr std::array power_units = {Unit{"W", 1}, Unit{"kW", 1e3}};
 
+// A number and the rest of the text. Space between the two is allowed.
 struct Split {
   double number = 0;
   std::string_view unit;
@@ -73,6 +79,7 @@ Parsed<double> parse(std::string_view text, const std::array<Unit, N>& units, st
 }
 
 template <class T>
+// The same outcome as a quantity of another type.
 Parsed<T> as(Parsed<double> p) {
   return {T{p.value}, std::move(p.error), std::move(p.hint)};
 }
@@ -175,6 +182,7 @@ Parsed<Watts> parse_watts(std::string_view text) {
 Parsed<double> parse_number(std::string_view text) {
   const Split s = split(text);
   if (!s.error.empty()) return {0, fmt::format("'{}' is not a number", text), {}};
+  // A proportion where a plain number is expected: the message shows how to write it.
   if (s.unit.starts_with(':'))
     return {0, fmt::format("'{}' is not a plain number", text),
             fmt::format("write {:g} for {:g}:1", s.number, s.number)};
@@ -197,6 +205,7 @@ Parsed<double> parse_proportion(std::string_view text) {
   return {down.value / up.value, {}, {}};
 }
 
+// 10% and 0.1 are the same. The colon of a proportion (`2:1`) is not accepted here, because 10:1 could mean either.
 Parsed<double> parse_ratio(std::string_view text) {
   const Split s = split(text);
   if (!s.error.empty()) return {0, fmt::format("'{}' is not a ratio", text), "write 10% or 0.1"};
@@ -218,6 +227,7 @@ std::string to_text(Bytes bytes) {
   constexpr std::array binary = {Unit{"TiB", 0x1p40}, Unit{"GiB", 0x1p30}, Unit{"MiB", 0x1p20}, Unit{"KiB", 0x1p10}};
   for (const Unit& unit : binary) {
     const auto scale = static_cast<std::int64_t>(unit.scale);
+    // The largest binary unit in which the number is whole.
     if (bytes.value >= scale && bytes.value % scale == 0) return fmt::format("{}{}", bytes.value / scale, unit.name);
   }
   return fmt::format("{}B", bytes.value);
@@ -229,6 +239,7 @@ std::string to_text(Seconds seconds) {
 }
 
 std::string to_text(BytesPerSecond rate) {
+  // Rates of links are given in bits, as vendors do.
   constexpr std::array bits = {Unit{"Tbps", 0.125e12}, Unit{"Gbps", 0.125e9}, Unit{"Mbps", 0.125e6}};
   return shortest(rate.value, bits);
 }
@@ -239,6 +250,7 @@ std::string to_text(Watts power) { return fmt::format("{}W", power.value); }
 
 std::string to_text(double number) { return fmt::format("{}", number); }
 
+// Through text, so that the result is the number that a reader sees.
 double rounded(double value, int digits) {
   const std::string text = fmt::format("{:.{}g}", value, digits);
   std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,3 +1,5 @@
+// Small scanners for the output of tools. They depend on no locale and never throw: text that does not fit is an absent
+// value, and the caller decides whether this is an error.
 #include "fabricast/core/scan.hpp"
 
 #include <charconv>
@@ -15,6 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Views into the text: no copies for files of a million lines.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < text.size();) {
@@ -33,12 +36,14 @@ std::optional<std::int64_t> whole_number(std::string_view word) {
   return value;
 }
 
+// Far from the limits of int, so that callers can add and multiply a little without checks.
 std::optional<int> small_number(std::string_view word) {
   const auto value = whole_number(word);
   if (!value || *value < -(1 << 30) || *value > (1 << 30)) return std::nullopt;
   return static_cast<int>(*value);
 }
 
+// Text is only consumed if there is a number.
 std::optional<int> take_number(std::string_view& text) {
   std::string_view rest = text;
   while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
@@ -55,6 +60,7 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
   return text.substr(at + mark.size());
 }
 
+// Without the mark the whole text is taken, so a loop over fields ends.
 std::string_view take_until(std::string_view& text, char mark) {
   const std::size_t at = text.find(mark);
   const std::string_view before = text.substr(0, at);
@@ -62,6 +68,7 @@ std::string_view take_until(std::string_view& text, char mark) {
   return before;
 }
 
+// For messages: short, and safe to print.
 std::string shown(std::string_view text, std::size_t most) {
   return std::string(trimmed(printable(trimmed(text).substr(0, most))));
 }

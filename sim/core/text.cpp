@@ -1,3 +1,4 @@
+// Text without locale: only ASCII letters change case, and everything else is left as bytes.
 #include "fabricast/core/text.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+// Empty parts count, and a text without separators has one part.
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (true) {
@@ -22,6 +24,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+// One `?` for each byte or character that cannot be shown, and a blank for each control character.
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -29,6 +32,7 @@ std::string printable(std::string_view text) {
     const std::size_t good = std::min(find_not_utf8(text), text.size());
     for (std::size_t i = 0; i < good; ++i) {
       const auto c = static_cast<unsigned char>(text[i]);
+      // U+0080 to U+009F are control characters, too, and some terminals obey them.
       const bool second_set = c == 0xc2 && i + 1 < good && static_cast<unsigned char>(text[i + 1]) < 0xa0;
       out += second_set ? '?' : c < 0x20 || c == 0x7f ? ' ' : text[i];
       if (second_set) ++i;
@@ -39,6 +43,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+// A field of CSV: quotes are doubled [RFC4180].
 std::string double_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);

@@ -1,4 +1,7 @@
 // The only adapter to pugixml.
+//
+// The tree is copied out of the library, with a position for each element, and is then independent of it. Files come
+// from users, so depth, encoding and duplicate attributes are checked here.
 #include "fabricast/core/xml.hpp"
 
 #include <fmt/format.h>
@@ -17,9 +20,11 @@ namespace {
 /// Far more than any topology needs; bounds the recursion below.
 constexpr int deepest = 64;
 
+// Copies the library's tree. The library keeps byte offsets only, from which the places follow.
 class Builder {
  public:
   Builder(const std::string& text, const std::string& file) : file_(file) {
+    // Line ends are found once; the position of a byte is then a binary search.
     for (std::size_t i = 0; i < text.size(); ++i)
       if (text[i] == '\n') line_ends_.push_back(i);
   }
@@ -27,6 +32,7 @@ class Builder {
   XmlElement build(const pugi::xml_node& node, int depth) const {
     XmlElement element;
     element.name = node.name();
+    // The library's offset is that of the name, one byte after the bracket.
     element.where = place(static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, node.offset_debug()) - 1));
     if (depth > deepest) refuse(element.where, fmt::format("elements are nested more than {} deep", deepest));
     for (const pugi::xml_attribute& a : node.attributes()) {
@@ -65,6 +71,7 @@ const std::string* XmlElement::find(std::string_view attribute) const {
 
 XmlElement parse_xml(const std::string& text, const std::string& file) {
   const Builder builder(text, file);
+  // A zero byte would end the text for the library.
   if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos)
     Builder::refuse(builder.place(bad), "not a UTF-8 text file");
   pugi::xml_document document;
@@ -90,10 +97,12 @@ std::optional<std::int64_t> XmlReader::integer(const XmlElement& element, std::s
                                                std::int64_t high) {
   const std::string* text = element.find(attribute);
   if (!text) return std::nullopt;
+  // NCCL writes some numbers in decimal and some in hexadecimal, with or without the prefix.
   const bool hex = text->starts_with("0x");
   std::int64_t value = 0;
   const char* end = text->data() + text->size();
   const auto [stop, code] = std::from_chars(text->data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+  // Not a number at all is another message than a number out of range.
   if (code == std::errc::invalid_argument || stop != end)
     return fault(element, fmt::format("{} '{}' is not a whole number", attribute, *text)), std::nullopt;
   if (code != std::errc() || value < low || value > high)

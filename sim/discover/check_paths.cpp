@@ -34,6 +34,7 @@ PathsChecked check_paths(const FileFabric& contents, const ForwardingTables& tab
   FabricDemand demand;
   demand.nodes = static_cast<std::uint32_t>(contents.hosts.size());
   demand.ports_per_node = static_cast<std::uint32_t>(contents.hosts.front().nics.size());
+  // The same builder and router as in a forecast, without faults.
   const Fabric fabric = find_by_name(topologies(), "file")->build(spec, demand);
   LftSpec lft;
   lft.tables = std::make_shared<ForwardingTables>(tables);
@@ -41,12 +42,14 @@ PathsChecked check_paths(const FileFabric& contents, const ForwardingTables& tab
   const auto router = find_by_name(routing_policies(), "lft")->make(lft, fabric, state, 0);
   Path path;
   for (const std::uint32_t from : sources(fabric))
+    // Every destination, because each has its own entries in the tables.
     for (std::uint32_t to = 0; to < fabric.endpoints(); ++to) {
       if (from == to) continue;
       ++result.routes;
       try {
         router->route({from, to, 0, 0}, path);
         result.longest = std::max(result.longest, static_cast<int>(path.resources.size()));
+      // The router reports a wrong table as an error of the user. Here it is a finding, and the check goes on.
       } catch (const UserError& e) {
         ++result.broken;
         if (result.faults.size() < most_faults)

@@ -23,6 +23,7 @@ std::optional<int> Cursor::number(int low, int high) {
   const char* begin = text_.data() + at_;
   if (at_end() || !is_digit(*begin)) return std::nullopt;
   const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+  // Out of range counts as no match, so a reader states one expectation for both.
   if (error != std::errc() || value < low || value > high) return std::nullopt;
   at_ += static_cast<std::size_t>(end - begin);
   return value;
@@ -40,6 +41,7 @@ std::optional<std::string> Cursor::guid() {
     ++at_;
   }
   if (digits.empty() || digits.size() > 16) return at_ = before, std::nullopt;
+  // GUIDs become 16 lower-case digits, so that all formats give equal keys.
   return std::string(16 - digits.size(), '0') + digits;
 }
 
@@ -52,6 +54,7 @@ std::optional<std::string_view> Cursor::until(char mark) {
 }
 
 std::optional<std::string_view> Cursor::described() {
+  // To the last quote of the line: descriptions may contain quotes.
   const std::size_t last = text_.rfind('"');
   if (at_end() || text_[at_] != '"' || last <= at_) return std::nullopt;
   const std::string_view inside = text_.substr(at_ + 1, last - at_ - 1);

@@ -1,4 +1,8 @@
 // Hosts, NICs and switches with their names, from the devices of subnets (discover/fabric.hpp).
+//
+// Descriptions of devices are free text that administrators and drivers set. Two words are a host and a NIC, the form
+// that drivers write; switches have the form of managed switches; anything else keeps its text or gets the GUID as its
+// name. Cables to anything but switches, routers and aggregation nodes are left out with a warning.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +25,7 @@ bool natural_less(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     const std::size_t in_a = digits(a), in_b = digits(b);
     if (in_a > 0 && in_b > 0) {
+      // Numbers of any length, compared as text without leading zeros.
       std::string_view x = a.substr(0, in_a), y = b.substr(0, in_b);
       while (x.size() > 1 && x.front() == '0') x.remove_prefix(1);
       while (y.size() > 1 && y.front() == '0') y.remove_prefix(1);
@@ -33,6 +38,7 @@ bool natural_less(std::string_view a, std::string_view b) {
     }
   }
   if (a.empty() != b.empty()) return a.empty();
+  // Names that differ in leading zeros only still have an order.
   return whole_a < whole_b;
 }
 
@@ -55,6 +61,7 @@ std::pair<std::string, std::string> names_of_adapter(const SubnetDevice& device)
 
 /// The name in a description: leaf1 in `MF0;leaf1:MQM9700/U1`. For a chassis, the module is appended.
 std::string name_of_switch(std::string_view described) {
+  // Only a short word before the semicolon, as in `MF0;leaf1:MQM9700/U1`, is a prefix.
   if (const std::size_t mark = described.find(';'); mark != std::string_view::npos && mark <= 4) {
     std::string_view rest = described.substr(mark + 1);
     const std::string name(take_until(rest, ':'));
@@ -98,6 +105,7 @@ class Finder {
   }
 
  private:
+  // A cable with names of switches, and a NIC by number: NICs get their names only when all are known.
   struct Wire {
     std::optional<std::size_t> nic;
     std::string from, to;
@@ -110,6 +118,7 @@ class Finder {
   }
 
   void name_switches() {
+    // Unmanaged switches often share one description, so names are counted first.
     std::map<std::string, int> count;
     for (const DiscoveredSubnet& subnet : subnets_)
       for (const SubnetDevice& d : subnet.devices)
@@ -120,6 +129,7 @@ class Finder {
         const SubnetDevice& device = subnet.devices[d];
         if (device.kind != DeviceKind::switch_box) continue;
         std::string name = name_of_switch(device.name);
+        // The GUID makes the name unique.
         if (name.empty() || count[name] > 1) name += (name.empty() ? "guid-" : "-") + device.guid;
         names[d] = name;
         fabric_.switches.push_back({name, Tier::leaf, device.guid, device.lid});
@@ -131,6 +141,7 @@ class Finder {
     const DiscoveredSubnet& subnet = subnets_[s];
     SubnetCable::End near = cable.a, far = cable.b;
     const auto kind = [&](const SubnetCable::End& end) { return subnet.devices[end.device].kind; };
+    // The adapter, if there is one, is the lower end.
     if (kind(near) == DeviceKind::switch_box && kind(far) != DeviceKind::switch_box) std::swap(near, far);
     for (const auto& end : {near, far})
       if (kind(end) == DeviceKind::aggregation || kind(end) == DeviceKind::router) {
@@ -161,6 +172,8 @@ class Finder {
 
   /// Sorts the NICs into hosts. Several NICs of a host with the same name get numbers.
   void name_nics() {
+    // Sorted by natural order of names and then by GUID, so that hosts and NICs have the same numbers for any order of
+    // lines.
     std::vector<FoundNic*> order;
     std::map<std::pair<std::string_view, std::string_view>, int> count;
     for (FoundNic& nic : nics_) order.push_back(&nic), ++count[{nic.host, nic.nic}];
@@ -176,6 +189,7 @@ class Finder {
     }
   }
 
+  // One warning for all routers, since a subnet may have many such links.
   void say_left_out() {
     const std::string file = subnets_.empty() ? std::string() : subnets_.front().file;
     if (routers_ > 0) warn(file, 0, fmt::format("left out {} links to routers", routers_));

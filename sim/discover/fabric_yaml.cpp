@@ -17,6 +17,7 @@ std::string word(std::string_view text) {
   const bool keyword = text == "true" || text == "false" || text == "null" || text == "Null" || text == "NULL" ||
                        text == "yes" || text == "no" || text == "on" || text == "off";
   if (letter && !keyword && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  // Double quotes: only quotes and backslashes need an escape, because names contain no control characters.
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';

@@ -1,4 +1,7 @@
 // Findings on a fabric, by comparison of like with like: the most common value counts as intended.
+//
+// No file states what a fabric was meant to be. A fabric is regular, so a link, a switch or a host that differs from
+// most of its kind is probably a fault, and the operator should look at it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,6 +61,7 @@ class Findings {
     list_.push_back({Diagnostic::Severity::warning, {}, {}, std::move(message), std::move(hint)});
   }
 
+  // Links between the same two tiers should have one rate. A slower one has lost lanes or runs at a lower speed.
   void slow_links() {
     std::map<std::pair<int, int>, std::map<double, int>> rates;
     for (const FileFabricLink& link : fabric_.links)
@@ -72,6 +76,7 @@ class Findings {
     }
   }
 
+  // Switches of one tier should have equally many cables up. Missing ones are broken or were never connected.
   void uneven_uplinks() {
     std::unordered_map<std::string, int> up;
     for (const FileFabricLink& link : fabric_.links)
@@ -86,6 +91,7 @@ class Findings {
     }
   }
 
+  // On rails each NIC of a host is on a leaf of its own. A host on fewer leaves is cabled wrongly.
   void hosts_on_fewer_switches() {
     std::unordered_map<std::string, std::string> leaf;
     for (const FileFabricLink& link : fabric_.links)
@@ -110,6 +116,7 @@ class Findings {
   std::vector<Diagnostic> list_;
 };
 
+// One line for each number of NIC ports, since hosts of another kind may be among them.
 std::string hosts_text(const FileFabric& fabric) {
   if (fabric.hosts.empty()) return {};
   std::map<std::size_t, int> nics;

@@ -28,6 +28,7 @@ class ForwardingReader {
 
   void line(std::string_view text, int number) {
     if (text.starts_with("Unicast lids")) return begin(Cursor(text, number));
+    // Collectives of NCCL are unicast, so multicast tables are skipped up to the next unicast one.
     if (text.starts_with("Multicast mlids")) return void(multicast_ = true);
     if (multicast_) return;
     if (text.starts_with("0x")) return entry(Cursor(text, number));
@@ -51,6 +52,7 @@ class ForwardingReader {
     problems_.error(at.line(), at.column(), std::move(message), std::move(hint));
   }
 
+  // A faulty heading leaves no table open, so that its entries do not end up in the table before.
   void begin(Cursor at) {
     multicast_ = false, open_ = false, entries_ = 0;
     if (!at.until(']')) return fail(at, "missing ] after the range of LIDs");
@@ -92,6 +94,7 @@ class ForwardingReader {
       return;
     }
     const auto lid_text = at.guid();
+    // A LID has 16 bits; the cursor pads hexadecimal numbers to 64.
     if (!lid_text || lid_text->compare(0, 12, "000000000000") != 0) return fail(at, "invalid LID");
     const auto lid = static_cast<std::size_t>(std::stoul(lid_text->substr(12), nullptr, 16));
     if (lid > static_cast<std::size_t>(most_lid))

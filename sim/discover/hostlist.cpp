@@ -33,6 +33,7 @@ class Expander {
 
  private:
   bool failed() const { return !list_.error.empty(); }
+  // Only the first error counts: what follows it in the text depends on it.
   void fail(std::string message) {
     if (!failed()) list_.error = std::move(message), list_.at = at_;
   }
@@ -69,6 +70,7 @@ class Expander {
   /// Appends each of the ends to each of the names.
   void multiply(std::vector<std::string>& names, const std::vector<std::string>& ends) {
     if (failed()) return;
+    // Before the names are made: three brackets of a thousand numbers would be a billion.
     if (names.size() * ends.size() > most_names) return fail("more than 200000 hosts");
     std::vector<std::string> all;
     all.reserve(names.size() * ends.size());
@@ -104,6 +106,7 @@ class Expander {
     }
     if (high < low) return fail("the range is descending");
     if (high - low >= most_names || numbers.size() + (high - low) >= most_names) return fail("more than 200000 hosts");
+    // Padded to the width of the first number: [001-004], and [8-10] without padding.
     for (std::size_t n = low; n <= high; ++n) numbers.push_back(fmt::format("{:0{}}", n, width));
   }
 
@@ -112,6 +115,7 @@ class Expander {
     std::size_t size = 0, value = 0;
     while (at_ + size < text_.size() && is_digit(text_[at_ + size])) ++size;
     const char* begin = text_.data() + at_;
+    // Twelve digits fit in 64 bits and are far beyond the limit on names.
     if (size == 0 || size > 12 || std::from_chars(begin, begin + size, value).ec != std::errc())
       return fail("expected a number"), std::pair<std::size_t, std::size_t>();
     at_ += size;

@@ -25,6 +25,7 @@ std::string some(const std::vector<std::string>& names) {
   return join(first) + (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
 }
 
+// The order of the names is kept, because NIC n of the scenario is the n-th of them.
 void keep_nics(FileFabricHost& host, const std::vector<std::string>& names) {
   std::vector<FileFabricNic> kept;
   for (const std::string& name : names)
@@ -34,6 +35,7 @@ void keep_nics(FileFabricHost& host, const std::vector<std::string>& names) {
 }
 
 /// The most common number of NIC ports, and the largest one if several are equally common.
+// Compute hosts are assumed to be in the majority.
 int most_common_count(const std::vector<FileFabricHost>& hosts) {
   std::map<std::size_t, int> count;
   for (const FileFabricHost& host : hosts) ++count[host.nics.size()];
@@ -48,9 +50,11 @@ std::string_view without_domain(std::string_view name) { return name.substr(0, n
 
 }  // namespace
 
+// All nodes of a job have equally many NIC ports. Login nodes, storage, and hosts that lost a NIC have others.
 void choose_hosts(FileFabric& fabric, int nics, const std::vector<std::string>& names,
                   std::vector<Diagnostic>& warnings) {
   if (fabric.hosts.empty()) return;
+  // Cables of NICs that are not kept disappear as well; those between switches are not in these sets.
   std::unordered_set<std::string> known, kept;
   for (FileFabricHost& host : fabric.hosts) {
     for (const FileFabricNic& nic : host.nics) known.insert(host.name + "." + nic.name);
@@ -77,6 +81,7 @@ void order_hosts(FileFabric& fabric, const std::vector<std::string>& order, std:
   for (std::size_t i = 0; i < order.size(); ++i) place.emplace(order[i], i);
   std::unordered_set<std::size_t> found;
   std::vector<std::string> unlisted;
+  // The full name first, so that equal names in two domains stay apart.
   const auto place_of = [&](const FileFabricHost& host) {
     auto it = place.find(host.name);
     if (it == place.end()) it = place.find(without_domain(host.name));

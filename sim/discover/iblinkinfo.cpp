@@ -38,6 +38,7 @@ class IblinkinfoReader {
     if (at.take("CA: ") || at.take("Ca: ")) return other_heading(at, DeviceKind::adapter);
     if (at.take("Router: ") || at.take("RT: ")) return other_heading(at, DeviceKind::router);
     const std::size_t begin = text.find("==("), end = text.find("==>");
+    // The arrow is in every line of a port, in all forms of the output.
     if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
       return fail(at, "unexpected line in the output of iblinkinfo", "is the file damaged, or from a different tool?");
     port(at, text.substr(begin + 3, end - begin - 3), begin, end + 3);
@@ -45,6 +46,8 @@ class IblinkinfoReader {
 
   DiscoveredSubnet finish() {
     for (const auto& [device, ports] : lines_of_)
+      // With --line the kind is only known when all lines have been counted. A switch's LID belongs to the device, an
+      // adapter's to its port.
       if (ports > most_adapter_ports) builder_.at(device).kind = DeviceKind::switch_box;
     for (PortSight& sight : sights_) {
       if (builder_.at(sight.device).kind == DeviceKind::switch_box) {
@@ -149,6 +152,8 @@ class IblinkinfoReader {
     far_side(at, sight);
   }
 
+  // Ports that are down have no cable, or no device behind it. Ports that a subnet manager has not activated yet would
+  // carry traffic later, so they are mentioned.
   void not_active(const PortSight& sight, std::string_view state) {
     if (state.find("Init") == std::string_view::npos && state.find("Armed") == std::string_view::npos) return;
     problems_.warning(sight.line, fmt::format("left out port {} of '{}', which is up but not active", sight.port,
@@ -171,6 +176,7 @@ class IblinkinfoReader {
     double signalled = 0;
     const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), signalled);
     if (error != std::errc() || last != word.data() + word.size()) return wrong();
+    // The tool prints the signalling rate of a lane, and marks FDR10 by name.
     const LaneSpeed* lane =
         link.rest().find("FDR10") != std::string_view::npos ? lane_speed("FDR10") : lane_speed(signalled);
     if (!lane) return wrong();

@@ -31,6 +31,7 @@ class IbnetdiscoverReader {
  public:
   explicit IbnetdiscoverReader(FileProblems& problems) : problems_(problems), builder_(problems, true) {}
 
+  // Each line is understood or is an error: a skipped line would silently give another fabric.
   void line(std::string_view text, int number) {
     Cursor at(text, number);
     if (text.front() == '#' || is_heading(text)) return;
@@ -56,6 +57,7 @@ class IbnetdiscoverReader {
     problems_.error(at.line(), at.column(), std::move(message), std::move(hint));
   }
 
+  // Headings of --grouping, which repeat what the blocks state.
   static bool is_heading(std::string_view text) {
     for (const std::string_view word : {"Chassis", "Non-Chassis", "Hostname:", "Spine", "Line"})
       if (text.starts_with(word)) return true;
@@ -71,6 +73,7 @@ class IbnetdiscoverReader {
   /// `devid=0xcf09`. The line of the device repeats the other facts.
   void fact(Cursor& at) {
     const bool begins = at.take("vendid=");
+    // `vendid` begins the block of a device.
     if (begins) device_.reset(), orphans_ = false, device_id_ = 0;
     const bool is_id = at.take("devid=");
     if (!begins && !is_id) at.until('=');
@@ -107,6 +110,7 @@ class IbnetdiscoverReader {
     }
     const std::size_t d = builder_.device(kind, *guid);
     SubnetDevice& device = builder_.at(d);
+    // A GUID that is described twice means two scans in one file.
     if (device.described) {
       problems_.error(at.line(), column, fmt::format("duplicate GUID {}", *guid),
                       fmt::format("the first one is on line {}", device.line));
@@ -155,6 +159,7 @@ class IbnetdiscoverReader {
     if (device.ports > 0 && sight.port > device.ports)
       return fail(at, fmt::format("port {} of a device with {} ports", sight.port, device.ports));
     sight.peer = builder_.device(*kind, *guid);
+    // The peer's own block may follow, or be missing; until then its name is that of this line.
     if (SubnetDevice& peer = builder_.at(*sight.peer); peer.guid.empty())
       peer.guid = *guid, peer.name = sight.peer_name;
     builder_.add(std::move(sight));

@@ -18,6 +18,7 @@ namespace fabricast {
 
 namespace {
 
+// Limits on what a small file can expand to, and on devices inside devices.
 constexpr std::size_t most_ends = std::size_t{1} << 22;
 constexpr int most_depth = 8;
 constexpr int most_numbered_port = 254;
@@ -28,12 +29,14 @@ struct Slice {
   int first = 0, last = 0, step = 1;
 };
 
+// Without brackets all of them. Indices beyond the count are refused, since the document is then wrong.
 std::optional<Slice> slice_of(std::string_view text, int count) {
   Slice slice;
   const std::size_t bracket = text.find('[');
   slice.name = text.substr(0, bracket), slice.last = count;
   if (bracket == std::string_view::npos) return slice;
   Cursor at(text.substr(bracket + 1), 0);
+  // All three parts may be missing, as in Python: `[:]` is everything, `[2]` one index.
   const auto first = at.number(0, count);
   if (first) slice.first = *first;
   if (at.take(":")) {
@@ -61,6 +64,8 @@ struct End {
   int port = 0;  ///< port number for a switch; 0: not defined
 };
 
+// Edges are expanded to cables, and hosts and switches appear with their first cable. Instances without cables are not
+// part of the network.
 class Maker {
  public:
   Maker(const InfraGraph& graph, FileProblems& problems) : graph_(graph), problems_(problems) {}
@@ -83,6 +88,7 @@ class Maker {
     return it == devices_.end() ? nullptr : it->second;
   }
 
+  // A device with an accelerator, also inside a device of its own, is a host.
   bool has_xpu(const InfraDevice& of, int depth = 0) const {
     return std::any_of(of.components.begin(), of.components.end(), [&](const InfraComponent& c) {
       if (c.choice == "xpu" || c.choice == "npu") return true;
@@ -117,6 +123,8 @@ class Maker {
     std::vector<End> ends;
     for (int i = slice->first; i < slice->last; i += slice->step)
       ends.push_back({fmt::format("{}.{}", instance.name, i), {}, {}, host, 0});
+    // Each name of the path selects components of the current device; a component may be a device that the next name
+    // looks into.
     for (const std::string& part : split(point.component, '.')) {
       if (!of) return fail(point, fmt::format("'{}' is not inside a device", part)), std::vector<End>();
       const std::string component = part.substr(0, part.find('['));
@@ -132,6 +140,7 @@ class Maker {
           if (inner.size() >= most_ends)
             return fail(point, "an endpoint stands for more than four million ends"), std::vector<End>();
           End& next = inner.emplace_back(end);
+          // Ports of a switch are numbered from 1, by their index in the outermost component.
           next.port = next.part.empty() && i < most_numbered_port ? i + 1 : 0;
           next.part += fmt::format("{}{}.{}", next.part.empty() ? "" : ".", component, i), next.choice = c->choice;
         }
@@ -151,6 +160,7 @@ class Maker {
     if (a.empty() || b.empty()) return;
     const auto link = links_.find(edge.link);
     if (link == links_.end()) return problems_.error(edge.line, 0, fmt::format("unknown link '{}'", edge.link));
+    // one2one joins the ends pair by pair, many2many each with each.
     if (edge.scheme == "one2one") {
       if (a.size() != b.size())
         return problems_.error(edge.line, 0,
@@ -169,6 +179,8 @@ class Maker {
   static bool is_port(const End& end) { return end.choice == "nic" || end.choice == "port"; }
 
   void add_cable(End a, End b, BytesPerSecond rate) {
+    // Hosts are the lower end. Cables between hosts, inside one device, or from something else than a port of a host
+    // are not part of the fabric.
     if (b.host) std::swap(a, b);
     if (b.host || (a.host && !is_port(a)) || a.device == b.device) return void(++left_out_);
     add_switch(b.device);

@@ -32,6 +32,7 @@ class PortListReader {
     if (!end(at, far)) return;
     at.spaces();
     if (!at.take("( '")) return fail(at, "expected two descriptions", "is the line truncated?");
+    // Names may contain quotes and dashes, so the marks between and behind them are searched for from both sides.
     const std::size_t middle = at.rest().find("' - '"), last = at.rest().rfind("' )");
     if (middle == std::string_view::npos || last == std::string_view::npos || last < middle + 5)
       return fail(at, "expected two descriptions in quotes");
@@ -98,6 +99,7 @@ class PortListReader {
   std::size_t device_of(const End& end, std::string_view name, int line, bool own) {
     const std::size_t d = builder_.device(end.kind, end.guid);
     SubnetDevice& device = builder_.at(d);
+    // A line of the device itself states more about it than lines in which it is the peer.
     if (device.guid.empty() || (own && !device.described)) {
       device.guid = end.guid, device.line = line, device.name = shown(name);
       device.kind = end.kind == DeviceKind::adapter && is_aggregation(name) ? DeviceKind::aggregation : end.kind;

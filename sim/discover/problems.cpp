@@ -1,3 +1,5 @@
+// Collects problems of a file up to a limit: a file of the wrong kind has a fault in every line, and the first thousand
+// say enough. Errors are still counted beyond the limit.
 #include "fabricast/discover/problems.hpp"
 
 #include <algorithm>

@@ -29,12 +29,14 @@ const LaneSpeed* lane_speed(std::string_view name) {
 
 const LaneSpeed* lane_speed(double signalled) {
   for (const LaneSpeed& s : speeds)
+    // Tools round rates to a few digits, and no two speeds are within 1 %.
     if (std::abs(s.signalled - signalled) < 0.01 * s.signalled) return &s;
   return nullptr;
 }
 
 std::optional<BytesPerSecond> infiniband_rate(int width, std::string_view speed) {
   const LaneSpeed* lane = lane_speed(speed);
+  // Widths of lanes that links negotiate [IBTA-spec].
   const bool known = width == 1 || width == 2 || width == 4 || width == 8 || width == 12;
   if (!lane || !known) return std::nullopt;
   return BytesPerSecond{width * lane->data * 0.125e9};

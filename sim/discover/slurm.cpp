@@ -29,6 +29,7 @@ class SlurmReader {
   void line(std::string_view text, int number) {
     std::string_view used = text.substr(0, text.find('#'));
     while (!used.empty() && is_space(used.back())) used.remove_suffix(1);
+    // Continued lines are joined, but positions in messages are those of the original lines.
     const bool more = used.ends_with('\\');
     if (more) used.remove_suffix(1);
     pieces_.emplace_back(whole_.size(), number);
@@ -64,6 +65,7 @@ class SlurmReader {
     return {pieces_[i].second, static_cast<int>(at - pieces_[i].first) + 1};
   }
 
+  // A word KEY=VALUE. Keys have any case, as in Slurm.
   void pair(std::string_view word, std::size_t begin, Line& line) {
     const std::size_t equals = word.find('=');
     const auto fail = [&](std::size_t at, std::string message, std::string hint = {}) {
@@ -105,11 +107,13 @@ class SlurmReader {
         problems_.error(number, 0, "SwitchName or BlockName is missing");
       return;
     }
+    // A switch has either hosts or other switches below it, as Slurm demands.
     if (line.has_nodes == line.has_switches || (line.block && !line.has_nodes))
       return problems_.error(number, 0,
                              fmt::format("'{}' has {}", entry.name,
                                          line.has_nodes ? "both Nodes and Switches" : "neither Nodes nor Switches"));
     if (line.block) ++blocks_;
+    // Either all entries so far are blocks, or the file mixes the two kinds.
     if (blocks_ > 0 && blocks_ <= topology_.switches.size())
       return problems_.error(number, 0, "the file has both blocks and switches",
                              "use either topology/block or topology/tree");
@@ -124,6 +128,7 @@ class SlurmReader {
 };
 
 void check_names(const SlurmTopology& topology, FileProblems& problems) {
+  // Names first: a misspelled child would otherwise appear as several follow-up errors.
   std::unordered_map<std::string_view, int> switch_line, node_line;
   for (const SlurmSwitch& s : topology.switches) {
     if (const auto [it, fresh] = switch_line.emplace(s.name, s.line); !fresh)
@@ -147,6 +152,7 @@ void check_names(const SlurmTopology& topology, FileProblems& problems) {
 
 /// Reports a switch that is below itself: removes switches without children until none is left.
 void check_circles(const SlurmTopology& topology, FileProblems& problems) {
+  // Topological order from the leaves up. What is left has a circle below it.
   std::unordered_map<std::string_view, std::vector<std::string_view>> parents;
   std::unordered_map<std::string_view, std::size_t> open;
   std::vector<std::string_view> done;
@@ -203,9 +209,12 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
   FileFabric fabric;
   std::map<std::string, std::vector<std::string>> parents;
   std::vector<SlurmSwitch> switches = topology.switches;
+  // Blocks, or leaves without switches above them, are joined by one switch, since Slurm places jobs on several of
+  // them.
   const bool blocks = std::all_of(switches.begin(), switches.end(), [](const auto& s) { return s.switches.empty(); });
   if (blocks && switches.size() > 1) {
     SlurmSwitch root;
+    // A name that no switch has.
     root.name = "above";
     while (std::any_of(switches.begin(), switches.end(), [&](const auto& s) { return s.name == root.name; }))
       root.name += "_all";
@@ -239,6 +248,7 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
     const SlurmSwitch& s = *ready[i];
     const std::vector<std::string>& up = parents[s.name];
     if (up.empty()) continue;
+    // Cables up = cables down / oversubscription, spread evenly over the parents, at least one.
     const double each = std::ceil(down[s.name] / oversubscription / static_cast<double>(up.size()) - 1e-9);
     for (const std::string& parent : up) {
       add_cables(fabric, s.name, parent, std::max<std::int64_t>(1, static_cast<std::int64_t>(each)));

@@ -1,4 +1,7 @@
 // Finds the two ends of each cable and checks that they agree (subnet_builder.hpp).
+//
+// Every cable is described by two lines, one at each end, and both must agree. This detects most damage to a file: a
+// lost line leaves a cable with one end, a line from another scan contradicts its far end.
 #include "subnet_builder.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +11,7 @@ namespace fabricast {
 bool is_aggregation(std::string_view name) { return name.find("Aggregation Node") != std::string_view::npos; }
 
 std::size_t SubnetBuilder::device(DeviceKind kind, const std::string& key) {
+  // A device may be named as a peer before its own lines come.
   const auto [it, fresh] = by_key_.emplace(key, subnet_.devices.size());
   if (fresh) subnet_.devices.emplace_back().kind = kind;
   return it->second;
@@ -29,6 +33,7 @@ void SubnetBuilder::add(PortSight sight) {
 }
 
 void SubnetBuilder::find_peers_by_lid() {
+  // iblinkinfo names the far end by LID only. A switch has one LID for all ports, an adapter one for each port.
   std::unordered_map<int, std::size_t> by_lid;
   const auto note = [&](int lid, std::size_t device, int line) {
     if (lid == 0) return;
@@ -85,6 +90,7 @@ bool SubnetBuilder::agree(const PortSight& near, const PortSight& far) {
                                 far.lid, far.line));
     return false;
   }
+  // Both ends pass here, so the warning is given at one of them.
   if (near.rate != far.rate && near.line < far.line)
     problems_.warning(std::max(near.line, far.line),
                       fmt::format("the ends of a cable differ: {} runs at {}, {} at {}; the slower speed is used",
@@ -111,6 +117,7 @@ DiscoveredSubnet SubnetBuilder::finish() {
     if (far && !agree(near, *far)) continue;
     if (far && std::pair(near.device, near.port) > std::pair(far->device, far->port))
       continue;  // added from its other end
+    // A link runs at the speed of its slower end.
     const bool slower = far && far->rate < near.rate;
     SubnetCable cable;
     cable.a = {near.device, near.port, near.lid, near.lmc};

@@ -23,6 +23,7 @@ bool is_port(std::string_view line) {
 
 }  // namespace
 
+// Content decides, not the name of the file: users redirect outputs to any name.
 std::optional<SubnetFormat> subnet_format(std::string_view text) {
   constexpr int most_lines = 1000;  // warnings of the tools may precede the first useful line
   for (int i = 0; i < most_lines && !text.empty(); ++i) {

@@ -1,4 +1,8 @@
 // Tiers of switches by breadth-first search from the hosts, and the order of switches and links (discover/fabric.hpp).
+//
+// A switch with hosts is a leaf, one cable above leaves is a spine, two or more is a core: a file states no tiers.
+// Links are then turned to go up, since a fabric numbers a cable's upward link first, and everything is sorted, so that
+// numbers do not depend on the order of lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,6 +64,7 @@ void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
   constexpr std::size_t far = std::numeric_limits<std::size_t>::max();
   std::unordered_map<std::string, std::size_t> number;
   for (std::size_t s = 0; s < fabric.switches.size(); ++s) number.emplace(fabric.switches[s].name, s);
+  // Breadth first from all leaves at once; the height of a switch is its distance from the nearest leaf.
   std::vector<std::vector<std::size_t>> next(fabric.switches.size());
   std::vector<std::size_t> height(fabric.switches.size(), far);
   std::deque<std::size_t> queue;
@@ -83,6 +88,7 @@ void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
     if (height[s] == far) unreached.insert(fabric.switches[s].name);
   for (std::size_t s = 0; s < height.size(); ++s)
     fabric.switches[s].tier = height[s] == 0 ? Tier::leaf : height[s] == 1 ? Tier::spine : Tier::core;
+  // Between switches of equal height the name decides, so that parallel cables point the same way.
   const auto above = [&](std::size_t a, std::size_t b) {
     if (height[a] != height[b]) return height[a] > height[b];
     return natural_less(fabric.switches[b].name, fabric.switches[a].name);

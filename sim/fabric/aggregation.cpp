@@ -1,4 +1,8 @@
 // Aggregation trees: by arithmetic in Clos networks, by breadth-first search from the root in other fabrics.
+//
+// A tree is the union of the paths from all NICs to one root, so it carries data once over each cable in each
+// direction. Tree k of a job takes other links than tree k + 1 where there is a choice, so that trees of different
+// rails do not meet unless they must (docs/models/sharp.md).
 #include "fabricast/fabric/aggregation.hpp"
 
 #include <algorithm>
@@ -15,6 +19,7 @@ class Collector {
   explicit Collector(const Fabric& fabric) : fabric_(fabric), taken_(fabric.links() / 2) {}
 
   /// Adds an upward link. \returns false if the tree already has it, and thus also the rest of the path to the root
+  // Paths to one root merge and stay merged, which ends the climb early.
   bool climb(std::uint32_t up) {
     if (taken_[up / 2]) return false;
     taken_[up / 2] = true;
@@ -62,6 +67,8 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
   std::array<std::uint32_t, 3> ups{};
   const std::size_t levels = groups ? 3 : leaves ? 2 : 1;
   for (const std::uint32_t e : endpoints) {
+    // Uplink `index` modulo their number, the same at all leaves, so that all paths meet at one spine; the same for
+    // cores.
     const std::uint32_t leaf = clos.leaf_of(e), j = leaves ? index % clos.leaf_up : 0;
     ups[0] = Clos::endpoint_up(e);
     if (leaves) ups[1] = clos.leaf_to_spine(leaf, j);
@@ -73,6 +80,7 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
 }
 
 AggregationTree by_search(const Fabric& fabric, const std::vector<std::uint32_t>& endpoints, std::uint32_t index) {
+  // Switches of the highest tier that the file states. Trees take them in turn.
   std::vector<std::uint32_t> roots;
   for (const Tier tier : {Tier::core, Tier::spine, Tier::leaf}) {
     for (std::uint32_t v = fabric.endpoints(); v < fabric.vertices(); ++v)
@@ -91,6 +99,7 @@ AggregationTree by_search(const Fabric& fabric, const std::vector<std::uint32_t>
     for (const LinkId link : adjacency.out(VertexId(v))) {
       const std::uint32_t to = fabric.link(link).to.value;
       if (to == root || up[to] != unreached) continue;
+      // The search goes down from the root, data goes up: the link is stored in reverse.
       up[to] = link.value ^ 1U;
       if (!fabric.is_endpoint(VertexId(to))) queue.push_back(to);
     }

@@ -1,4 +1,8 @@
 // Names of vertices and links, their inverse, and the construction of fabrics.
+//
+// A fabric is built tier by tier and does not change afterwards. Link numbers follow from the order of construction:
+// cable k has links 2k (up) and 2k + 1 (down), and parallel cables are consecutive. In a Clos network the order is that
+// of the arithmetic in clos.hpp, which is why build_clos lives next to the names here.
 #include "fabricast/fabric/fabric.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +37,7 @@ std::string Fabric::name(VertexId v) const {
   }
   const std::uint32_t s = v.value - endpoints();
   if (!switch_names_.empty()) return switch_names_[s];
+  // Switches without names are numbered within their tier.
   const auto t = static_cast<std::size_t>(tier_of_switch_[s]);
   return fmt::format("{}{}", name_of(tier_of_switch_[s]), s - first_of_tier_[t]);
 }
@@ -55,7 +60,9 @@ std::string Fabric::name(LinkId id) const {
   return text;
 }
 
+// Names of the file first, then node3.nic2, which every fabric accepts, then names of switches.
 std::optional<VertexId> Fabric::find_vertex(std::string_view name) const {
+  // Host names may contain dots, so each is tried as a prefix instead of splitting the name.
   for (std::uint32_t node = 0; node < node_names_.size(); ++node) {
     if (!name.starts_with(node_names_[node] + ".")) continue;
     for (std::uint32_t port = 0; port < ports_per_node_; ++port)
@@ -80,6 +87,7 @@ std::optional<VertexId> Fabric::find_vertex(std::string_view name) const {
 std::vector<LinkId> Fabric::find_links(std::string_view text) const {
   std::vector<LinkId> found;
   std::optional<std::uint32_t> wanted;
+  // `#i` selects one of several parallel cables.
   if (const auto hash = text.rfind('#'); hash != std::string_view::npos) {
     wanted = number_after(text.substr(hash), "#");
     if (!wanted) return found;
@@ -87,6 +95,7 @@ std::vector<LinkId> Fabric::find_links(std::string_view text) const {
   }
   const auto add_cable = [&](std::uint32_t l) { found.push_back(LinkId(l & ~1U)), found.push_back(LinkId(l | 1U)); };
 
+  // A switch of a file may have this name; it then means the switch.
   if (text == "uplinks" && !wanted && !find_vertex(text)) {
     for (std::uint32_t l = 0; l < links(); l += 2)
       if (ends_[l] >= endpoints() && ends_[l + 1] >= endpoints()) add_cable(l);
@@ -97,6 +106,7 @@ std::vector<LinkId> Fabric::find_links(std::string_view text) const {
       if (ends_[l] == alone->value || ends_[l + 1] == alone->value) add_cable(l);
     return found;
   }
+  // Names from files may contain dashes, so every dash is tried as the separator.
   for (auto dash = text.find('-'); dash != std::string_view::npos; dash = text.find('-', dash + 1)) {
     const auto a = find_vertex(text.substr(0, dash)), b = find_vertex(text.substr(dash + 1));
     if (!a || !b) continue;
@@ -123,6 +133,7 @@ std::uint32_t Fabric::cables_below(Tier wanted) const {
   return count;
 }
 
+// Counting sort by the source of each link: two passes, and one array instead of a list for each vertex.
 Fabric::Adjacency::Adjacency(const Fabric& fabric) : first_(fabric.vertices() + 1, 0), links_(fabric.links()) {
   for (const std::uint32_t from : fabric.ends_) ++first_[from + 1];
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
@@ -140,6 +151,7 @@ VertexId FabricBuilder::add_switch(Tier tier, std::string name) {
   FABRICAST_CHECK(tiers.empty() || tiers.back() <= tier, "switches must be added tier by tier");
   if (!name.empty()) fabric_.switch_names_.push_back(std::move(name));
   tiers.push_back(tier);
+  // The first number of each later tier moves with the number of switches.
   for (std::size_t t = static_cast<std::size_t>(tier) + 1; t < 4; ++t)
     fabric_.first_of_tier_[t] = static_cast<std::uint32_t>(tiers.size());
   return VertexId(fabric_.vertices() - 1);
@@ -149,6 +161,7 @@ std::uint8_t FabricBuilder::class_index(const LinkClass& link_class) {
   auto& classes = fabric_.classes_;
   const auto it = std::find(classes.begin(), classes.end(), link_class);
   if (it != classes.end()) return static_cast<std::uint8_t>(it - classes.begin());
+  // A class number takes one byte per link.
   FABRICAST_CHECK(classes.size() < 256, "more than 256 link classes");
   classes.push_back(link_class);
   return static_cast<std::uint8_t>(classes.size() - 1);
@@ -187,6 +200,8 @@ Fabric FabricBuilder::build() && {
 }
 
 Fabric FabricBuilder::build_clos(const Clos& clos, std::uint32_t nodes, std::span<const TierClasses> tiers) {
+  // Arrays are filled directly: a million ports have millions of links, and add_cable would search for the class of
+  // each.
   FabricBuilder builder(nodes, clos.ports_per_node);
   const std::array counts = {clos.leaves, clos.spines(), clos.cores()};
   for (std::size_t t = 0; t < counts.size(); ++t)
@@ -206,6 +221,7 @@ Fabric FabricBuilder::build_clos(const Clos& clos, std::uint32_t nodes, std::spa
     fabric.class_of_[l] = classes[0], fabric.class_of_[l + 1] = classes[1];
     l += 2;
   };
+  // Cables in the order of clos.hpp: ports, then uplinks of leaves, then uplinks of spines.
   use(0);
   for (std::uint32_t e = 0; e < clos.endpoints; ++e) cable(e, leaf0 + clos.leaf_of(e));
   if (clos.leaf_up > 0) use(1);

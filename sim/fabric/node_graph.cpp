@@ -1,4 +1,8 @@
 // Paths inside a node, and NCCL's path types and order of NICs.
+//
+// A node has a few dozen vertices, so paths are computed when asked for. Devices do not forward traffic, except that
+// NVLink may pass through one GPU. The order of preference (hops, rate, number) makes paths unique; NCCL's own order,
+// by type first, is used by the planner's search (models/planner/nccl_system.cpp), where channels are chosen.
 #include "fabricast/fabric/node_graph.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +47,7 @@ NodeGraph NodeGraph::restricted_to(const std::vector<int>& used_gpus, const std:
   reorder(NodeVertexKind::gpu, gpus, used_gpus), reorder(NodeVertexKind::nic, nics, used_nics);
   for (std::size_t v = 0; v < vertices.size(); ++v) part.vertices[place[v]] = vertices[v];
   for (Link& link : part.links) link.from = place[link.from], link.to = place[link.to];
+  // GPUs keep their numbers of the machine, by which they choose NICs.
   part.numbers.clear();
   for (const int g : used_gpus) part.numbers.push_back(number(g));
   part.installed = machine_gpus();
@@ -63,6 +68,7 @@ struct Reach {
 
 /// The best paths from a vertex to all others: fewest hops, then the highest rate, then the lowest links.
 std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool nvlink) {
+  // Only switches and sockets forward.
   const auto transit = [&](std::uint16_t v) {
     const NodeVertexKind kind = graph.vertices[v].kind;
     return v == from || (kind != NodeVertexKind::gpu && kind != NodeVertexKind::nic && kind != NodeVertexKind::memory);
@@ -103,6 +109,8 @@ std::vector<std::uint16_t> NodeGraph::path(std::uint16_t from, std::uint16_t to,
   return path_to(*this, reach_from(*this, from, nvlink), from, to);
 }
 
+// One NVLink, or two through the NVSwitch. On a graph without NVSwitch, the path may contain PCIe and is then not an
+// NVLink path.
 std::vector<std::uint16_t> NodeGraph::nvlinks_between(int a, int b) const {
   std::vector<std::uint16_t> route = path(gpu(a), gpu(b), true);
   const auto is_nvlink = [&](std::uint16_t l) { return links[l].link_class.kind == LinkKind::nvlink; };
@@ -113,6 +121,7 @@ std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
   const std::uint16_t from = gpu(a), to = gpu(b);
   std::vector<std::uint16_t> best;
   double most = 0;
+  // The peer over which the slower of two links is fastest; of equal ones the lowest number.
   for (int peer = 0; peer < gpus; ++peer) {
     const std::uint16_t by = gpu(peer);
     std::vector<std::uint16_t> route;
@@ -146,6 +155,8 @@ std::vector<std::uint16_t> NodeGraph::to_root(std::uint16_t from) const {
   return path_to(*this, best, from, nearest);
 }
 
+// ACS: a switch may not connect two of its ports directly. It sends requests up to the root complex, which returns
+// them, so the links above the switch carry the traffic in both directions.
 std::vector<std::uint16_t> NodeGraph::by_root_complex(const std::vector<std::uint16_t>& route) const {
   std::vector<std::uint16_t> redirected;
   for (std::size_t i = 0; i < route.size(); ++i) {
@@ -200,9 +211,12 @@ PathType NodeGraph::path_type(const std::vector<std::uint16_t>& route) const {
     switches += vertices[links[l].to].kind == NodeVertexKind::pcie_switch;
     sockets += vertices[links[l].to].kind == NodeVertexKind::socket;
   }
+  // Only NVLinks: one, or two through the NVSwitch (NVL), or two through a GPU (NVB).
   if (!pcie && !c2c && crossings == 0)
     return nvlinks == 1 || vertices[links[route.front()].to].kind == NodeVertexKind::nvswitch ? PathType::NVL
                                                                                               : PathType::NVB;
+  // The farthest part decides: sockets, then C2C with a PCIe device behind the CPU, then a root port, then one switch
+  // or several.
   if (crossings > 0) return PathType::SYS;
   if (c2c) return pcie ? PathType::P2C : PathType::C2C;
   if (sockets > 0) return PathType::PHB;

@@ -1,3 +1,7 @@
+// Floors and ceilings from the distribution of errors (gate/gate.hpp has the equations, docs/gate.md the use).
+//
+//    ceiling  = time that a healthy cluster exceeds with probability p       tails.hpp, over samples of ECMP
+//    floor    = expected bandwidth x expected time / ceiling
 #include "fabricast/gate/gate.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +17,7 @@ namespace fabricast {
 
 namespace {
 
+// Each operation has its own plans and errors, so each has a world. NCCL's graph search is shared.
 std::unique_ptr<World> world_of(const World& world, const std::string& effective, CollectiveOp op) {
   return build_world(changed(world.scenario, effective, {fmt::format("workload.collective={}", name_of(op))}),
                      world.searches);
@@ -33,6 +38,8 @@ void fill_averages(GateSweep& sweep) {
 }
 
 /// The number of sizes from `first` on that grow by one integer factor, and that factor.
+/// nccl-tests multiplies the size by `-f`, a whole number, from `-b` up to `-e` [nccl-tests-min-bw]. Sizes that it
+/// cannot reach in this way need another run.
 std::pair<std::size_t, std::int64_t> steps_from(const std::vector<const GateRow*>& rows, std::size_t first) {
   if (first + 1 == rows.size() || rows[first + 1]->asked % rows[first]->asked != 0) return {1, 1};
   const std::int64_t factor = rows[first + 1]->asked / rows[first]->asked;
@@ -56,7 +63,9 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
     g.ceiling = time_exceeded_by(*row.residual, row.sample_times, probability);
     g.expected_bandwidth = forecast.bus_bandwidth(row);
     g.floor_bandwidth = g.expected_bandwidth * g.expected / g.ceiling;
+    // How much of the variance the measurements of this site have removed.
     g.known = row.residual->stated;
+    // A size that the tool rounds to nothing has a row here, but none in its table, and must not count for the mean.
     g.printed = harness_calls(harness, forecast.op, forecast.ranks, row.bytes);
     rows.push_back(g);
   }
@@ -66,6 +75,7 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
 Forecast forecast_with_residuals(const World& world, const MeasuredSite& site, const RunOptions& options) {
   if (world.scenario.network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "floors need the flow engine", "--set network.engine=flow");
+  // Of the progress: the forecast itself. Derivatives for the intervals take the rest.
   constexpr double own_part = 0.3;
   Forecast forecast = run_forecast(world, part_of(options, 0, own_part));
   add_intervals(world, forecast, site, part_of(options, own_part, 1));
@@ -105,6 +115,7 @@ Gate gate_of(const World& world, const std::vector<CollectiveOp>& operations, co
     const Forecast forecast = forecast_with_residuals(*own, site, part_of(options, at / count, (at + 1) / count));
     const std::vector<GateRow> rows = gate_rows(*own, forecast, probability);
     gate.rows.insert(gate.rows.end(), rows.begin(), rows.end());
+    // Another tool has no command line to print.
     if (world.scenario.workload.harness.tool != Tool::nccl_tests) continue;
     for (GateSweep& sweep : sweeps_of(rows)) gate.sweeps.push_back(std::move(sweep));
   }

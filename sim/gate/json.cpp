@@ -10,6 +10,7 @@ namespace fabricast {
 
 namespace {
 
+// `bytes_printed` is the size in the tool's table, by which a reader finds the row; 0 if the tool skips the size.
 Json gate_row_json(const GateRow& r) {
   return {{"collective", name_of(r.op)},
           {"bytes", r.asked},
@@ -30,6 +31,8 @@ Json sweep_json(const World& world, const GateSweep& sweep) {
           {"nccl_tests_min_bw", digits(minimum_of_tests(sweep))}};
 }
 
+// `chance` is the probability that a healthy cluster is as slow: it says how clear a verdict is, which above and below
+// do not.
 Json judgement_json(const GateJudgement& r) {
   return {{"collective", name_of(r.op)},
           {"bytes", r.bytes},

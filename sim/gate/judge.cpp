@@ -1,3 +1,6 @@
+// Verdicts on logs: each measured row against the ceiling of its own size and number of nodes (gate/gate.hpp).
+//
+// `site` should not contain the judged rows: a distribution conditioned on a slow row expects slow rows.
 #include <algorithm>
 
 #include "fabricast/gate/gate.hpp"
@@ -30,6 +33,7 @@ GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSit
       judged.measured = measured[s].seconds[i];
       judged.expected = rows[i].expected;
       judged.ceiling = rows[i].ceiling;
+      // The bus factor cancels: bandwidth scales with the inverse of the time.
       judged.bandwidth = rows[i].expected_bandwidth * judged.expected / judged.measured;
       judged.floor_bandwidth = rows[i].floor_bandwidth;
       judged.chance = share_slower(*row.residual, row.sample_times, judged.measured);

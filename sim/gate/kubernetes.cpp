@@ -1,6 +1,9 @@
 // Kubernetes manifests: a ConfigMap with floors and script, and the object that runs it. For one host this is a Job
 // [Kubernetes-job]. For several it is an MPIJob of Kubeflow's MPI Operator, whose launcher starts the test on all
 // workers [MPI-Operator].
+//
+// Manifests are text, not a tree, because they carry comments for the reader who edits them. Values from the scenario
+// occur only in the script and the record, both indented as block scalars, which need no escapes.
 #include <fmt/format.h>
 
 #include "fabricast/core/text.hpp"
@@ -38,6 +41,8 @@ std::string command_list(const TestCommand& command) {
   return out + "]";
 }
 
+// NCCL needs shared memory, more than the 64 MB that a container has by default, so /dev/shm is a volume in memory.
+// Only containers with GPUs have it.
 std::string container(const std::string& name, const std::string& command, std::int64_t gpus, bool is_launcher) {
   std::string out = fmt::format("- name: {}\n  image: {}  # an image with nccl-tests in its PATH\n", name, image);
   if (!command.empty()) out += fmt::format("  command: {}\n", command);
@@ -59,6 +64,8 @@ std::string volumes(bool gate, bool shm) {
   return out;
 }
 
+// No retries: a node that fails the test should fail it visibly, and a second try would hide a fault that comes and
+// goes.
 std::string job(const TestCommand& command, std::int64_t gpus, std::int64_t deadline) {
   std::string out = fmt::format(
       "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: fabricast-gate\nspec:\n  backoffLimit: 0\n"
@@ -68,6 +75,7 @@ std::string job(const TestCommand& command, std::int64_t gpus, std::int64_t dead
   return out + indented(volumes(true, true), 6);
 }
 
+// The launcher needs no GPU; workers run sshd and wait for it.
 std::string mpi_job(const TestCommand& command, std::int64_t gpus, std::int64_t deadline) {
   std::string out = fmt::format(
       "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata:\n  name: fabricast-gate\nspec:\n  slotsPerWorker: {}\n"
@@ -88,6 +96,7 @@ std::string mpi_job(const TestCommand& command, std::int64_t gpus, std::int64_t 
 std::string gate_kubernetes(const World& world, const Gate& gate) {
   const std::int64_t ranks = world.planner.comm.ranks(), gpus = ranks / world.scenario.cluster.nodes;
   const TestCommand command = test_command(world.scenario, ranks);
+  // Seconds: the script's own limit of a test, and the time to pull an image and start.
   constexpr std::int64_t of_a_test = 600, of_start = 600;
   const std::int64_t deadline = of_start + of_a_test * static_cast<std::int64_t>(gate.sweeps.size());
   const std::string usage =

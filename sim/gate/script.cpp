@@ -16,6 +16,7 @@ namespace fabricast {
 
 namespace {
 
+// Settings are environment variables, since arguments are the launcher.
 constexpr std::string_view settings =
     R"(#   GATE_TESTS    directory of the nccl-tests programs (default: search PATH)
 #   GATE_SUFFIX   suffix of their names, e.g. _mpi
@@ -29,6 +30,12 @@ LC_ALL=C
 export PATH LC_ALL
 )";
 
+//    no_verdict   ends with exit code 2, which drains nothing
+//    limited      kills a test that hangs; without `timeout` a hang is left to the caller
+//    judge        runs a test and compares its table with ceilings from standard input
+//
+// The first file of awk has the ceilings, the second the log. A row belongs to a size by its first column. Only the
+// first `time` column counts, which is out of place; wrong results count in both.
 constexpr std::string_view functions = R"sh(
 no_verdict() {
   printf 'gate: no verdict: %s\n' "$1" >&2
@@ -100,6 +107,7 @@ judge() {
 }
 )sh";
 
+// The reason is one line, as Slurm and Kubernetes show it: the first fault, and how many others there are.
 constexpr std::string_view ending = R"sh(
 if [ -s "$work/reasons" ]; then
   IFS= read -r reason <"$work/reasons"
@@ -111,6 +119,7 @@ fi
 printf 'gate: all sizes are within their ceilings\n'
 )sh";
 
+// The delimiter is quoted, so the shell expands nothing in the lines.
 std::string sweep_lines(const World& world, const GateSweep& sweep) {
   std::string out = fmt::format("\njudge {} \"$@\" \"${{tests}}{}$suffix\" {} <<'END'\n", name_of(sweep.op),
                                 test_program(sweep.op), test_arguments(world.scenario, sweep));
@@ -148,6 +157,7 @@ std::string gate_script(const World& world, const Gate& gate, const std::string&
 
 std::string gate_slurm(const World& world, const Gate& gate) {
   const TestCommand command = test_command(world.scenario, world.planner.comm.ranks());
+  // On one host, the node that runs the script is the one that failed. Several hosts may be slow by any of them.
   const bool one_host = command.hosts == 1;
   std::string usage = "#   sh THIS_FILE [LAUNCHER...]    LAUNCHER starts the processes of a test";
   std::string launch;

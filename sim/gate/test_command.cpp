@@ -22,6 +22,7 @@ bool is_variable(const std::string& name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
+// Line breaks and control characters cannot be written safely in every format.
 bool is_plain(const std::string& value) {
   return std::all_of(value.begin(), value.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
 }
@@ -41,6 +42,7 @@ TestCommand test_command(const Scenario& scenario, std::int64_t ranks) {
                         fmt::format("the scenario is timed by {}, but the test is nccl-tests", name_of(harness.tool)),
                         "--set workload.harness.tool=nccl_tests");
   TestCommand command;
+  // As the scenario runs the benchmark: one process per GPU, per host, or anything between.
   command.processes = ranks / harness.ranks_per_process;
   command.hosts = scenario.cluster.nodes;
   for (const auto& [name, value] : scenario.nccl.env) {
@@ -54,6 +56,7 @@ TestCommand test_command(const Scenario& scenario, std::int64_t ranks) {
 
 std::string test_program(CollectiveOp op) { return fmt::format("{}_perf", name_of(op)); }
 
+// `-g` is GPUs per thread, and `-R` registers buffers: 1 locally, 2 as symmetric windows.
 std::string test_arguments(const Scenario& scenario, const GateSweep& sweep) {
   const WorkloadSection& workload = scenario.workload;
   const HarnessSpec& harness = workload.harness;
@@ -97,6 +100,7 @@ std::string gate_env(const World& world, const Gate& gate) {
     out += fmt::format("export GATE_{0}_TEST={1}\nexport GATE_{0}_ARGUMENTS='{2}'\nexport GATE_{0}_MIN_BW={3:.6g}\n",
                        i + 1, program, arguments, minimum_of_tests(sweep));
   }
+  // The variable of nccl-tests itself is set only if there is one run: with several it would hold for one of them only.
   out += fmt::format("\nexport GATE_TESTS_COUNT={}\n", gate.sweeps.size());
   if (gate.sweeps.size() == 1)
     out += fmt::format("export NCCL_TESTS_MIN_BW={:.6g}\n", minimum_of_tests(gate.sweeps.front()));

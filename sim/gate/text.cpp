@@ -24,6 +24,7 @@ std::string gate_heading(const World& world) {
   return out;
 }
 
+// What a floor means is part of the output, since floors are copied to places where nobody reads these documents.
 std::string meaning_text(const Gate& gate) {
   std::string out = fmt::format(
       "# a healthy cluster, like the measured ones, is below the floor of a row with probability {}: on average\n"
@@ -71,6 +72,7 @@ std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
   const std::size_t below = verdict.below(), count = verdict.rows.size();
   const double chance = verdict.probability * static_cast<double>(count);
+  // Wrong results outweigh any time.
   if (!verdict.wrong.empty())
     out += "does not pass: results are wrong, so data are corrupted in transit, and times mean little\n";
   else if (below > 0)

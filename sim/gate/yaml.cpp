@@ -35,6 +35,7 @@ void write_pairs(const Json& map, std::size_t depth, bool first_is_placed, std::
 void write_value(const Json& value, std::size_t depth, std::string& out) {
   constexpr std::size_t step = 2;
   if (!value.is_structured() || value.empty()) {
+    // Empty lists and maps are scalars here: [] and {} are the same in both languages.
     out += " " + scalar_text(value) + "\n";
     return;
   }

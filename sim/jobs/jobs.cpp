@@ -1,4 +1,8 @@
 // Forecasts each job alone, with all others and in pairs, and the scenario's job in other places.
+//
+// docs/models/jobs.md has the model. Order of work: every job alone, which gives its traffic; each job with the traffic
+// of all others; each pair; the links on which they meet; the main job on other hosts. All later steps use the traffic
+// of jobs alone, because the rule by which links are shared accounts for their slowdown.
 #include "fabricast/jobs/jobs.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +26,7 @@ namespace {
 /// Samples over which pairs and placements are compared: few, because there are many forecasts, but enough for a
 /// median.
 constexpr int few_samples = 4;
+// Links that are kept, the most loaded ones. The counts of the result are of all shared links.
 constexpr std::size_t most_links = 20;
 
 using BySample = std::vector<Background>;
@@ -34,6 +39,7 @@ struct Runner {
 };
 
 /// Whether two owners use a common link in any sample. Uses are sorted by resource.
+/// Owners without a common link cannot slow each other, which saves most of the pairs of a large fabric.
 bool meet(const BySample& a, const BySample& b) {
   for (std::size_t d = 0; d < a.size(); ++d) {
     const auto &x = a[d].uses, &y = b[d].uses;
@@ -58,6 +64,8 @@ std::string what_of(const BackgroundSpec& flows) {
                      flows.network == FlowNetwork::own ? ", own network" : std::string());
 }
 
+// Owners are numbered: the main job, other jobs, flows. Each job has a world of its own, so jobs can be forecast in
+// parallel; each world is used by one thread at a time.
 class Comparison {
  public:
   Comparison(World& main, std::int64_t size, const RunOptions& options)
@@ -67,6 +75,8 @@ class Comparison {
     for (OtherJob& job : jobs_) runners_.push_back({job.world.get(), job.size, job.duty});
     for (const Runner& r : runners_) samples_.push_back(r.world->samples);
     owners_ = runners_.size() + main.scenario.background.size();
+    // Units of the progress: alone, beside all, pairs, and placements. Each counts the same, though training steps take
+    // longer.
     work_ = 2 * runners_.size() + runners_.size() * owners_ + 8;
   }
 
@@ -118,6 +128,7 @@ class Comparison {
     w.beside = beside_of(owners);
     if (samples > 0) w.samples.count = std::min(w.samples.count, samples);
     JobTime time = time_job(w, runners_[job].size, single_);
+    // The world is left as it was, for the next question about this job.
     w.beside.clear(), w.samples = samples_[job];
     const double seconds = time.seconds;
     if (kept) *kept = std::move(time);
@@ -148,6 +159,7 @@ class Comparison {
     std::vector<std::vector<double>> got(f_.flows.size());
     std::vector<const BySample*> owners;
     for (const BySample& t : traffic_) owners.push_back(&t);
+    // What flows get is their max-min share next to all jobs, which are in the combination like any other owner.
     for (const auto& sample : beside_of(owners)) {
       std::vector<double> sum(f_.flows.size(), 0);
       for (std::size_t i = 0; i < sample->rate.size(); ++i)
@@ -156,6 +168,7 @@ class Comparison {
     }
     for (std::size_t k = 0; k < got.size(); ++k) {
       std::sort(got[k].begin(), got[k].end());
+      // The median over samples, like the times of jobs.
       f_.flows[k].got = got[k][got[k].size() / 2];
     }
   }
@@ -166,6 +179,7 @@ class Comparison {
       double alone = 0;
       for (std::size_t o = 0; o < owners_; ++o) {
         if (o != i && meet(traffic_[i], traffic_[o])) {
+          // Compared with the job alone on the same few samples, not with its median over all.
           if (alone == 0) alone = seconds_beside(i, {}, few_samples);
           f_.slowdown[i][o] = seconds_beside(i, {o}, few_samples) / alone;
         }
@@ -174,6 +188,8 @@ class Comparison {
     });
   }
 
+  // In the first sample. The load of a link is what owners would send if each had the fabric to itself, so it may
+  // exceed 1: then some of them wait.
   void find_links() {
     std::map<std::uint32_t, std::vector<double>> loads;
     for (std::size_t o = 0; o < owners_; ++o)
@@ -182,6 +198,7 @@ class Comparison {
         load.resize(owners_, 0);
         load[o] += u.use * traffic_[o].front().rate[u.item].value;
       }
+    // Names of links need a router: with adaptive routing a resource is a bundle of links.
     const auto router = main_.setup.policy->make(*main_.setup.policy_spec, *main_.fabric,
                                                  main_.setup.segments.front().links, main_.samples.first_seed);
     for (auto& [resource, load] : loads) {
@@ -197,6 +214,8 @@ class Comparison {
   }
 
   /// The scenario with its own job placed by a policy, and all others fixed where they are.
+  /// Random policies would otherwise choose again, and lists are placed before policies, so everything else becomes a
+  /// list. `filled` becomes the hosts that it took.
   Scenario moved(Placement placement, const std::vector<std::uint32_t>& order = {}) const {
     Scenario s = main_.scenario;
     for (std::size_t j = 0; j < s.jobs.size(); ++j) {
@@ -241,9 +260,13 @@ class Comparison {
     if (std::none_of(f_.trials.begin(), f_.trials.end(), [](const auto& t) { return t.given; }))
       f_.trials.push_back(try_on(Placement::list, main_.allocation.main));
     std::stable_sort(f_.trials.begin(), f_.trials.end(), [](const auto& a, const auto& b) {
+      // Times that agree to six digits are equal; then the scenario's own placement wins, since moving a job costs
+      // something.
       const double x = rounded(a.beside, 6), y = rounded(b.beside, 6);
       return x != y ? x < y : a.given && !b.given;
     });
+    // The best hosts in a random order of ranks show how much of the gain is the set of hosts, and how much their
+    // order. Hosts that share NVLink stay together.
     std::vector<HostUnit> units;
     const std::vector<std::uint32_t>& best = f_.trials.front().hosts;
     const std::size_t hosts = main_.planner.comm.hosts_per_node;

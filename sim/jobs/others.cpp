@@ -1,3 +1,5 @@
+// The traffic of other jobs and of background flows, as links of the main job see it (jobs/others.hpp; the rule for
+// sharing is sim/engine/traffic/beside.cpp).
 #include "fabricast/jobs/others.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +16,8 @@ namespace fabricast {
 namespace {
 
 /// One job of section `jobs` as a scenario of its own.
+/// Node, network, NCCL and software are those of the main scenario. The hosts are those of the allocation, as a list,
+/// so that building this world does not place anything anew.
 Scenario scenario_of(const World& main, std::size_t index) {
   const JobSpec& job = main.scenario.jobs[index];
   Scenario s = main.scenario;
@@ -42,6 +46,7 @@ auto named(std::size_t index, F f) {
   }
 }
 
+// Flows belong to listed hosts, to a job by name, or to the main job.
 std::vector<std::uint32_t> hosts_of_flows(const World& main, std::size_t index) {
   const BackgroundSpec& flows = main.scenario.background[index];
   if (!flows.hosts.empty()) return parse_hosts(flows.hosts, fmt::format("background[{}].hosts", index));
@@ -63,6 +68,7 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
   const std::vector<std::uint32_t> hosts = hosts_of_flows(main, index),
                                    targets = parse_hosts(flows.targets, path + ".targets");
   const auto each = static_cast<std::uint32_t>(flows.connections);
+  // Each connection is routed in each sample.
   constexpr std::size_t most = 1'000'000;
   if (hosts.size() * targets.size() * each > most)
     throw UserError::at(path,
@@ -70,6 +76,7 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
                                     targets.size(), each),
                         "use fewer targets, which can stand for all if the total rate is the same");
   constexpr std::uint32_t first_qp = 0x800000;  // above the queue pair numbers of communicators
+  // Rates are given per host or in total; both are divided evenly over the connections of a host.
   const BytesPerSecond rate = flows.rate.value > 0 ? flows.rate : flows.total / static_cast<double>(hosts.size());
   const std::uint32_t ports = main.fabric->ports_per_node();
   std::vector<Connection> list;
@@ -77,6 +84,8 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
     for (std::uint32_t t = 0; t < targets.size(); ++t)
       for (std::uint32_t c = 0; c < each; ++c) {
         if (hosts[h] == targets[t]) continue;
+        // Connections take turns over the host's NICs. The target uses the port of the same number, hence the same
+        // rail.
         const std::uint32_t port = (h + t * each + c) % ports, qp = first_qp + static_cast<std::uint32_t>(list.size());
         Flow flow{main.fabric->endpoint(hosts[h], port).value, main.fabric->endpoint(targets[t], port).value, qp, qp};
         if (flows.kind == FlowKind::dataset_read) std::swap(flow.from, flow.to);
@@ -89,6 +98,8 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
 
 bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !scenario.background.empty(); }
 
+// Each restriction keeps the traffic of a job a single constant: one plan per size, one state of the network, one
+// version.
 void check_others(const World& main) {
   const Scenario& s = main.scenario;
   if (!main.fabric)
@@ -106,6 +117,7 @@ void check_others(const World& main) {
                         "omit `at` and `until`");
 }
 
+// Also checks that each job fits in memory, so that errors name the job before any forecast runs.
 std::vector<OtherJob> other_jobs(const World& main) {
   std::vector<OtherJob> list;
   for (std::size_t j = 0; j < main.scenario.jobs.size(); ++j) {
@@ -124,6 +136,7 @@ std::vector<OtherJob> other_jobs(const World& main) {
 std::vector<Background> traffic_of_job(const World& world, const JobTime& time, double duty, const Samples& samples,
                                        std::uint32_t owner) {
   std::vector<double> duties = time.duty;
+  // The job does what was timed for the fraction `duty` of its time, and each collective runs for a fraction of that.
   for (double& d : duties) d *= duty;
   std::vector<Background> by_sample;
   for (int d = 0; d < samples.count; ++d)
@@ -132,6 +145,8 @@ std::vector<Background> traffic_of_job(const World& world, const JobTime& time, 
   return by_sample;
 }
 
+// The path of each connection is that of a queue pair under the same router as collectives. A flow with a network of
+// its own leaves the fabric alone.
 std::vector<Background> traffic_of_flows(const World& main, std::size_t index, std::uint32_t owner) {
   const BackgroundSpec& flows = main.scenario.background[index];
   std::vector<Background> by_sample(static_cast<std::size_t>(main.samples.count));
@@ -149,11 +164,15 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
                             fmt::format("no path from {} to {}", main.fabric->name(VertexId(c.flow.from)),
                                         main.fabric->name(VertexId(c.flow.to))));
       const auto item = static_cast<std::uint32_t>(all.rate.size());
+      // A flow that sends for a fraction d of the time has that fraction of its rate on average, and counts as d
+      // connections.
       all.rate.push_back(c.rate * flows.duty.value);
       all.weight.push_back(flows.duty.value);
       all.owner.push_back(owner);
       for (std::size_t i = 0; i < path.resources.size(); ++i)
         all.uses.push_back({path.resources[i], item,
+                            // The fraction of the link that one B/s of the item takes; with spreading, each link
+                            // carries its weight of it.
                             path.weight(i) / capacity(*main.fabric, *router, state, path.resources[i]).value});
     }
     std::sort(all.uses.begin(), all.uses.end(), [](const Background::Use& a, const Background::Use& b) {
@@ -163,6 +182,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
   return by_sample;
 }
 
+// Owners may have different numbers of samples: only those that all have can be combined.
 std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& owners) {
   std::vector<std::shared_ptr<const Background>> by_sample;
   if (owners.empty()) return by_sample;

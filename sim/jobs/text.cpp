@@ -1,4 +1,6 @@
 // Reports of several jobs as text, JSON and CSV, all from one JobsForecast.
+//
+// Every table is about the same owners: jobs first, then flows, in the order of the scenario.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,6 +27,7 @@ std::string time_text(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
 }
 
+// Differences below a millionth are rounding.
 std::string gain_text(double other, double best) {
   if (other <= best * (1 + 1e-6)) return "none";
   return fmt::format("{:.1f} %", 100 * (1 - best / other));
@@ -42,6 +45,7 @@ std::size_t widest(const std::vector<std::string>& names, std::size_t least) {
   return least;
 }
 
+// `crossing` counts hops of a ring in rank order that leave a leaf, which explains most differences between placements.
 std::string job_table(const JobsForecast& f) {
   std::vector<std::string> names = owner_names(f), whats;
   for (const JobRow& row : f.jobs) whats.push_back(row.what);
@@ -61,6 +65,7 @@ std::string job_table(const JobsForecast& f) {
   return out;
 }
 
+// Rows are jobs only: a flow has no time that could grow. 1.000 may mean that two owners share no link.
 std::string matrix_table(const JobsForecast& f) {
   const std::vector<std::string> names = owner_names(f);
   if (names.size() < 2) return {};
@@ -77,6 +82,7 @@ std::string matrix_table(const JobsForecast& f) {
   return out;
 }
 
+// Above 100 % some owner waits. Below, owners may still wait while all of them send.
 std::string link_table(const JobsForecast& f) {
   if (f.jobs.size() + f.flows.size() < 2) return {};
   if (f.links.empty()) return "#\n# no link is shared\n";
@@ -95,6 +101,8 @@ std::string link_table(const JobsForecast& f) {
   return out;
 }
 
+// The table has a row per policy, the fastest first. The printed `--set` word moves the main job only; if others are
+// placed by policies, they would move too, and the words that fix them are in JSON.
 std::string placement_table(const World& world, const JobsForecast& f) {
   std::string out = fmt::format(
       "#\n# main on other hosts: {} of {} hosts are not taken by others\n"
@@ -198,6 +206,7 @@ std::string jobs_json(const World& world, const JobsForecast& f) {
   return j.dump(1) + "\n";
 }
 
+// One row per job, with a column per owner for the slowdown by it.
 std::string jobs_csv(const JobsForecast& f) {
   std::string out = "job,what,nodes,leaves,leaf_hops,alone_s,beside_s,slowdown,bottleneck";
   const std::vector<std::string> names = owner_names(f);

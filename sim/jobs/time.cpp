@@ -1,4 +1,7 @@
 // Forecasts what a job repeats, as one JobTime for collectives, training steps, traces and inference.
+//
+// Besides the time, a JobTime has the collectives with their duty, the fraction of the job's time in which each runs:
+// that is all that other jobs feel of it.
 #include <algorithm>
 
 #include "fabricast/jobs/others.hpp"
@@ -10,6 +13,7 @@ namespace fabricast {
 namespace {
 
 /// A program of one collective over all ranks, which stands for the call.
+/// traffic_of takes a program, as steps have; a single collective becomes one without activities.
 Program program_of_call(const World& world, const Plan& plan) {
   Program program;
   std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner.comm.ranks()));
@@ -29,6 +33,7 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   time.seconds_worst = row.time_worst, time.samples = forecast.samples;
   time.bottleneck = row.result.bottleneck.name;
   time.collectives = program_of_call(world, row.plan);
+  // The benchmark tool may repeat calls faster than a call takes alone (overlap); the network is then always busy.
   time.duty = {std::min(1.0, row.result.makespan.value / row.time)};
   time.fingerprint = forecast.fingerprint;
   return time;
@@ -53,6 +58,7 @@ JobTime of_step(const StepForecast& f) {
   return time;
 }
 
+// A decode step in steady state; the load of requests over time is not part of the traffic.
 JobTime of_inference(const InferenceForecast& f) {
   JobTime time;
   time.seconds = f.step.seconds, time.seconds_p5 = f.step_p5, time.seconds_p95 = f.step_p95;

@@ -1,4 +1,7 @@
 // Ranges and ticks of axes: round values, and few enough to read.
+//
+// The same ranges and ticks are used by the SVG and, as data, by the page's script, so both draw the same chart
+// (chart_parts.hpp). Comparisons allow for rounding: a tick at the end of an axis must not be lost to the last digit.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,6 +32,7 @@ bool in(ChartRange range, double value) {
 }
 
 /// Powers of `base`, at most about `about`, whose exponents are multiples of a step.
+/// Sizes of messages are powers of two, so their axis counts in exponents of two.
 std::vector<double> powers(ChartRange range, double base, int about) {
   const auto exponent = [&](double value) { return std::log(value) / std::log(base); };
   const double span = exponent(range.high) - exponent(range.low);
@@ -43,6 +47,7 @@ std::vector<double> powers(ChartRange range, double base, int about) {
 
 std::vector<double> logarithmic_ticks(const ChartAxis& axis, ChartRange range, int about) {
   if (axis.measure == Measure::bytes) return powers(range, 2, about);
+  // A narrow axis has too few powers of ten for ticks; 1, 2 and 5 times them are added.
   if (range.high / range.low >= wide) return powers(range, 10, about);
   std::vector<double> ticks;
   for (double power = std::pow(10, std::floor(std::log10(range.low))); power <= range.high; power *= 10)
@@ -59,6 +64,7 @@ double round_down(double value) {
   return power;
 }
 
+// Sizes end where the data end; other axes end at round values.
 ChartRange logarithmic_range(const ChartAxis& axis, double low, double high) {
   if (axis.measure == Measure::bytes) return low < high ? ChartRange{low, high} : ChartRange{low / 2, high * 2};
   if (high / low >= wide)
@@ -74,11 +80,13 @@ ChartRange range_of(const ChartAxis& axis, const std::vector<double>& values) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double v : values)
     if (std::isfinite(v) && (!logarithmic || v > 0)) low = std::min(low, v), high = std::max(high, v);
+  // No value that the axis can show: any range will do.
   if (low > high) return logarithmic ? ChartRange{1, 10} : ChartRange{0, 1};
   if (logarithmic) return logarithmic_range(axis, low, high);
   if (axis.from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
   if (low == high) {
     if (axis.from_zero) return {0, 1};
+    // A constant curve is drawn in the middle of its axis.
     const double around = low == 0 ? 1 : std::abs(low) * 0.05;
     low -= around, high += around;
   }

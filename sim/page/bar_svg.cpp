@@ -1,4 +1,6 @@
 // Stacked horizontal bars.
+// A bar is a size, a stage or a batch; its parts add up from the left. Each part states its value and share in a
+// tooltip, as colours alone cannot be read by everyone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,6 +38,7 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
     for (std::size_t p = 0; p < chart.parts.size(); ++p) legend.push_back({chart.parts[p].name, class_of(p)});
   SvgWriter svg(chart_width, bottom + 56 + legend_height(legend, chart_width - 40), chart.title, standalone);
 
+  // The axis also reaches the marks, e.g. the capacity of memory that a bar stays below.
   std::vector<double> ends;
   for (std::size_t b = 0; b < chart.bars.size(); ++b) ends.push_back(total_of(chart, b));
   for (const ChartMark& m : chart.marks) ends.push_back(m.x);
@@ -54,6 +57,7 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
     for (std::size_t p = 0; p < chart.parts.size(); ++p) {
       const double value = chart.parts[p].values[b];
       if (!(value > 0)) continue;
+      // Half a pixel at least, so that small parts remain visible.
       svg.rect(x(begin), y, std::max(0.5, x(begin + value) - x(begin)), bar_height, class_of(p),
                fmt::format("{}, {}: {} ({:.1f} %)", chart.bars[b], chart.parts[p].name,
                            value_text(value, chart.value.measure, chart.value.unit), 100 * value / total));
@@ -71,6 +75,7 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
   return std::move(svg).finish();
 }
 
+// Bins of equal width between the fastest and the slowest sample; a single bin if all are equal.
 BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis, const std::vector<double>& samples,
                          int bins) {
   BarChart chart;

@@ -1,4 +1,7 @@
 // The page of a collective over sizes.
+// Sections from the answer to its details: bandwidth and time by size, the table, where the time goes, variation over
+// samples, and the load of the fabric. What a scenario does not have (intervals, samples, a fabric) leaves no empty
+// section.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,6 +38,7 @@ std::string context_text(const World& world, const Forecast& forecast) {
          fmt::format("; NCCL {}, timed as by {}", to_text(comm.version), name_of(world.scenario.workload.harness.tool));
 }
 
+// Links with equal load are counted, since on a symmetric fabric the named one stands for hundreds.
 std::string bound_text(const ForecastRow& row) {
   const Bottleneck& b = row.result.bottleneck;
   std::string text = b.name;
@@ -46,6 +50,7 @@ std::string bound_text(const ForecastRow& row) {
   return text;
 }
 
+// The largest size is what bandwidth is bought for; small sizes are in the table.
 std::string answer_text(const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.back();
   const double bus = forecast.bus_bandwidth(row);
@@ -61,6 +66,7 @@ std::string answer_text(const Forecast& forecast) {
   return text;
 }
 
+// The smallest size shows latency, the largest bandwidth.
 std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   const auto time = [](const ForecastRow& row) {
     KeyFigure f{fmt::format("time of {}", size_text(row.bytes)), seconds_text(row.time), {}};
@@ -94,6 +100,7 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   for (const ForecastRow& row : forecast.rows) {
     chart.at.push_back(static_cast<double>(row.bytes));
     series.y.push_back(value_of(row, row.time));
+    // Bandwidth falls as time rises, so the ends of a band swap.
     const auto add = [&](ChartBand& band, double a, double b) {
       band.low.push_back(std::min(value_of(row, a), value_of(row, b)));
       band.high.push_back(std::max(value_of(row, a), value_of(row, b)));
@@ -109,6 +116,7 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
 
 PageSection sizes_section(const Forecast& forecast) {
   PageSection section{"sizes", "Bandwidth and time by size", {}};
+  // Bandwidth of another time: it scales with the inverse of the time.
   LineChart bus = size_chart(forecast, [&](const ForecastRow& row, double seconds) {
     return forecast.bus_bandwidth(row) * row.time / seconds * 1e-9;
   });
@@ -122,6 +130,7 @@ PageSection sizes_section(const Forecast& forecast) {
   return section;
 }
 
+// Shares, not seconds: times of a sweep differ by orders of magnitude. The time of a call is in the label.
 BarChart parts_chart(const Forecast& forecast) {
   BarChart chart;
   chart.name = "parts", chart.title = "Where the time of a call goes";
@@ -187,6 +196,7 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   return table;
 }
 
+// Each direction by itself: incast loads one of them only.
 PageTable tier_table(const FabricDrawing& drawing) {
   PageTable table;
   table.name = "tiers", table.title = "Load of the links between tiers";
@@ -207,6 +217,8 @@ PageTable tier_table(const FabricDrawing& drawing) {
   return table;
 }
 
+// Of the median sample of the largest size. Loads are counted again from the plan, since forecasts keep only the
+// bottleneck.
 PageSection load_section(const World& world, const ForecastRow& row) {
   const LinkLoads loads = link_loads(world.setup, row.plan, world.samples.first_seed + row.median_sample);
   FabricDrawing drawing = draw_fabric(*world.fabric, loads.load);
@@ -237,6 +249,7 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.sections.push_back(sizes_section(forecast));
   page.sections.push_back(
       {"table", forecast.rows.size() > 1 ? "All sizes" : "Details", {sizes_table(world, forecast)}});
+  // Other engines do not split the time of a call.
   const bool flow = world.scenario.network.engine == EngineKind::flow;
   if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
   if (forecast.samples > 1)

@@ -1,4 +1,8 @@
 // Folds a fabric into rows of boxes and lines between them.
+//
+// A fabric of a million GPUs has tens of thousands of switches. Neighbours share a box, so that a row has at most
+// `most` of them, and all cables between two boxes are one line. Loads are reduced to their mean and maximum on the
+// way; the fullest link keeps its name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +33,8 @@ struct Row {
   std::uint32_t first = 0, count = 0, size = 1;  ///< `size`: vertices per box. The first row counts nodes instead
 };
 
+// Nodes at the bottom, then the tiers. Boxes end at the borders of blocks, groups and planes of cores where possible,
+// so that a box has uniform cables.
 std::vector<Row> rows_of(const Fabric& fabric, std::uint32_t most) {
   const Clos* clos = fabric.clos();
   std::vector<Row> rows;
@@ -80,6 +86,8 @@ class Folder {
     return out;
   }
 
+  // Vertices are numbered by tier: NIC ports first, then leaves, spines and cores. Ports of a node are in the box of
+  // the node.
   BoxPlace place(VertexId v) const {
     if (fabric_.is_endpoint(v)) return {0, v.value / fabric_.ports_per_node() / rows_[0].size};
     std::uint32_t r = static_cast<std::uint32_t>(rows_.size()) - 1;
@@ -108,6 +116,7 @@ class Folder {
         line.rate = rate, fullest[at] = l;
       }
       line.rate = std::min(line.rate, rate);
+      // Both directions of a cable: a line has the colour of the fuller one.
       for (const std::uint32_t route : {l, l + 1}) {
         line.mean += load(route) / 2;
         if (load(route) > line.most) line.most = load(route), fullest[at] = route;
@@ -130,6 +139,7 @@ class Folder {
       links[lower][0].push_back(l), links[lower][1].push_back(l + 1);
     }
     for (std::size_t lower = 0; lower + 1 < rows_.size(); ++lower)
+      // Up, then down.
       for (const std::size_t down : {0U, 1U})
         if (!links[lower][down].empty())
           drawing.tiers.push_back(

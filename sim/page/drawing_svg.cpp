@@ -19,6 +19,7 @@ std::string box_text(const FabricBox& box) {
 }
 
 /// How much of the names fits into the boxes of a row. All boxes of a row use the same style.
+/// Mixed styles in a row would look like different kinds of boxes.
 enum class NameStyle { whole, number, first_number, none };
 
 std::string number_of(const std::string& name) {
@@ -54,6 +55,7 @@ std::string line_text(const FabricDrawing& d, const FabricLine& line) {
   return text;
 }
 
+// By the number of cables, from 1 to 3 pixels: more would hide other lines.
 double line_width(const FabricLine& line, std::uint32_t most) {
   return 1 + 2.0 * static_cast<double>(line.cables) / static_cast<double>(most);
 }
@@ -69,6 +71,7 @@ std::string drawing_svg(const FabricDrawing& d, bool standalone) {
   if (d.with_load)
     for (std::size_t h = 0; h < heat_steps; ++h) legend.push_back({heat_label(h), fmt::format("i{}", h)});
   SvgWriter svg(width, bottom + 24 + legend_height(legend, right - left), d.title, standalone);
+  // Row 0, the nodes, is at the bottom.
   const auto y = [&](std::uint32_t row) { return top + row_pitch * (rows - 1 - row); };
   const auto pitch = [&](std::uint32_t row) { return (right - left) / static_cast<double>(d.rows[row].boxes.size()); };
   const auto middle = [&](std::uint32_t row, std::uint32_t box) { return left + pitch(row) * (box + 0.5); };
@@ -123,6 +126,7 @@ constexpr std::array<std::string_view, heat_steps> heat_colours = {"#b6bec9", "#
 
 }  // namespace
 
+// For layouts of Graphviz's own; colours are those of the light palette, since a graph file has no dark mode.
 std::string drawing_dot(const FabricDrawing& d) {
   std::string out = fmt::format("graph {} {{\n  rankdir=BT;\n  node [shape=box, style=rounded];\n",
                                 quoted(d.title.empty() ? "fabric" : d.title));

@@ -1,4 +1,5 @@
 // Pages of `explain`: the page of the forecast, and the changes that would help.
+// The answer of the forecast is followed by the most effective change, so that both are on the first screen.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +16,7 @@ std::string set_text(const std::vector<std::string>& set) {
 }
 
 /// A table without rows: the change, its time, its gain, and the `--set` words to try it.
+/// Rows are added by the caller, because collectives, training and inference have other records.
 PageTable helps_table(std::string time_unit) {
   PageTable table;
   table.name = "helps";

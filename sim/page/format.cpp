@@ -1,4 +1,6 @@
 // Numbers and text as a page writes them.
+// One set of functions for charts, tables and sentences, so that a value looks the same everywhere: few digits, a unit
+// that fits, and thousands separated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,8 @@ std::string in_unit(double value, int digits, std::span<const UnitStep> steps) {
   return fmt::format("{} {}", number_text(value / best->one, digits), best->name);
 }
 
+// Sizes that are whole in binary units stay binary, as nccl-tests users write them (8 MiB). Others, such as sizes of
+// memory in use, are decimal.
 std::string bytes_text(double value, int digits) {
   constexpr std::array<std::string_view, 6> binary = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double left = value;
@@ -42,6 +46,7 @@ std::string bytes_text(double value, int digits) {
 
 std::string seconds_text(double value, int digits) {
   if (value == 0) return "0 s";
+  // Hours from two of them on, days from two of them on: below that, the smaller unit reads better.
   constexpr std::array<UnitStep, 6> steps = {{{0, 1e-9, "ns"},
                                               {1e-6, 1e-6, "us"},
                                               {1e-3, 1e-3, "ms"},
@@ -61,6 +66,7 @@ std::string thousands(double whole) {
 
 std::string number_text(double value, int digits) {
   if (!std::isfinite(value)) return "unknown";
+  // Rounded first: 999.96 with three digits is 1,000, which needs the separator.
   if (digits < 4) value = rounded(value, digits);
   const double size = std::abs(value);
   if (size >= 1e15) return fmt::format("{:.4g}", value);
@@ -81,6 +87,7 @@ std::string value_text(double value, Measure measure, std::string_view unit, int
   return unit.empty() ? number : fmt::format("{} {}", number, unit);
 }
 
+// The unit is written once if both ends have the same.
 std::string range_text(double low, double high, Measure measure, std::string_view unit) {
   std::string from = value_text(low, measure, unit, 3);
   const std::string to = value_text(high, measure, unit, 3);
@@ -96,6 +103,7 @@ std::string value_text(const TableCell& cell, const TableColumn& column) {
   return fmt::format("{} ({})", text, range_text(cell.low, cell.high, column.measure, column.unit));
 }
 
+// For HTML and XML, in text and in attributes.
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());

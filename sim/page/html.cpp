@@ -1,4 +1,7 @@
 // A page as one HTML file.
+// The file needs nothing else: style, script and data are inside, and a policy forbids it to load anything. Charts are
+// SVG; the script replaces line and scatter charts by interactive ones of the same data (docs/report.md). Everything
+// that comes from a scenario is escaped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +17,7 @@ namespace fabricast {
 namespace {
 
 /// Content-Security-Policy: the page may not load anything.
+/// 'unsafe-inline' is needed for a page in one file, and means little where no foreign text is written as script.
 constexpr std::string_view policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'";
@@ -32,6 +36,7 @@ std::string head_html(const Page& page) {
 }
 
 /// Puts a non-breaking space between a number and its unit.
+/// Without it a number and its unit may be on different lines of the large figures.
 std::string unbroken(std::string_view text) {
   constexpr std::array<std::string_view, 13> units = {"GB/s", "us",  "ms",  "s",   "ns", "%", "B",
                                                       "KiB",  "MiB", "GiB", "TiB", "GB", "MB"};
@@ -92,6 +97,7 @@ std::string footer_html(const Page& page) {
   return out + fmt::format("</p>{}</footer>\n", licence_html());
 }
 
+// Last in the body, so that the page is readable before the scripts run, and complete if they do not.
 std::string scripts_html(const Page& page) {
   std::string out = fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n", page_json(page));
   if (!uplot_version().empty())
@@ -142,6 +148,7 @@ const PageTable& table_of(const Page& page, const std::string& name) {
 
 namespace {
 
+// A visitor with a case for each kind of block: a new kind does not compile until it is decided whether it is a chart.
 struct ChartName {
   std::string operator()(const LineChart& c) const { return c.name; }
   std::string operator()(const BarChart& c) const { return c.name; }

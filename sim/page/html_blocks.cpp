@@ -14,6 +14,7 @@ std::string note_html(const std::string& note) {
   return note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", escaped(note));
 }
 
+// `live` is where the script puts its chart; it then hides the SVG, which stays for print.
 std::string figure_html(const std::string& name, const std::string& title, const std::string& note,
                         const std::string& svg, bool live) {
   std::string out = fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>{}", escaped(name),
@@ -22,6 +23,7 @@ std::string figure_html(const std::string& name, const std::string& title, const
   return out + svg + "</figure>\n";
 }
 
+// Numbers are rounded for reading. Sorting and filtering use the values in the data of the script.
 std::string cell_html(const TableRow& row, std::size_t c, const TableColumn& column) {
   const TableCell& cell = row.cells[c];
   std::string text = cell.text;
@@ -30,6 +32,7 @@ std::string cell_html(const TableRow& row, std::size_t c, const TableColumn& col
   std::string out = escaped(text);
   if (column.measure != Measure::text && cell.has_interval())
     out += fmt::format("<small>{}</small>", range_text(cell.low, cell.high, column.measure));
+  // Badges in words, since colour alone does not tell rows apart for everyone.
   if (c == 0) {
     if (row.best) out += "<span class=\"badge\">best</span>";
     if (row.front) out += "<span class=\"badge\">front</span>";
@@ -51,6 +54,7 @@ std::string row_html(const TableRow& row, const std::vector<TableColumn>& column
   return out + "</tr>\n";
 }
 
+// Boxes appear only if they would change something.
 std::string tools_html(const PageTable& table) {
   const auto any = [&](auto has) { return std::any_of(table.rows.begin(), table.rows.end(), has); };
   std::string out = fmt::format(
@@ -64,11 +68,13 @@ std::string tools_html(const PageTable& table) {
   return out + "<output aria-live=\"polite\"></output></div>";
 }
 
+// A scrolling region with a name and in the order of the keyboard, so that it can be used without a mouse.
 std::string table_html(const PageTable& whole) {
   const PageTable table = shown_rows(whole);
   std::string out;
   if (!table.title.empty()) out += fmt::format("<h3>{}</h3>", escaped(table.title));
   out += note_html(table.note);
+  // Says how many rows are cut off, and where all of them are.
   if (table.rows.size() < whole.rows.size())
     out += note_html(fmt::format("{} of {} rows. The JSON and CSV output has all of them.",
                                  number_text(static_cast<double>(table.rows.size())),
@@ -95,6 +101,7 @@ std::string drawing_html(const FabricDrawing& drawing) {
       drawing_svg(drawing, false));
 }
 
+// Long texts, such as the effective scenario, are folded; print shows them.
 std::string code_html(const CodeBlock& code) {
   const std::string text = fmt::format(
       "<div class=\"code\"><pre tabindex=\"0\"{}>{}</pre><button class=\"copy\" type=\"button\" "
@@ -130,6 +137,7 @@ PageTable shown_rows(const PageTable& table) {
   const std::size_t most = std::min(most_page_rows, most_page_cells / std::max<std::size_t>(1, table.columns.size()));
   if (table.rows.size() <= most) return table;
   PageTable shown = table;
+  // The order of merit stays within both halves.
   std::stable_partition(shown.rows.begin(), shown.rows.end(), [](const TableRow& r) { return r.best || r.front; });
   shown.rows.resize(most);
   return shown;

@@ -1,4 +1,5 @@
 // The page of inference: steps, requests, batch sizes.
+// With requests, the page begins with their waits; without, with the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace fabricast {
 
 namespace {
 
+// Three digits: forecasts are not exact to more.
 std::string rate_text(double tokens) { return value_text(tokens, Measure::number, "tokens/s", 3); }
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
@@ -26,6 +28,7 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   return chart;
 }
 
+// With prefill on GPUs of its own, the same GPUs without it are a second row, for comparison.
 PageTable serving_table(const InferenceForecast& f) {
   PageTable table;
   table.name = "serving", table.title = "Requests, end to end";
@@ -53,6 +56,8 @@ PageTable serving_table(const InferenceForecast& f) {
   return table;
 }
 
+// The trade between throughput and latency: a larger batch reads the weights once for more sequences, so a step takes
+// longer but yields more tokens. The table has the memory, which ends the trade.
 PageSection batches_section(const World& world, const InferenceForecast& f) {
   const int own = inference_of(world).batch;
   PageSection section{"batches", "Throughput and latency by batch size", {}};
@@ -73,6 +78,7 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
                           false,
                           {}});
   }
+  // The scenario's own batch is marked in words: it is not the best row, only this one.
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& r) { return r.best; }))
     for (TableRow& r : table.rows)
       if (r.best) r.best = false, r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
@@ -82,6 +88,7 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
   rate.y = {"throughput", Measure::number, "tokens/s", ChartScale::linear, true};
   step.name = "latency", step.title = "Time of a decode step by batch size";
   step.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
+  // Both charts mark the batch of the scenario, so they can be read together.
   rate.marks = step.marks = {{static_cast<double>(own), "this scenario"}};
   rate.series = {std::move(rates)}, step.series = {std::move(steps)};
   section.blocks = {std::move(rate), std::move(step), std::move(table)};
@@ -102,9 +109,11 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   page.answer =
       fmt::format("{} on {} GPUs: {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
                   rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+  // An all-reduce alone has no tokens.
   if (reduces)
     page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
                               seconds_text(f.step.seconds));
+  // What the scenario describes, not the comparison.
   const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
   if (serving)
     page.answer += fmt::format(" Time to first token {}, time per output token {}.",

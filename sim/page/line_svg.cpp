@@ -13,6 +13,7 @@ namespace fabricast {
 namespace {
 
 /// The points of a curve that the axes can show, in runs without gaps.
+/// Values that are unknown, or not positive on a logarithmic axis, interrupt the curve.
 std::vector<std::vector<std::pair<double, double>>> runs_of(const PlotArea& area, const std::vector<double>& at,
                                                             const std::vector<double>& y) {
   std::vector<std::vector<std::pair<double, double>>> runs(1);
@@ -39,6 +40,7 @@ std::string path_of(const std::vector<std::pair<double, double>>& run, bool step
   return d;
 }
 
+// The outline of a band: its upper edge, and its lower edge backwards.
 std::string band_path(const PlotArea& area, const std::vector<double>& at, const ChartBand& band) {
   auto upper = runs_of(area, at, band.high), lower = runs_of(area, at, band.low);
   std::string d;
@@ -70,6 +72,7 @@ ChartFrame frame_of(const LineChart& chart) {
     for (const ChartBand& b : s.bands)
       all.insert(all.end(), b.low.begin(), b.low.end()), all.insert(all.end(), b.high.begin(), b.high.end());
   }
+  // Marks may lie outside of the data.
   std::vector<double> at = chart.at;
   for (const ChartMark& m : chart.marks) at.push_back(m.x);
   return {range_of(chart.x, at), range_of(chart.y, all)};
@@ -104,6 +107,7 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
     svg.text(std::min(x, right - half), area.top() - 6, m.label, "m c");
     free = x + half + 8;
   }
+  // Points with tooltips only while they can be distinguished.
   constexpr std::size_t most_points = 80;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const ChartSeries& series = chart.series[s];
@@ -120,6 +124,7 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
   return std::move(svg).finish();
 }
 
+// The empirical distribution, as steps: at each sample it rises by 1 / n.
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples) {
   // Samples that differ only by rounding count as equal.
   for (double& s : samples) s = rounded(s, 6);

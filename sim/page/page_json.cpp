@@ -1,4 +1,5 @@
 // The data of the page's script as JSON. Only this file of the page module uses nlohmann-json.
+// Axes, ticks, texts and groups are computed here and not in the script, which only draws.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,7 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
+// The base of the logarithm tells the script how to place values; 0 is linear.
 Json axis_json(const ChartAxis& axis, ChartRange range, int ticks) {
   Json list = Json::array();
   for (const ChartTick& t : ticks_of(axis, range, ticks)) list.push_back({number(t.value), t.label});
@@ -57,6 +59,7 @@ Json chart_json(const LineChart& chart) {
           {"stepped", chart.stepped}};
 }
 
+// Points are rows of the table on the page, by number, so that chart and table can be filtered together.
 Json chart_json(const ScatterChart& chart, const PageTable& table) {
   const ChartFrame frame = frame_of(chart, table);
   Json x = axis_json(x_axis(chart, table), frame.x, 8), y = axis_json(y_axis(chart, table), frame.y, 6);
@@ -104,6 +107,7 @@ Json table_json(const PageTable& table) {
 
 /// Escapes `<`, so that a name that contains `</script>` cannot end the script.
 std::string for_script(const Json& json) {
+  // Invalid UTF-8, for example in a name from a log, is replaced instead of ending the report with an error.
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -127,6 +131,7 @@ std::string page_json(const Page& page) {
     for (const PageBlock& block : s.blocks) {
       if (const auto* line = std::get_if<LineChart>(&block)) charts.push_back(chart_json(*line));
       if (const auto* scatter = std::get_if<ScatterChart>(&block))
+        // The table is cut to the rows that the page shows, so that numbers of rows agree.
         charts.push_back(chart_json(*scatter, shown_rows(table_of(page, scatter->table))));
       if (const auto* table = std::get_if<PageTable>(&block)) tables.push_back(table_json(shown_rows(*table)));
     }

@@ -1,3 +1,5 @@
+// The page of a study: the answer, the front as a chart, metrics over a numeric axis, all rows, and the refused ones
+// with their reasons. Chart and table are of the same rows, and are filtered together.
 #include "fabricast/page/plan_page.hpp"
 
 #include <fmt/format.h>
@@ -57,6 +59,7 @@ std::vector<std::size_t> columns_of(const PlanReport& r) {
   return shown;
 }
 
+// A metric without a value is an empty text, not a 0, which would look like a result.
 TableCell cell_of(const SweepRow& row, std::size_t metric) {
   if (!row.values[metric]) return TableCell::of(std::string());
   const std::string_view name = metrics()[metric].name;
@@ -66,6 +69,7 @@ TableCell cell_of(const SweepRow& row, std::size_t metric) {
                                                      : TableCell::of(value);
 }
 
+// In the order of the decision, so that the best is on the first screen.
 PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown) {
   PageTable table;
   table.name = "rows", table.title = "All forecast rows", table.filter = true;
@@ -120,6 +124,7 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
   chart.x = column(front.back()), chart.y = column(front.front());
   chart.title = fmt::format("{} versus {}", metrics()[front.front()].name, metrics()[front.back()].name);
   chart.note = "The line joins the Pareto front: no other configuration is better in both.";
+  // The first axis varies slowest and usually is the question.
   if (!r.study.axes.empty()) chart.group = 0;
   section.blocks.push_back(std::move(chart));
   return section;
@@ -139,6 +144,7 @@ std::optional<AxisNumber> number_of(const std::string& label) {
 }
 
 /// The first axis with three or more numbers of one unit in ascending order.
+/// Curves need an axis with a meaning between its values. Labels such as `fat_tree` have none.
 std::optional<std::size_t> numeric_axis(const Study& study) {
   constexpr std::size_t least = 3;
   for (std::size_t a = 0; a < study.axes.size(); ++a) {
@@ -167,6 +173,7 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   for (const SweepValue& value : along.values) chart.at.push_back(number_of(value.label)->value);
   const double first = chart.at.front(), last = chart.at.back();
   chart.x = {along.name, Measure::number, number_of(along.values.front().label)->unit,
+             // Values that double from one to the next are evenly spaced on a logarithmic axis.
              first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear, false};
   chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};
   for (std::size_t row = 0; row < r.rows.size(); ++row) {

@@ -1,3 +1,5 @@
+// What the pages of collectives, training and inference have in common: title, warnings, distribution over samples,
+// collectives, memory (report_parts.hpp).
 #include "report_parts.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 
 namespace fabricast {
 
+// The effective scenario is part of each page, so that a page found years later can be run again.
 Page empty_page(const World& world, std::string command) {
   Page page;
   page.title = world.scenario.name.empty() ? std::string("Forecast") : world.scenario.name;
@@ -35,6 +38,7 @@ TableCell with_factor(double value, double factor) {
   return factor > 1 ? TableCell::of(value, value / factor, value * factor) : TableCell::of(value);
 }
 
+// The text states what the distribution is not: part of the interval.
 PageSection samples_section(const std::vector<double>& seconds, const std::string& what) {
   const RankedSamples ranked(seconds);
   const auto at = [&](double part) { return seconds[ranked.at(part)]; };
@@ -51,6 +55,7 @@ PageSection samples_section(const std::vector<double>& seconds, const std::strin
   return section;
 }
 
+// Collectives that differ in their stage only share a row, as in text (step_parts.hpp).
 PageTable collective_page_table(const Program& program, const std::vector<CollectiveUse>& collectives) {
   PageTable table;
   table.name = "collectives", table.title = "Collectives";
@@ -81,6 +86,7 @@ PageTable collective_page_table(const Program& program, const std::vector<Collec
   return table;
 }
 
+// A chart with more bars than fit on a screen shows evenly spaced ones.
 std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
   std::vector<std::size_t> some;
   for (std::size_t i = 0; i < std::min(count, most); ++i)
@@ -100,6 +106,7 @@ BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity) {
   for (std::size_t p = 0; p < names.size(); ++p) {
     BarPart part{std::string(names[p].first), {}};
     for (const std::size_t s : shown) part.values.push_back(stages[s].by_part()[p].second / gib);
+    // Parts that no stage has would only fill the legend.
     if (std::any_of(part.values.begin(), part.values.end(), [](double v) { return v > 0; }))
       chart.parts.push_back(std::move(part));
   }

@@ -1,4 +1,6 @@
 // Scatter charts: two columns of a table, one against the other.
+// Points are rows of a table on the same page. Groups have colours, rows that conditions drop are pale, and a dashed
+// line joins the Pareto front.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,6 +96,7 @@ std::string chart_svg(const ScatterChart& chart, const PageTable& table, bool st
   for (const std::size_t r : front_of(chart, table))
     if (const auto [x, y] = place(r); std::isfinite(x) && std::isfinite(y))
       front += fmt::format("{}{} {}", front.empty() ? "M" : "L", coordinate(x), coordinate(y));
+  // Below the points.
   if (!front.empty()) svg.path(front, "k n");
   const std::vector<std::size_t> group = group_by_row(chart, table);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {

@@ -1,4 +1,5 @@
 // The page of a training step or an execution trace.
+// A trace has no tokens, FLOPs or memory: figures and sections of these are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ BarChart breakdown_chart(const StepForecast& f) {
   std::vector<const ActorTimes*> times = {&f.mean};
   chart.bars = {"mean"};
   if (f.stages.size() > 1)
+    // With many stages a few are shown (report_parts.hpp).
     for (const std::size_t s : some_of(f.stages.size()))
       times.push_back(&f.stages[s]), chart.bars.push_back(f.program.actors[s].name);
   for (std::size_t bar = 0; bar < times.size(); ++bar) {
@@ -30,6 +32,7 @@ BarChart breakdown_chart(const StepForecast& f) {
     for (const StepLine& line : lines) {
       auto part =
           std::find_if(chart.parts.begin(), chart.parts.end(), [&](const BarPart& p) { return p.name == line.what; });
+      // Stages may have parts that others do not, such as the vocabulary; their bars have 0 there.
       if (part == chart.parts.end()) part = chart.parts.insert(part, {line.what, std::vector<double>(times.size(), 0)});
       part->values[bar] = line.seconds;
     }
@@ -37,6 +40,7 @@ BarChart breakdown_chart(const StepForecast& f) {
   return chart;
 }
 
+// Unlike the chart, the table splits the bubble by its causes.
 PageTable breakdown_table(const StepForecast& f) {
   PageTable table;
   table.name = "breakdown", table.title = "Mean over all GPUs";
@@ -64,6 +68,7 @@ std::string loss_text(const StepForecast& f) {
     if (line.what.starts_with("exposed")) consider(line);
   if (f.mean.bubble > 0) consider({"bubble", f.mean.bubble});
   if (f.mean.interference > 0) consider({"computation slowed by collectives", f.mean.interference});
+  // Less than half a percent is not worth a sentence.
   if (most.seconds < 0.005 * f.seconds) return "Nearly all of it is computation.";
   std::string what = most.what;
   if (what.starts_with("exposed: ")) what = "waiting for collectives of " + what.substr(9);
@@ -72,6 +77,7 @@ std::string loss_text(const StepForecast& f) {
                      value_text(most.seconds / f.seconds, Measure::percent));
 }
 
+// A sentence that can be quoted by itself: time, interval, rate, and what is lost.
 std::string answer_text(const World& world, const StepForecast& f) {
   const std::string what =
       f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
@@ -86,6 +92,7 @@ std::string answer_text(const World& world, const StepForecast& f) {
 }
 
 std::vector<KeyFigure> figures_of(const StepForecast& f) {
+  // A rate has the factor of the time: the interval is symmetric in the logarithm.
   const auto between = [&](double low, double high, Measure measure, std::string_view unit) {
     return f.factor > 1 ? fmt::format("90 % interval {}", range_text(low, high, measure, unit)) : std::string();
   };

@@ -1,3 +1,9 @@
+// The elements of all drawings (svg.hpp). Classes of one or two letters keep files small: a drawing of a fabric has
+// thousands of elements.
+//
+//    t, m  text, muted text        e, c, b  end, centred, bold       g, a, k  grid, axis, mark
+//    sN, fN  stroke and fill of series N      hN, iN  stroke and fill of heat step N
+//    w, v, d  fill of 20, 40 and 25 %         n  line without fill     r  ring around the best     x  box     q  cable
 #include "svg.hpp"
 
 #include <fmt/format.h>
@@ -51,12 +57,14 @@ std::string heat_label(std::size_t step) {
   return fmt::format("{} to {} %", percent(heat_from[step]), percent(heat_from[step + 1]));
 }
 
+// Print uses the light palette, whatever the screen had.
 std::string palette_css() {
   return fmt::format(":root{{{0}}}@media (prefers-color-scheme:dark){{:root{{{1}}}}}@media print{{:root{{{0}}}}}\n",
                      properties(false), properties(true));
 }
 
 std::string drawing_css(bool own) {
+  // A standalone file has no page around it that could define the properties.
   const auto colour = [&](std::string_view property) {
     if (!own) return fmt::format("var(--{})", property);
     const auto it =
@@ -82,6 +90,7 @@ std::string drawing_css(bool own) {
   return out + "\n";
 }
 
+// A tenth of a pixel is finer than any screen shows, and short.
 std::string coordinate(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
@@ -95,11 +104,13 @@ SvgWriter::SvgWriter(double width, double height, std::string_view title, bool s
                   standalone ? fmt::format(" width=\"{}\" height=\"{}\"", coordinate(width), coordinate(height)) : "");
   head_ += fmt::format("<title>{}</title>", escaped(title));
   if (standalone) head_ += fmt::format("<style>{}</style>", drawing_css(true));
+  // In a page the caption has the title.
   if (standalone) head_ += fmt::format("<text x=\"{}\" y=\"24\" class=\"t b\">{}</text>", 16, escaped(title));
 }
 
 namespace {
 
+// A <title> inside an element is its tooltip, and is read by screen readers.
 std::string hinted(std::string_view open, std::string_view hint, std::string_view name) {
   if (hint.empty()) return fmt::format("{}/>", open);
   return fmt::format("{}><title>{}</title></{}>", open, escaped(hint), name);
@@ -143,6 +154,7 @@ PlotArea::PlotArea(double left, double top, double right, double bottom, ChartAx
 
 double PlotArea::part(const ChartAxis& axis, ChartRange range, double value) {
   if (axis.scale == ChartScale::linear) return (value - range.low) / (range.high - range.low);
+  // No place on a logarithmic axis; callers skip what is not finite.
   if (value <= 0) return std::numeric_limits<double>::quiet_NaN();
   return std::log(value / range.low) / std::log(range.high / range.low);
 }

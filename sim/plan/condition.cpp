@@ -1,3 +1,7 @@
+// Parses and evaluates the conditions of a study, such as `step_s <= 1.05 * best` (plan/condition.hpp has the grammar).
+//
+// Metrics are resolved to indices when a condition is parsed, so that a misspelt name is an error before the first
+// forecast, which may be hours before the last one.
 #include "fabricast/plan/condition.hpp"
 
 #include <fmt/format.h>
@@ -13,12 +17,14 @@ namespace fabricast {
 
 namespace {
 
+// Two-character signs come first: `<` would match the beginning of `<=`.
 constexpr std::array<std::pair<std::string_view, Comparison>, 5> comparisons = {{{"<=", Comparison::at_most},
                                                                                  {">=", Comparison::at_least},
                                                                                  {"==", Comparison::equal},
                                                                                  {"<", Comparison::less},
                                                                                  {">", Comparison::more}}};
 
+// Recursive descent, without parentheses, sums or precedence: * and / associate to the left.
 class Parser {
  public:
   Parser(const std::string& text, const std::string& path) : text_(text), path_(path) {}
@@ -81,6 +87,8 @@ class Parser {
   }
 
   /// Assigns each `best` to the only metric of the condition.
+  /// Metrics are of different kinds, so with two of them it would not be clear whose best value is meant. gpus, for
+  /// example, has no better direction, and so no best value.
   void resolve_best(Condition& c) const {
     std::optional<std::size_t> metric;
     std::size_t named = 0, asked = 0;
@@ -106,6 +114,8 @@ class Parser {
   std::size_t at_ = 0;
 };
 
+// Empty if a factor has no value in this row, or would divide by zero. The condition does not hold then: a row whose
+// cost is unknown is not within a budget.
 std::optional<double> value_of(const std::vector<Factor>& factors, const SweepRow& row,
                                const std::vector<std::optional<double>>& best) {
   double product = 1;
@@ -123,6 +133,8 @@ std::optional<double> value_of(const std::vector<Factor>& factors, const SweepRo
 
 Condition parse_condition(const std::string& text, const std::string& path) { return Parser(text, path).read(); }
 
+// Over all rows, also those that other conditions drop. Otherwise the meaning of `best` would depend on the order in
+// which conditions are applied.
 std::vector<std::optional<double>> best_values(const std::vector<SweepRow>& rows) {
   std::vector<std::optional<double>> best(metrics().size());
   for (const SweepRow& row : rows)

@@ -1,3 +1,8 @@
+// Decides about the rows of a study: which are kept, the best of them, and the Pareto front (plan/decision.hpp,
+// docs/plan.md).
+//
+// The decision is made once, after all rows are known, and from rounded values, so it does not depend on threads or
+// ranks.
 #include "fabricast/plan/decision.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +31,7 @@ bool has_all(const SweepRow& row, const std::vector<std::size_t>& wanted) {
 
 /// The rows on the Pareto front. In ascending order of the metrics, a row can only be beaten by an earlier one, so each
 /// row is compared only with the front so far.
+/// Rows with equal values in all metrics are all on the front: neither beats the other.
 std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<std::size_t>& wanted) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -69,6 +75,8 @@ bool is_preferred(const SweepRow& a, const SweepRow& b) {
   return false;
 }
 
+/// Chooses among rows within `tie_width` of the lowest value, which is far less than any interval: they do not really
+/// differ, so cost, power and then time decide.
 /// \pre the first row in order is kept and has the objective's metric
 void choose_best(const std::vector<SweepRow>& rows, Decision& d) {
   const std::size_t metric = d.objective.metric;
@@ -80,6 +88,7 @@ void choose_best(const std::vector<SweepRow>& rows, Decision& d) {
   if (d.not_run > 0) return;
   d.best = *std::min_element(d.ties.begin(), d.ties.end(),
                              [&](std::size_t a, std::size_t b) { return is_preferred(rows[a], rows[b]); });
+  // The best row leads the order, so that tables and the answer agree. The others stay sorted by the metric.
   const auto place = std::find(d.order.begin(), d.order.end(), *d.best);
   std::rotate(d.order.begin(), place, place + 1);
 }
@@ -129,6 +138,8 @@ Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
     if (row.state == RowState::done) d.order.push_back(row.row);
   }
   d.on_front = front_of(rows, o.front);
+  // Kept rows first, then rows that have the metric, then by its value. The sort is stable: equal rows keep the order
+  // of the study.
   const auto rank = [&](std::size_t i) {
     const auto& value = rows[i].values[o.metric];
     return std::tuple(!d.kept[i], !value, value ? (o.minimize ? *value : -*value) : 0.0);

@@ -1,3 +1,6 @@
+// Forecasts one row of a study (plan/evaluate.hpp): a world from the row's keys, its bill and cost, the traffic of
+// other jobs, risk if it is wanted, and the forecast of the workload. A configuration that does not fit in memory is
+// refused before anything is simulated.
 #include "fabricast/plan/evaluate.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +34,7 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
   const World& world = measured.world;
   RunOptions run;
   run.threads = how.threads;
+  // Metrics are read while the forecast lives. Keeping all forecasts of a study would take too much memory.
   const auto done = [&](auto Measured::*part, const auto& forecast) {
     measured.*part = &forecast;
     row.values = measure(measured);
@@ -51,6 +55,7 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
     }
     case WorkloadKind::trace: return done(&Measured::step, run_trace(world, run));
     case WorkloadKind::inference: {
+      // The batches are a table of the report of one scenario; no metric reads them.
       constexpr bool other_batches = false;
       return done(&Measured::inference, run_inference(world, run, other_batches));
     }
@@ -58,6 +63,7 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
 }
 
 /// Why a row is refused: the first error with its hint.
+/// A configuration may have many faults. The first one, with its hint, is enough in a table.
 std::string reason(const UserError& e) {
   const Diagnostic& d = e.diagnostics().front();
   return (d.path.empty() ? "" : d.path + ": ") + d.message + (d.hint.empty() ? "" : " (" + d.hint + ")");
@@ -83,6 +89,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
     measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);
     row.state = RowState::done;
+  // A refused row has no values at all, even if its bill was computed before the fault.
   } catch (const UserError& e) { row = {number, RowState::refused, reason(e), {}, {}}; }
   return row;
 }

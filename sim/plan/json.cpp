@@ -22,6 +22,8 @@ Json size_json(const SizeResult& s) {
           {"bottleneck", s.bottleneck}};
 }
 
+// All rows appear, in the order of the study: refused ones with the reason, rows that were not run with their axes
+// only. `set` has the words that make the row a scenario for `fabricast run`.
 Json row_json(const PlanReport& r, const SweepRow& row) {
   Json j = {{"row", row.row}, {"state", name_of(row.state)}};
   Json axes = Json::object();
@@ -79,6 +81,8 @@ std::string plan_json(const PlanReport& r) {
   return j.dump(1) + "\n";
 }
 
+// The columns are all metrics, whatever the study asks for, so that files of several studies can be joined. Cells
+// without a value are empty.
 std::string plan_csv(const PlanReport& r) {
   std::string out = "row,state";
   for (const SweepAxis& axis : r.study.axes) out += "," + cell(axis.name);

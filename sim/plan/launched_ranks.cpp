@@ -1,5 +1,8 @@
 // Detects whether a launcher has started several ranks, and connects to the others through the helper program
 // fabricast_mpi (mpi/ranks_main.cpp), with which it communicates over two pipes.
+//
+// Texts are framed by their length in bytes, since rows contain arbitrary characters. The helper moves bytes between
+// its pipes and MPI and knows nothing of rows.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -42,6 +45,8 @@ class HelperRanks final : public Ranks {
     std::array<int, 2> to{}, from{};
     if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0)
       throw Unavailable("MPI: cannot create a pipe");
+    // The child only duplicates descriptors and executes the helper, which is safe after
+    // fork. Descriptors are close-on-exec, so the helper inherits nothing but its two pipes.
     child_ = fork();
     if (child_ < 0) throw Unavailable("MPI: cannot create a process");
     if (child_ == 0) {
@@ -62,6 +67,7 @@ class HelperRanks final : public Ranks {
 
   void send(int peer, const std::string& text) override { say(fmt::format("send {} {}\n{}", peer, text.size(), text)); }
 
+  // Does not wait for a message, but once the head of one has arrived it waits for the rest.
   std::optional<Message> receive() override {
     pollfd ready{from_, POLLIN, 0};
     if (in_.find('\n') == std::string::npos && (poll(&ready, 1, 0) <= 0 || !read_more())) return std::nullopt;
@@ -79,6 +85,7 @@ class HelperRanks final : public Ranks {
   void leave(bool all) override { say(all ? "leave\n" : "gone\n"); }
 
  private:
+  // An interrupted system call is no end of file: Ctrl-C is handled by the sweep.
   bool read_more() {
     std::array<char, 1 << 16> buffer;
     const ssize_t got = read(from_, buffer.data(), buffer.size());
@@ -117,6 +124,8 @@ std::unique_ptr<Ranks> launched_ranks() {
     throw Unavailable(
         fmt::format("a launcher has started {} ranks, but this fabricast is built without MPI", expected));
   auto ranks = std::make_unique<HelperRanks>(helper);
+  // mpirun of one MPI starts programs of another as separate jobs of one rank each. All would then do all rows and
+  // write the same file.
   if (ranks->size != expected)
     throw Unavailable(
         fmt::format("a launcher has started {} ranks, but MPI sees {}: the launcher belongs to a different MPI "

@@ -1,4 +1,8 @@
 // The table of metrics, one entry for each. Names end in their unit.
+//
+// A metric is empty where the workload has no such value. Metrics of one name must mean the same for every workload,
+// because studies may have the workload as an axis. Order and names are a contract: columns of CSV and of the results
+// file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +33,7 @@ Value of_inference(const Measured& m, F f) {
   return m.inference ? Value(f(*m.inference)) : std::nullopt;
 }
 
+// GPUs of the job, not of the cluster: the bill has hosts that the job does not use.
 double gpus(const Measured& m) {
   return static_cast<double>(m.world.scenario.cluster.nodes) * m.world.scenario.node.spec.gpus;
 }
@@ -47,11 +52,13 @@ Value seconds_worst(const Measured& m) {
 }
 Value steps_only(const Measured& m, Value (*f)(const Measured&)) { return m.collective ? std::nullopt : f(m); }
 
+// Empty for inference, whose steps and waits have different factors.
 Value interval(const Measured& m) {
   const double factor = m.collective ? largest(*m.collective).factor : m.step ? m.step->factor : 0;
   return factor > 1 ? Value(factor) : std::nullopt;
 }
 
+// Phase both: tokens of the simulated load. A trace has no tokens.
 Value tokens_per_second(const Measured& m) {
   if (m.inference) return m.inference->tokens_per_second;
   return m.step && m.step->tokens > 0 ? Value(m.step->tokens_per_second()) : std::nullopt;
@@ -177,6 +184,7 @@ constexpr std::array table = {
 
 std::span<const Metric> metrics() { return table; }
 
+// By name, as the table is also the place where someone adds a metric of risk.
 bool is_of_risk(std::size_t metric) {
   constexpr std::array names = {"goodput", "stops", "month_s_p95", "worst_failure"};
   return std::find(names.begin(), names.end(), table[metric].name) != names.end();
@@ -197,6 +205,7 @@ std::vector<std::optional<double>> measure(const Measured& measured) {
   std::vector<std::optional<double>> values;
   for (const Metric& metric : table) {
     const Value value = metric.of(measured);
+    // An infinite or undefined value could not be compared or stored; such a metric must be empty instead.
     FABRICAST_CHECK(!value || std::isfinite(*value), fmt::format("metric {} is not finite", metric.name));
     values.push_back(value ? Value(rounded(*value, digits)) : value);
   }

@@ -1,3 +1,5 @@
+// Rows as messages between ranks. The fields of `sizes` are a list without keys: both ends are the same program, and
+// studies have many rows.
 #include "fabricast/plan/row.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,8 @@
+// Rows in a SQLite file (plan/store.hpp has the tables). A row is one transaction, so whatever ends the process leaves
+// whole rows.
+//
+// A file belongs to one study: rows of another scenario, version or setting would be mixed up silently. Hence the
+// identity in table `study`, and the lock against a second process.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -17,6 +22,7 @@ namespace fabricast {
 
 namespace {
 
+// Version of the tables. It is part of the identity, so files of an older format are refused.
 constexpr const char* format = "1";
 
 /// Locks a file against other writers while the object lives. SQLite holds its own locks only during transactions, so
@@ -48,6 +54,7 @@ class Database {
       sqlite3_close(handle_);
       throw UserError(fmt::format("{}: {}", file_, why));
     }
+    // A reader may hold the file for a moment.
     sqlite3_busy_timeout(handle_, 5000);
   }
   ~Database() { sqlite3_close(handle_); }
@@ -139,6 +146,8 @@ class SqliteStore final : public RowStore {
       create(identity(study, settings));
   }
 
+  // Columns are read by position: row, state, reason, axes, metrics. The identity ensures that they are those of this
+  // study.
   std::vector<SweepRow> rows() override {
     std::vector<SweepRow> rows;
     Statement read(*database_, "SELECT * FROM rows ORDER BY row");
@@ -215,6 +224,7 @@ class SqliteStore final : public RowStore {
     database_->run("COMMIT");
   }
 
+  // Axes and metrics are columns by name, so that queries read as in docs/plan.md. Names are quoted: they contain dots.
   void create(const std::vector<std::pair<std::string, std::string>>& about) {
     database_->run("BEGIN");
     database_->run("CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");

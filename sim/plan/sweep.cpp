@@ -1,3 +1,5 @@
+// Forecasts the rows of a study on the threads of this process (plan/sweep.hpp). sweep_ranks.cpp does the same over
+// MPI.
 #include "fabricast/plan/sweep.hpp"
 
 #include <algorithm>
@@ -24,7 +26,9 @@ SweepResult run_sweep(const Study& study, const SweepOptions& options) {
   const std::size_t threads = thread_count(options.run.threads);
   EvaluateOptions alone;
   alone.intervals = options.intervals, alone.risk = options.risk, alone.site = options.site;
+  // Rows usually have the same nodes, so NCCL's topology search runs once for all of them.
   alone.searches = make_search_store();
+  // Rows run in parallel, each on one thread. Only a study of fewer rows than threads gives a row several.
   alone.threads = static_cast<int>(std::max<std::size_t>(1, threads / std::max<std::size_t>(1, wanted.size())));
   std::mutex mutex;
   std::size_t done = 0;
@@ -32,6 +36,7 @@ SweepResult run_sweep(const Study& study, const SweepOptions& options) {
     in_parallel(wanted.size(), threads, [&](std::size_t i) {
       SweepRow row = evaluate(study, wanted[i], alone);
       const std::scoped_lock lock(mutex);
+      // Stored before it is counted, so that rows reported as done are on disk.
       if (options.put) options.put(row);
       result.rows[wanted[i]] = std::move(row);
       if (options.run.progress) options.run.progress(static_cast<double>(++done) / static_cast<double>(wanted.size()));

@@ -24,6 +24,7 @@ namespace fabricast {
 
 namespace {
 
+// How long a rank sleeps if nothing has happened. Rows take milliseconds to minutes, so polling costs nothing.
 constexpr auto pause = std::chrono::milliseconds(1);
 
 /// Forecasts rows one after another on a separate thread.
@@ -91,6 +92,7 @@ class Roster {
   explicit Roster(const std::vector<SweepRow>& rows) {
     for (const SweepRow& row : rows)
       if (row.state == RowState::not_run) open_.push_back(row.row);
+    // Taken from the back, so rows start in the order of the study.
     std::reverse(open_.begin(), open_.end());
   }
   bool all_done() const { return open_.empty() && running_.empty(); }
@@ -134,6 +136,7 @@ class Head {
     try {
       while (missing_ > 0) {
         stop_if_requested();
+        // Both are always tried, so `|`, not `||`.
         const bool moved = hear() | work();
         if (!moved) std::this_thread::sleep_for(pause);
       }
@@ -151,6 +154,7 @@ class Head {
     hand_out();
     return true;
   }
+  // Ranks for which there is no row stay idle until the end, or until a row that they do not have is outstanding.
   void hand_out() {
     for (auto it = idle_.begin(); it != idle_.end();) {
       const auto row = roster_.next(*it);
@@ -167,6 +171,7 @@ class Head {
     return moved;
   }
   void store(SweepRow row) {
+    // A repeated row may arrive twice. The first result counts.
     if (!roster_.finish(row.row)) return;
     if (options_.put) options_.put(row);
     --missing_;
@@ -179,6 +184,8 @@ class Head {
     std::set<int> left;
     for (int r = 1; r < ranks_.size; ++r) ranks_.send(r, "stop"), left.insert(r);
     using Clock = std::chrono::steady_clock;
+    // A rank in the middle of a row answers at once: it abandons the row. Patience is for the network, and for ranks
+    // that are dead.
     const auto end =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience));
     while (!left.empty() && Clock::now() < end) {

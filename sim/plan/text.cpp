@@ -1,4 +1,7 @@
 // Text of a study: its rows as a table, and the answer in a sentence.
+//
+// The answer names what decides: the best row, how many others are equal to it, and what it gives up against the
+// fastest. It is also the `answer` of JSON and the first screen of the page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -57,6 +60,7 @@ class Table {
       for (std::size_t c = 0; c < line.size(); ++c)
         text += c < left ? fmt::format("{}{:<{}}", c > 0 ? "  " : "", line[c], widths_[c])
                          : fmt::format("  {:>{}}", line[c], widths_[c]);
+      // Without trailing blanks, which version control would complain about.
       text.resize(text.find_last_not_of(' ') + 1);
       out += text + "\n";
     }
@@ -68,6 +72,7 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
+// Rows in the order of merit. Signs in the first column keep the table one line per row.
 std::string row_table(const PlanReport& r, std::size_t top) {
   const std::vector<std::size_t> shown = shown_metrics(r);
   Table out;
@@ -169,6 +174,7 @@ std::string answer_text(const PlanReport& r) {
       facts.push_back(std::move(fact));
   if (!facts.empty()) text += fmt::format(" ({})", fmt::join(facts, ", "));
   const std::size_t gpus = *find_metric("gpus");
+  // Compared only with the same number of GPUs: twice the GPUs being faster says nothing.
   if (d.fastest && *d.fastest != *d.best && r.rows[*d.fastest].values[gpus] == best.values[gpus]) {
     const SweepRow& fastest = r.rows[*d.fastest];
     text += fmt::format("; compared with the fastest ({}): {}", row_text(r.study, *d.fastest),
@@ -194,6 +200,7 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   for (const std::string& note : r.notes) out += "# " + comment_text(note) + "\n";
   out += row_table(r, top);
   std::size_t stated_of = 0;
+  // A sweep over degrees may refuse thousands of rows for the same few reasons.
   constexpr std::size_t most_stated = 10;
   for (const SweepRow& row : r.rows)
     if (row.state == RowState::refused && stated_of++ < most_stated)

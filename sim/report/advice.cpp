@@ -1,4 +1,8 @@
 // Recommended NCCL settings (report/what_if.hpp) as text for people and as a shell script.
+//
+// The text and the script print the same record (Advice). Both use forecast times: neither has been compared with
+// measurements before and after a change. The script is meant for `source` in a job script, so its explanations are
+// shell comments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +17,8 @@ namespace fabricast {
 
 namespace {
 
+// Both outputs state the weighting, because a list of sizes is not a list of how often a job calls them. A size that is
+// listed twice in `workload.sizes` counts twice (docs/models/what-if.md).
 constexpr std::string_view rule = "sizes have equal weight; a gain is a geometric mean over them";
 
 /// "4.1 to 49.4 % at 32KiB..1MiB, 3.0 % at 8GiB": runs of neighbouring sizes whose change is at least `least_gain`.
@@ -47,6 +53,8 @@ std::string sizes_text(const Forecast& forecast) {
   return n == 1 ? first : fmt::format("{} sizes, {} to {}", n, first, to_text(Bytes{forecast.rows.back().bytes}));
 }
 
+// A value for POSIX shells. Nothing is special between single quotes, so only the quote itself needs replacing: close,
+// an escaped quote, open again. Values come from scenarios, which the script must not execute.
 std::string quoted(const std::string& value) {
   std::string out = "'";
   for (const char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -58,12 +66,16 @@ bool for_all_operations(const Communicator& comm, const std::string& variable) {
   return comm.version < NcclVersion{2, 24, 0} && (variable == "NCCL_ALGO" || variable == "NCCL_PROTO");
 }
 
+// A variable without a value is one that the scenario sets and the advice removes, e.g. a forced NCCL_ALGO. The script
+// must unset it, because the shell that sources the script may have exported it.
 std::string command(const Variable& v) {
   return v.value ? fmt::format("export {}={}", v.name, quoted(*v.value)) : fmt::format("unset {}", v.name);
 }
 
 }  // namespace
 
+// Names of scenarios are free text. A line break in one would end the comment, and the shell or the tuner plugin would
+// read what follows as a command or as a line of the table.
 std::string comment_text(const std::string& text) {
   constexpr std::size_t most = 100;
   std::string out = text.substr(0, most);
@@ -98,6 +110,8 @@ std::string env_script(const World& world, const Advice& advice) {
                      sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.gpus(), comm.node.gpu.name,
                      to_text(comm.version));
   out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
+  // The gains hold on top of the variables of the scenario, which the script does not set: without them the job runs in
+  // another state than the one that was simulated.
   if (!world.scenario.nccl.env.empty()) {
     out += "# In addition to the variables that the scenario sets:";
     for (const auto& [name, value] : world.scenario.nccl.env) out += " " + comment_text(name);
@@ -109,6 +123,7 @@ std::string env_script(const World& world, const Advice& advice) {
     out += fmt::format("\n# {}: {:.1f} %{}\n# {}\n", a.change.what, 100 * a.change.gain,
                        &a == &advice.taken.front() ? "" : " on top of the above", sides(advice.before, a));
     for (const Variable& v : a.variables) {
+      // Advice for one operation then also affects the other operations of the job, which were not simulated.
       if (v.value && for_all_operations(comm, v.name))
         out +=
             fmt::format("# (for all operations: NCCL {} does not support lists by operation)\n", to_text(comm.version));
@@ -117,6 +132,7 @@ std::string env_script(const World& world, const Advice& advice) {
   }
   if (!advice.taken.empty()) out += fmt::format("\n# All together: {:.1f} %\n", 100 * advice.gain);
   if (!advice.mixed.empty()) out += "\n# Not recommended: gains at some sizes, but too little over all.\n";
+  // As comments, so that a reader with other sizes can try them by removing one character.
   for (const Advised& a : advice.mixed) {
     out += fmt::format("# {}: {:.1f} %; {}\n", a.change.what, 100 * a.change.gain, sides(advice.before, a));
     for (const Variable& v : a.variables) out += "#   " + comment_text(command(v)) + "\n";

@@ -1,3 +1,8 @@
+// Compares two forecasts that `run --json` has written, for continuous integration (report/compare.hpp).
+//
+// The input is JSON, not the records of forecasts: one of the two files may come from an older version of the program.
+// Figures are matched by their names, so fields that this version does not know do no harm. Only figures that decide
+// are compared; breakdowns and memory may change without a forecast becoming worse.
 #include "fabricast/report/compare.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +28,8 @@ struct StepFigure {
   std::string_view what, unit;
   bool more_is_better;
 };
+// The figures of steps and of inference that are compared, by their path in docs/formats.md. Waits are the means over
+// requests: the percentiles of a finite load move by single requests.
 constexpr std::array step_figures = {
     StepFigure{"step_s", "step", "s", false},
     StepFigure{"tokens_per_s", "tokens", "tokens/s", true},
@@ -44,6 +51,7 @@ struct Figure {
   std::map<std::string, std::string> choices;  ///< how it comes about: algorithm, channels, bottleneck
 };
 
+// All problems of the files have the same remedy, so the hint is always how to write such a file.
 [[noreturn]] void refuse(const std::string& file, const std::string& message) {
   throw UserError({Diagnostic{Diagnostic::Severity::error,
                               {file, 0, 0, 1},
@@ -52,17 +60,23 @@ struct Figure {
                               "`fabricast run SCENARIO.yaml --json FILE` writes forecasts to compare"}});
 }
 
+// Losses are relative to the older value, so zeros, negative numbers and NaN (which fails the comparison) are refused
+// rather than divided by.
 double positive(const Json& j, const std::string& file, const std::string& what) {
   if (!j.is_number() || !(j.get<double>() > 0)) refuse(file, fmt::format("{} is not a positive number", what));
   return j.get<double>();
 }
 
+// Fields of the choice may be missing in files of older versions or of kernels without an algorithm. An empty text is
+// then equal to an empty text, and no change is reported.
 std::string text_at(const Json& row, const char* key) {
   const auto it = row.find(key);
   if (it == row.end()) return {};
   return it->is_string() ? it->get<std::string>() : it->dump();
 }
 
+// One figure per size. The choice of NCCL and the bottleneck are kept next to the time, because they usually explain
+// why it changed.
 std::vector<Figure> row_figures(const Json& rows, const std::string& file) {
   std::vector<Figure> figures;
   if (!rows.is_array()) refuse(file, "`rows` is not a list");
@@ -108,6 +122,7 @@ ReadForecast read_forecast(const std::string& text, const std::string& file) {
   return read;
 }
 
+// Values may be whole sections (a list of faults, a topology), which would fill the screen.
 std::string short_text(const Json* j) {
   if (!j) return "(none)";
   std::string text = j->is_string() ? j->get<std::string>() : j->dump();
@@ -123,6 +138,8 @@ void differences(const Json& before, const Json& after, const std::string& path,
     out.push_back(fmt::format("{}: {} -> {}", path, short_text(&before), short_text(&after)));
     return;
   }
+  // The union of the keys, sorted by name: the order of the result does not depend on the order in the files. Lists are
+  // compared as wholes, because an inserted entry would otherwise make all later ones differ.
   std::map<std::string, std::pair<const Json*, const Json*>> keys;
   for (const auto& [key, value] : before.items()) keys[key].first = &value;
   for (const auto& [key, value] : after.items()) keys[key].second = &value;
@@ -135,6 +152,8 @@ void differences(const Json& before, const Json& after, const std::string& path,
   }
 }
 
+// Names are unique in a forecast, except that a scenario may list a size twice. Both rows of such a size have equal
+// times, so the first match is as good as the other.
 const Figure* find(const std::vector<Figure>& figures, const Figure& like) {
   const auto it = std::find_if(figures.begin(), figures.end(), [&](const Figure& f) { return f.what == like.what; });
   return it == figures.end() ? nullptr : &*it;
@@ -180,6 +199,8 @@ ForecastComparison compare_forecasts(const std::string& before, const std::strin
   if (const Json was = text(older.json, "fabricast"), is = text(newer.json, "fabricast"); was != is)
     c.changed.push_back(fmt::format("fabricast: {} -> {}", short_text(&was), short_text(&is)));
   differences(text(older.json, "scenario"), text(newer.json, "scenario"), "", c.changed);
+  // Times in the files are rounded to ten digits. The fingerprint is a hash over the event trajectories of all samples,
+  // so it also reveals a change that no printed figure shows.
   c.same = c.changed.empty() && c.gone.empty() && c.added.empty() &&
            text(older.json, "fingerprint") == text(newer.json, "fingerprint") &&
            std::all_of(c.figures.begin(), c.figures.end(), [](const ComparedFigure& f) { return f.before == f.after; });
@@ -194,6 +215,7 @@ std::string comparison_text(const ForecastComparison& c, double tolerance) {
   for (const ComparedFigure& f : c.figures) width = std::max(width, f.what.size());
   out += fmt::format("#\n# {:>{}} {:>12} {:>12}  {:<8} {:>9}\n", "figure", width, "before", "after", "unit", "change");
   for (const ComparedFigure& f : c.figures) {
+    // The sign of `change` is that of the figure: +5 % is good for throughput and bad for time. The verdict says which.
     std::string line =
         fmt::format("  {:>{}} {:>12.5g} {:>12.5g}  {:<8} {:>+8.2f}%  {:<6}  {}", f.what, width, f.before, f.after,
                     f.unit, 100 * (f.after - f.before) / f.before, verdict(f, tolerance), fmt::join(f.changed, "; "));

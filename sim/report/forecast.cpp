@@ -1,3 +1,10 @@
+// Simulates collectives: from plans to rows of times over samples (report/forecast.hpp).
+//
+//    plan_workload    size -> the size that the tool sends -> NCCL's plan
+//    simulate         plans x samples -> engine -> other jobs -> what the tool prints -> order statistics
+//
+// Everything that needs times of collectives goes through `simulate`: the forecast, the alternatives, what-ifs, the
+// tuner table, intervals. Steps do not; they use traffic/flow_traffic.hpp.
 #include "fabricast/report/forecast.hpp"
 
 #include <algorithm>
@@ -26,9 +33,12 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // A task is one sample with all sizes, because sizes share the counts of loads of a sample. With a single sample, the
   // sizes are divided among tasks instead.
   const auto samples = static_cast<std::size_t>(world.samples.count), sizes = forecast.rows.size();
+  // Results go to fixed places and are combined afterwards in the order of samples, so the output does not depend on
+  // which thread finishes first.
   std::vector<Cell> cells(samples * sizes);
   // The chunk engine forks, which is safe in a single-threaded process only.
   const std::size_t threads = s.network.engine == EngineKind::chunk ? 1 : thread_count(options.threads);
+  // At most 8 parts, because each has an engine of its own, and sizes of different parts share fewer counts.
   const std::size_t parts = samples > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   // Threads that tasks do not need are given to their engines.
   NetworkSetup setup = world.setup;
@@ -36,6 +46,8 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   TaskProgress progress(options.progress, cells.size());
   in_parallel(samples * parts, threads, [&](std::size_t task) {
     const std::size_t sample = task / parts, part = task % parts;
+    // The seed identifies the sample, not the size: all sizes of a sample see the same ECMP hash outcomes, as all calls
+    // of one launch of a job do.
     const std::uint64_t seed = world.samples.first_seed + sample;
     const auto engine = make_engine(s.network.engine, setup, seed);
     const std::unique_ptr<CallBeside> beside =
@@ -44,6 +56,8 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
       stop_if_requested();
       Cell& cell = cells[sample * sizes + i];
       cell.result = engine->run(forecast.rows[i].plan);
+      // The order matters. Other jobs slow the call down on the network; only then does the benchmark tool overlap
+      // calls and add its own cost.
       if (beside) beside->slow_down(forecast.rows[i].plan, cell.result);
       cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
       progress.one_done();
@@ -71,6 +85,8 @@ Forecast empty_forecast(const World& world) {
   return forecast;
 }
 
+// For a plan that stands in for a choice without a schedule, the row names NCCL's choice with time 0, which means "not
+// simulated".
 ForecastRow row_of(Plan plan) {
   ForecastRow row;
   row.bytes = plan.bytes, row.plan = std::move(plan);
@@ -98,6 +114,8 @@ Forecast keep_fastest(const Communicator& comm, Forecast all, Forecast own) {
     for (std::size_t end = next + others_of(comm, row, own.op).size(); next < end; ++next)
       if (all.rows[next].time < best->time) best = &all.rows[next];
     if (best == &row) continue;
+    // The winner's plan was made for a forced algorithm, so its list of candidates is not NCCL's own. The list, and who
+    // chose from it, stay those of NCCL.
     best->plan.candidates = std::move(row.plan.candidates);
     best->plan.chooser = row.plan.chooser;
     best->nccl = row.nccl ? row.nccl : nccl;
@@ -119,12 +137,15 @@ RunOptions part_of(const RunOptions& options, double begin, double end) {
 
 Plan plan_workload(const World& world, std::int64_t asked) {
   const WorkloadSection& w = world.scenario.workload;
+  // The rounding comes before NCCL's choice: nccl-tests passes the rounded size to NCCL, which may choose differently
+  // for it.
   const std::int64_t bytes = harness_bytes(w.harness, w.collective, world.planner.comm.ranks(), asked);
   return plan_collective(world.planner, w.collective, bytes);
 }
 
 Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options) {
   Forecast forecast = empty_forecast(world);
+  // Plans of the caller may be of another operation than the scenario's (tuner tables are for five operations).
   if (!plans.empty()) forecast.op = plans.front().op;
   for (Plan& plan : plans) forecast.rows.push_back(row_of(std::move(plan)));
   simulate(world, options, forecast);
@@ -151,7 +172,9 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
   const std::vector<std::int64_t> sizes = world.scenario.sizes();
   std::vector<Plan> plans;
   for (const std::int64_t bytes : sizes) plans.push_back(plan_workload(world, bytes));
+  // With `best`, the alternatives are about four fifths of the work. The share is for the progress bar only.
   Forecast own = run_plans(world, std::move(plans), best ? part_of(options, 0, 0.2) : options);
+  // Rows show the size that the user asked for; `plan.bytes` has the rounded one, and bandwidths are computed from it.
   for (std::size_t i = 0; i < sizes.size(); ++i) own.rows[i].bytes = sizes[i];
   if (!best) return own;
   Forecast others = run_others(world, own, part_of(options, 0.2, 1));
@@ -167,6 +190,8 @@ Forecast run_candidates(const World& world, const Forecast& forecast, const RunO
 
 std::optional<Selected> compare_selections(const ForecastRow& row, const Forecast& weighed) {
   const Choice nccl = row.nccl.value_or(Choice{row.algorithm, row.protocol, row.time});
+  // Without candidates NCCL did not weigh estimates: it runs a fixed algorithm (sends and receives, copy engines), or a
+  // kernel on symmetric memory.
   if (nccl.time == 0 || row.plan.candidates.empty()) return std::nullopt;
   const auto best = std::min_element(weighed.rows.begin(), weighed.rows.end(),
                                      [](const ForecastRow& a, const ForecastRow& b) { return a.time < b.time; });

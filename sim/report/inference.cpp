@@ -1,3 +1,9 @@
+// The forecast of inference: runs a step on all samples of the network, then everything else on the median one
+// (docs/models/inference.md).
+//
+// serving_sample.cpp runs single passes on the network, pass_clock.cpp interpolates between them, and
+// serving_requests.cpp simulates requests with that clock. This file combines their results. The kernels and programs
+// of passes are models/workload/inference.cpp.
 #include "fabricast/report/inference.hpp"
 
 #include <algorithm>
@@ -18,6 +24,11 @@ namespace fabricast {
 namespace {
 
 /// FLOPs of the model per GPU and step, for MFU.
+///     prefill  linear + attention / 2 + vocabulary / tokens                  per sequence
+///     decode   (linear + attention + vocabulary) / context                    per sequence and step
+///
+/// model_flops counts a whole sequence of `tokens` tokens with attention over the full square. A decode step counts as
+/// one token of each sequence; further tokens that speculation yields are not counted.
 double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
   const std::int64_t tokens = prompts_only ? step.input : step.mean_context();
   const ModelFlops flops = model_flops(step.model, tokens);
@@ -29,6 +40,7 @@ double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
   return of_sequence * step.batch * step.layout.data / static_cast<double>(step.layout.ranks());
 }
 
+// What the engine may use, which is less than the GPU's memory (memory_capacity).
 double capacity_of(const World& world, const InferenceStep& step) {
   return static_cast<double>(memory_capacity(step, world.scenario.node.spec).value);
 }
@@ -39,6 +51,7 @@ MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
 /// Decode steps with batches of all powers of two that fit in memory, and with the scenario's own batch.
 std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, const ServingSample& sample) {
   std::vector<int> batches;
+  // A bound for small models, which memory would hardly limit.
   constexpr int most = 1 << 14;
   const double capacity = capacity_of(world, step);
   for (int b = 1; b <= most && memory_at(world, step, b).total() <= capacity; b *= 2) batches.push_back(b);
@@ -50,6 +63,7 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
     at.batch = b;
     BatchRow row;
     row.batch = b, row.step = sample.decode(at).seconds;
+    // With speculation a step yields more than one token of each sequence on average [Leviathan2023].
     row.tokens_per_second = b * step.speculation.tokens_per_step() * step.layout.data / row.step;
     row.memory = memory_at(world, step, b).total();
     rows.push_back(row);
@@ -58,6 +72,8 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
 }
 
 /// When the last token of a decode step is ready, s. Concurrent KV-cache transfers may take longer.
+/// The program of an overlapped step contains the transfers as activities of their own. Decoding is done when its own
+/// activities are.
 double decoded(const RanProgram& ran) {
   double end = 0;
   for (std::size_t i = 0; i < ran.program.activities.size(); ++i)
@@ -68,6 +84,15 @@ double decoded(const RanProgram& ran) {
 /// Number of prompts in a pass.
 std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std::int64_t>(1, step.chunk / step.input); }
 
+// Prompts and decoding on different GPUs, linked by the KV-cache transfer.
+//
+//     overlap    o = min(step, batch / output x transfer)        of a decode step with transfers, s
+//     decode     step + o x (overlapped - alone) / min(transfer, alone)
+//     exposed    T - min(T, p) (L - 1) / L                       T: transfer, p: prompt, L: layers
+//     prefill    min(replicas / interval of prompts, senders / T)                     requests/s
+//     decoding   replicas x batch / (output x decode)                                 requests/s
+//
+// The two rates are bounds in steady state. The waits of requests come from serve_apart, which simulates the queues.
 DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, double decode,
                                    const ServingSample& sample) {
   const Scenario& s = world.scenario;
@@ -78,6 +103,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   f.prompt = sample.prefill(prompts, 1);
   f.decode_alone = decode, f.bytes = kv_transfer.total;
 
+  // One round of passes with and without one transfer. Only their difference is used, so a pipeline that is not in
+  // steady state does not matter much.
   const std::vector<InferencePass> passes = decode_passes(step);
   const double alone = sample.run(step, passes, 1, step.graph).timeline.seconds;
   const RanProgram overlapped = sample.run(step, passes, 1, step.graph, &kv_transfer);
@@ -99,6 +126,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : 0);
 
   // A sender handles one request at a time, so transfers limit the rate if they take longer than prompts.
+  // Replica i of the prefill GPUs sends to replica i of the decode GPUs, so the smaller number of replicas determines
+  // how many transfers run at once.
   const double replicas = std::min(prompts.layout.data, step.layout.data);
   const double interval = sample.prompt_interval(prompts, prompts_of_a_pass(prompts));
   f.prefill_rate = std::min(prompts.layout.data / interval, replicas / f.transfer);
@@ -106,6 +135,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   const double gpus = static_cast<double>(prompts.layout.ranks() + step.layout.ranks());
   const double of_prefill = f.prefill_rate / static_cast<double>(prompts.layout.ranks());
   const double of_decode = f.decode_rate / static_cast<double>(step.layout.ranks());
+  // With rates a and b of one GPU (requests/s), x prefill GPUs balance if x a = (gpus - x) b. The number may be
+  // fractional: it shows the direction, and prompt_gpus of inference_settings.cpp tries the whole numbers around it.
   f.balanced_gpus = gpus * of_decode / (of_prefill + of_decode);
   f.balanced_tokens = f.balanced_gpus * of_prefill * output;
 
@@ -113,18 +144,21 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   return f;
 }
 
+// By default the message of a decode step: one hidden vector of 16-bit numbers for each sequence of the batch.
 Bytes message_of(const InferenceSpec& spec, const InferenceStep& step) {
   if (spec.message.value > 0) return spec.message;
   return Bytes{2 * step.batch * step.model.hidden};
 }
 
 /// The step on all GPUs of the job, with as many of the same replicas as fit.
+/// For comparison with disaggregated serving: what the same GPUs would do if prompts and decoding shared them.
 InferenceStep on_all_gpus(const World& world, InferenceStep step) {
   const std::int64_t gpus = std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus;
   step.first_rank = 0;
   const std::int64_t replica = std::int64_t{step.layout.tensor} * step.layout.pipeline;
   std::int64_t data = gpus / replica;
   const std::int64_t sharing = std::int64_t{step.layout.expert} * step.layout.expert_tensor;
+  // A group that shares experts must consist of whole replicas. Leftover GPUs stay idle.
   while (data > 1 && step.layout.tensor * data % sharing != 0) --data;
   step.layout.data = static_cast<int>(data);
   return step;
@@ -155,6 +189,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
   };
   std::vector<double> seconds(samples);
+  // The other half of the progress is the load, batches and prompts after the samples.
   TaskProgress progress(options.progress, 2 * samples);
   in_parallel(samples, thread_count(options.threads), [&](std::size_t sample) {
     seconds[sample] = step_at(sample).seconds;
@@ -162,6 +197,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   });
   const RankedSamples ranked(seconds);
   const std::size_t median = ranked.at(0.5);
+  // Run again instead of kept: with its program and timeline a step is large, and only one is needed.
   f.step = step_at(median), f.step_p5 = seconds[ranked.at(0.05)], f.step_p95 = seconds[ranked.at(0.95)];
   f.step_worst = seconds[ranked.at(1)];
   if (reduces) f.message = message_of(spec, step);
@@ -172,6 +208,8 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   f.sample_seconds = seconds;
   f.factors = serving_factors(world, step, seconds);
   const ServingSample sample(world, world.samples.first_seed + median);
+  // Prompt tokens for phase prefill, output tokens otherwise. Phase both replaces this rate by that of the simulated
+  // load.
   const double tokens = static_cast<double>(step.batch) *
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
   if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
@@ -190,6 +228,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         // A transfer through host memory is a transfer without GPUDirect RDMA.
         Scenario staged = world.scenario;
         staged.node.spec.gdr = Gdr::off;
+        // Without GDR, NCCL may choose other algorithms and NICs share PCIe with the copies, so the world is built
+        // again. The time of a decode step without transfers stays that of the scenario: only transfers go through host
+        // memory.
         const auto without = build_world(std::move(staged), world.searches);
         without->beside = world.beside;
         f.disaggregated =

@@ -1,4 +1,7 @@
 // What limits an inference step and what would help, as text and JSON.
+//
+// inference_what_if.cpp decides what limits and what helps; this file prints it. The answer is about the passes that
+// should become shorter (binding_passes), which are not always those of the decode step.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,6 +23,8 @@ std::string_view passes_name(const World& world, const InferenceForecast& f) {
   return &binding_passes(world, f) == &f.step ? "decode step" : "one prompt";
 }
 
+// Phase both only. Without disaggregated prefill, a request's time between tokens is longer than a decode step because
+// prompts of others are computed in between; the excess is the share of prompts.
 std::string requests_text(const World& world, const InferenceForecast& f) {
   if (f.disaggregated) {
     const DisaggregatedForecast& d = *f.disaggregated;
@@ -39,6 +44,8 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
                      100 * std::max(0.0, 1 - f.step.seconds / f.shared->inter_token.mean));
 }
 
+// Two answers, because they differ: the largest component of the time, and the communication that would be worth a
+// faster network. The second is given with its bottleneck even if computation dominates.
 std::string binding_text(const World& world, const InferenceForecast& f) {
   const TimedPasses& passes = binding_passes(world, f);
   const InferenceBinding b = binding_of(passes);
@@ -55,6 +62,8 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
                            bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
 }
 
+// Both figures are always shown, the time of the step and the tokens per GPU: many changes improve one at the cost of
+// the other.
 std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
   std::string out = fmt::format("  {:<46} {:>10.4g} {:>9.4g} {:>8.1f} {:>8.1f}", w.what, w.step * 1e3, w.tokens,
                                 100 * (1 - w.step / step_seconds(f)), 100 * w.more_tokens);
@@ -78,6 +87,8 @@ std::string explain_inference_text(const World& world, const InferenceExplanatio
   const InferenceForecast& f = explanation.forecast;
   const bool tokens = goal_of(world) == InferenceGoal::tokens;
   std::string fits, trades, large;
+  // Three lists: changes that gain on the goal, changes that only increase the throughput (such as a larger batch, for
+  // a goal of step time), and changes that the memory does not allow.
   for (const InferenceWhatIf& w : explanation.what_ifs)
     (!w.fits ? large : w.gain < least_inference_gain ? trades : fits) += what_if_line(f, w);
   const std::string out = inference_text(world, f) + binding_text(world, f);

@@ -31,8 +31,11 @@ void add_waits(Json& j, const std::string& what, const WaitTimes& w) {
   j[what + "_p50"] = digits(w.p50), j[what + "_p90"] = digits(w.p90), j[what + "_p99"] = digits(w.p99);
 }
 
+// The interval is symmetric in the logarithm, so the bounds are a quotient and a product, not a sum.
 Json interval_json(double value, double factor) { return {digits(value / factor), digits(value * factor)}; }
 
+// Rates, times between tokens and times of requests follow the pace of steps and have its factor. TTFT depends on the
+// queue as well and has a wider one (report/serving_interval.hpp).
 Json serving_json(const Serving& s, const ServingFactors& factors) {
   Json j = {{"tokens_per_s", digits(s.tokens_per_second)}, {"requests_per_s", digits(s.requests_per_second)}};
   j["interval_90_tokens_per_s"] = interval_json(s.tokens_per_second, factors.step);
@@ -49,6 +52,8 @@ Json serving_json(const Serving& s, const ServingFactors& factors) {
   return j;
 }
 
+// Grouped into what users can change: weights by precision and degrees, cache by batch and lengths. The rest is the
+// software's.
 Json memory_json(const InferenceForecast& f) {
   return {{"bytes", digits(f.memory.total())},
           {"capacity", digits(f.capacity)},
@@ -118,6 +123,7 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
   return j.dump(1) + "\n";
 }
 
+// CSV holds one table. The batches are the table that people plot; phases without batches have the breakdown instead.
 std::string inference_csv(const World&, const InferenceForecast& f) {
   if (f.batches.empty()) {
     std::string out = "quantity,seconds,share\n";

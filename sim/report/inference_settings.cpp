@@ -1,5 +1,9 @@
 // All changes that `explain` tries on an inference step. Each line of the table at the end is a kind of change; changes
 // of network and nodes are in network_trials.
+//
+// A change is a list of `--set` words. Changes of one list are alternatives, of which the best is reported; lists of
+// one are reported by themselves. Conditions here only avoid pointless trials: a change that the scenario does not
+// accept is skipped when it is tried (run_trials), so conditions need not be complete.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,9 +22,11 @@ struct InferenceGround {
   const World& world;
   const InferenceForecast& forecast;
   const InferenceSpec& spec;
+  // The batch is what fits in memory, as in the forecast.
   const InferenceStep step;
   bool apart() const { return spec.disaggregated.prefill.gpus > 0; }
   bool decodes() const { return spec.phase != InferencePhase::prefill; }
+  // All GPUs of the job; with disaggregated prefill, both kinds together.
   std::int64_t gpus() const { return std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus; }
 };
 using G = const InferenceGround&;
@@ -32,6 +38,7 @@ std::string key(std::string_view name, const T& value) {
   return fmt::format("workload.{}={}", name, value);
 }
 
+// Paths of the degrees below `workload`.
 constexpr std::string_view decoding = "parallel", prompting = "disaggregated.prefill.parallel";
 
 /// The `--set` words that split `gpus` GPUs by the degrees of `then`, with as many replicas as result. Empty if the
@@ -44,6 +51,7 @@ std::vector<std::string> split_words(std::string_view path, const ServingParalle
   // The ranks of a stage share its experts.
   then.expert = static_cast<int>(std::gcd(std::int64_t{then.expert}, std::int64_t{then.tensor} * then.data));
   std::vector<std::string> set;
+  // Only what differs is set, so the words that a report shows are the change and nothing else.
   const auto say = [&](std::string_view name, int degree, int before) {
     if (degree != before) set.push_back(key(fmt::format("{}.{}", path, name), degree));
   };
@@ -91,6 +99,7 @@ Alternatives prompt_gpus(G g) {
     const auto gpus = static_cast<std::int64_t>(replicas * replica);
     if (gpus <= 0 || gpus >= g.gpus() || gpus == d.prefill.gpus) continue;
     std::vector<std::string> set{key("disaggregated.prefill.gpus", gpus)};
+    // Both halves must divide into replicas of the same degrees. If one does not, this number of GPUs is no option.
     for (const std::vector<std::string>& words :
          {split_words(prompting, p, p, gpus), split_words(decoding, now, now, g.gpus() - gpus)}) {
       if (words.empty()) set.clear();
@@ -106,6 +115,8 @@ Alternatives chunks(G g) {
   Alternatives list;
   if (g.spec.phase != InferencePhase::both || g.apart()) return list;
   for (const std::int64_t chunk : {256, 512, 1024, 2048, 4096, 8192})
+    // A chunk longer than the prompt cuts nothing. Since a pass may hold several prompts, it would not be the same as
+    // no chunks, but the gain ends there.
     if (chunk != g.spec.chunk && chunk <= std::max(g.spec.input, std::int64_t{256}))
       list.push_back({fmt::format("prompts in chunks of {} with decoding", chunk), {key("chunk", chunk)}});
   if (g.spec.chunk > 0) list.push_back({"prompts in separate passes", {key("chunk", 0)}});
@@ -128,6 +139,7 @@ Alternatives direct_kv_transfer(G g) {
   return {{"KV-cache transfer by rdma", std::move(set)}};
 }
 
+// What a rack-scale system would gain, with one NVLink domain over all nodes. 72 GPUs is the domain of an NVL72 rack.
 Alternatives nvlink_kv_transfer(G g) {
   const Scenario& s = g.world.scenario;
   constexpr int largest_domain = 72;  // GPUs
@@ -139,6 +151,7 @@ Alternatives nvlink_kv_transfer(G g) {
 
 using Kind = Alternatives (*)(const InferenceGround&);
 
+// The order is that of docs/models/inference.md. It does not affect the result, which is sorted by gain.
 constexpr Kind kinds[] = {
     [](G g) {
       return one(g.decodes() && g.spec.launch == PassLaunch::eager, "decode passes as CUDA graphs",
@@ -150,6 +163,8 @@ constexpr Kind kinds[] = {
     },
     [](G g) { return one(g.spec.overlap, "whole passes", {key("overlap", false)}); },
     [](G g) {
+      // Weights in memory may have fewer bits than GEMMs, never more. A stated 16-bit precision of weights would be
+      // refused with fp8 GEMMs, so it becomes automatic.
       std::vector<std::string> set{key("precision", "fp8")};
       if (bytes_of(g.step.linear.weights) > 1 && g.spec.weight_precision != WeightChoice::automatic)
         set.push_back(key("weight_precision", "auto"));
@@ -160,6 +175,8 @@ constexpr Kind kinds[] = {
       return one(g.spec.cache_precision != CacheChoice::fp8, "KV cache in fp8", {key("cache_precision", "fp8")});
     },
     [](G g) {
+      // Always tried: a decode step is mostly bound by reading weights, so a larger batch nearly always gives more
+      // tokens per second, for a longer step.
       return one(true, fmt::format("batch {} per replica", 2 * g.spec.batch), {key("batch", 2 * g.spec.batch)});
     },
     chunks,

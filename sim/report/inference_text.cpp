@@ -1,4 +1,7 @@
 // Text for people: steps, requests, batches and KV-cache transfers.
+//
+// As in all text output, lines that start with # are context. Every time and rate has its factor x/:, because nearly
+// all costs of serving software are fitted from published results or guessed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +18,7 @@ namespace fabricast {
 
 namespace {
 
+// Degrees of 1 are omitted. Experts are named apart, since their ranks are those of tensor x data and add no GPUs.
 std::string degrees(const ParallelLayout& l) {
   std::string out;
   const auto add = [&](std::string_view name, int degree) {
@@ -46,6 +50,7 @@ std::string serving_text(std::string_view what, const Serving& s, const ServingF
   return out + fmt::format("  longest gap     {:>12}   between two tokens of a request\n", ms(s.inter_token_worst));
 }
 
+// The two rates show which half has too few GPUs; `balanced` shows what another division of the same GPUs would give.
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
   std::string out = fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}/{}, bound by {}\n",
                                 d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
@@ -70,6 +75,9 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
     // Below that, differences of times leave rounding errors.
     if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
   };
+  // Computation first, in the order in which a layer runs it. Communication of inference is exposed except where passes
+  // are split in halves. The fixed cost per call (`collective` of the stack) is part of it: a faster network does not
+  // shorten that part, but fewer calls do.
   for (const Part p : {Part::gemms, Part::attention, Part::elementwise, Part::vocabulary}) add(name_of(p), busy(p));
   add("host", busy(Part::host));
   for (const Part p : {Part::tensor, Part::expert, Part::pipeline}) add(name_of(p), busy(p) + exposed(p), true);
@@ -80,6 +88,7 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
 
 namespace {
 
+// Precisions of GEMMs and of weights in memory differ for weight-only quantization; routed experts may have their own.
 std::string numbers_of(const InferenceStep& step) {
   const auto words = [](const GemmPrecision& p) {
     return p.compute == p.weights ? std::string(name_of(p.compute))
@@ -89,6 +98,8 @@ std::string numbers_of(const InferenceStep& step) {
   return fmt::format("{}, experts {}", words(step.linear), words(step.experts));
 }
 
+// Engines have an all-reduce kernel of their own for small messages inside an NVLink domain [VLLM-all-reduce]. It has
+// no plan of NCCL, so there is no table of collectives to show for it.
 std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& f) {
   const int ranks = step.layout.tensor;
   std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   x/: {:.2f}   of {} among {} GPUs\n",
@@ -130,6 +141,7 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
                      f.tokens_per_second / gpus, prompts_only ? ", of prompts" : "");
   if (f.prefill > 0) out += fmt::format("one prompt      {:>12}\n", ms(f.prefill));
   std::string memory = to_text(f.memory);
+  // The capacity goes after the first number of the text, which is the total.
   memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
   out += fmt::format("memory          {}\n", memory);
   if (f.near_the_limit) out += "#   near the limit: the engine must be configured to use more memory than by default\n";
@@ -149,6 +161,8 @@ std::string inference_text(const World& world, const InferenceForecast& f) {
   }
   if (!f.batches.empty()) {
     out += "#\n# decoding by batch per replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";
+    // With disaggregated prefill, tokens per GPU here are those of the decode GPUs alone, and not comparable with the
+    // line `tokens`.
     const double decoding = static_cast<double>(step.layout.ranks());
     for (const BatchRow& row : f.batches)
       out += fmt::format("{:>9} {:>12.4g} {:>11.4g} {:>9.4g} {:>12.1f}{}\n", row.batch, row.step * 1e3,

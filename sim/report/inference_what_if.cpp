@@ -1,3 +1,5 @@
+// What limits an inference step, and which changes help: the decisions behind `explain` (report/inference_advice.hpp).
+// The list of changes is inference_settings.cpp, the text inference_explain.cpp.
 #include <algorithm>
 
 #include "fabricast/core/names.hpp"
@@ -7,6 +9,8 @@
 
 namespace fabricast {
 
+// With requests the goal is tokens per second and GPU, which also compares configurations that divide the GPUs in
+// another way. A single phase has no requests, so its only figure is the time of its step.
 InferenceGoal goal_of(const World& world) {
   return world.scenario.workload.inference.phase == InferencePhase::both ? InferenceGoal::tokens : InferenceGoal::step;
 }
@@ -14,6 +18,8 @@ InferenceGoal goal_of(const World& world) {
 double step_seconds(const InferenceForecast& f) { return f.disaggregated ? f.disaggregated->decode : f.step.seconds; }
 double tokens_per_gpu(const InferenceForecast& f) { return f.tokens_per_second / static_cast<double>(f.gpus); }
 
+// prefill_rate is the smaller of the rate of prompts and that of transfers, so it equals the latter where transfers
+// limit it. Senders are pairs of replicas, as in disaggregate of inference.cpp.
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   if (d.decode_rate <= d.prefill_rate) return ServingLimit::decoding;
   const InferenceSpec& spec = world.scenario.workload.inference;
@@ -21,6 +27,7 @@ ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   return replicas / d.transfer <= d.prefill_rate ? ServingLimit::kv_transfer : ServingLimit::prompts;
 }
 
+// On shared GPUs, prompts are the limit if they take more than half of the time between tokens.
 const TimedPasses& binding_passes(const World& world, const InferenceForecast& f) {
   if (goal_of(world) == InferenceGoal::step) return f.step;
   if (f.disaggregated)
@@ -34,6 +41,8 @@ InferenceBinding binding_of(const TimedPasses& passes) {
     if (line.seconds > b.seconds) b.part = line.what, b.seconds = line.seconds;
   for (const Part part : {Part::tensor, Part::expert, Part::pipeline}) {
     const auto p = static_cast<std::size_t>(part);
+    // Both parts belong to communication: what the network takes, and the fixed cost per call that ranks spend waiting
+    // for their slowest.
     const double seconds = passes.mean.busy[p] + passes.mean.exposed[p];
     const CollectiveUse* use = longest_collective(passes.collectives, part);
     if (seconds > b.exposed && use)
@@ -55,6 +64,7 @@ std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const
                                                        const RunOptions& options) {
   const InferenceGoal goal = goal_of(world);
   const double step = step_seconds(forecast), tokens = tokens_per_gpu(forecast);
+  // Trials run in parallel, so each gets one thread. Other batches are not forecast: no change is judged by them.
   const auto run = [&](const World& other, const Trial& trial) {
     RunOptions alone;
     alone.threads = 1;
@@ -64,6 +74,8 @@ std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const
     w.gain = goal == InferenceGoal::tokens ? w.more_tokens : 1 - w.step / step;
     return w;
   };
+  // A change of at least `least_inference_gain` in either figure is kept, so that trades of step time for throughput
+  // are reported for both goals.
   return run_trials<InferenceWhatIf>(
       world, inference_trials(world, forecast), options, run,
       [](const InferenceWhatIf& w) { return std::max(w.gain, w.more_tokens) >= least_inference_gain; });

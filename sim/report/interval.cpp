@@ -1,3 +1,11 @@
+// Intervals of collectives: evaluates the distribution of errors for each row, given the measured rows of the site.
+//
+//    m       = median of ln(measured / forecast), given the measured rows
+//    time    = time as simulated x exp(m)
+//    factor  = exp(q_95 sqrt(v))               v: conditional scale, q_95: quantile of Student's t
+//
+// The distribution is residual/residual.hpp, what it needs to know of a row residual_rows.cpp, and the equations
+// docs/models/intervals.md [Shah2014].
 #include "fabricast/report/interval.hpp"
 
 #include <cmath>
@@ -9,8 +17,8 @@ namespace fabricast {
 
 namespace {
 
-/// The measured row that informs a forecast most: of the same collective if there is one, then of the same algorithm
-/// and protocol, then by distance in nodes and size.
+/// The measured row that informs a forecast most: of the same collective if there is one, then by distance in plan,
+/// nodes and size.
 KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp op, std::int64_t nodes) {
   const auto octaves = [](double a, double b) { return std::abs(std::log2(a / b)); };
   KnownNear best;
@@ -19,6 +27,9 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
     KnownNear near{known.op, known.bytes, known.nodes,
                    known.algorithm == row.algorithm && known.protocol == row.protocol, 0};
     near.octaves = octaves(static_cast<double>(known.bytes), static_cast<double>(std::max<std::int64_t>(1, row.bytes)));
+    // Another collective outweighs any distance. Another algorithm or protocol counts as ten octaves of size, an octave
+    // of nodes as four. The choice is only shown to the user; the conditioning uses all measured rows with their
+    // covariances.
     constexpr double other_op = 1000, other_plan = 10, per_node_octave = 4;
     const double distance = (known.op == op ? 0 : other_op) + (near.same_plan ? 0 : other_plan) + near.octaves +
                             per_node_octave * octaves(static_cast<double>(known.nodes), static_cast<double>(nodes));
@@ -27,6 +38,7 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
   return best;
 }
 
+// `result` and `nccl` stay as simulated, so that the breakdown still adds up and choices are compared on equal terms.
 void scale_times(ForecastRow& row, double by) {
   row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
   for (double& time : row.sample_times) time *= by;
@@ -40,6 +52,7 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
   std::vector<MeasuredSite::Row> rows;
   std::vector<ResidualRow> residual;
   std::vector<double> logs;
+  // Series of one site usually differ in collective and number of nodes, so NCCL's graph search of the node is shared.
   const auto searches = make_search_store();
   for (std::size_t s = 0; s < series.size(); ++s) {
     const auto count = static_cast<double>(series.size());
@@ -52,9 +65,13 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
       const ForecastRow& row = forecast.rows[i];
       rows.push_back({forecast.op, row.bytes, world->scenario.cluster.nodes, row.algorithm, row.protocol,
                       series[s].seconds[i], row.time});
+      // The data y_i of the conditional distribution. Measured rows are compared with the forecast of their own
+      // scenario, with its unstated inputs at their assumed values, exactly as the row asked for.
       logs.push_back(std::log(series[s].seconds[i] / row.time));
     }
   }
+  // All series are of one site. Parameters of another GPU generation are others, so its rows say nothing about a
+  // scenario with this one (tells_of).
   const std::string gpu = series.empty() ? std::string() : series.front().scenario.node.spec.gpu;
   return {std::move(rows), SiteResiduals(model, std::move(residual), logs), gpu};
 }
@@ -71,6 +88,7 @@ void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& s
   const std::vector<Residual> known = site.residuals.of(residual_rows(world, forecast, part_of(options, own_part, 1)));
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
     ForecastRow& row = forecast.rows[i];
+    // The factor comes before the shift and is relative, so it holds for the shifted time as well.
     row.factor = std::exp(known[i].half_width());
     row.residual = known[i];
     if (site.rows.empty()) continue;

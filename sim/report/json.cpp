@@ -1,4 +1,8 @@
 // JSON and CSV of collectives. docs/formats.md documents the fields, which scripts of users rely on.
+//
+// Times are in us and rates in GB/s (10^9 B/s), as in nccl-tests, and keys carry their unit. Fields that do not apply
+// to a row are left out rather than null. Numbers are rounded to ten digits, so that files of two machines can be
+// compared.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +19,7 @@ namespace {
 
 std::string choice_text(const Choice& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); }
 
+// One row of `rows`; `explain` adds its breakdown to the same object.
 Json row_json(const Forecast& forecast, const ForecastRow& row) {
   Json j;
   j["bytes"] = row.bytes;
@@ -31,6 +36,7 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
   j["time_us_p95"] = digits(row.time_p95 * 1e6);
   j["time_us_worst"] = digits(row.time_worst * 1e6);
   j["samples"] = forecast.samples;
+  // 1 means that no interval was computed (`--no-intervals`, or an engine other than flow).
   if (row.factor > 1)
     j["interval_90_us"] = {{"low", digits(row.time / row.factor * 1e6)}, {"high", digits(row.time * row.factor * 1e6)}};
   if (row.near)
@@ -62,6 +68,8 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
 }
 
 /// Each unstated input, with the ratios of the rows' times for its other values.
+/// Ratios are to the time with the assumed value, in the order of `rows`. `weight` is the probability of the other
+/// value, a guess except for versions (docs/models/intervals.md).
 Json unstated_json(const Forecast& forecast) {
   Json inputs = Json::array();
   for (const UnstatedEffect& effect : forecast.unstated) {
@@ -81,6 +89,7 @@ Json unstated_json(const Forecast& forecast) {
   return inputs;
 }
 
+// The effective scenario has every default filled in, so it gives the same forecast by itself with this version.
 Json head_json(const World& world, const Forecast& forecast) {
   Json j;
   j["fabricast"] = version_text();
@@ -105,6 +114,7 @@ std::string forecast_json(const World& world, const Forecast& forecast) {
 
 namespace {
 
+// `before` of a setting are the times with all settings taken before it, so its gain is on top of them.
 Json advised_json(const Forecast& forecast, const Advised& a) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < a.before.size(); ++i)
@@ -141,6 +151,8 @@ std::string explain_json(const World& world, const Explanation& explanation) {
   Json sharers = Json::array();
   for (const Bottleneck::Sharer& s : result.bottleneck.sharers)
     sharers.push_back({{"channel", s.channel}, {"connections", digits(s.connections)}});
+  // Replaces the name in row_json by an object. `alike` counts links with the same load, e.g. all uplinks of a
+  // symmetric job, of which one is named.
   r["bottleneck"] = {{"name", result.bottleneck.name},
                      {"capacity_gbps", digits(gigabytes_per_second(result.bottleneck.capacity))},
                      {"payload_per_connection_gbps", digits(gigabytes_per_second(result.bottleneck.rate))},
@@ -151,6 +163,7 @@ std::string explain_json(const World& world, const Explanation& explanation) {
     Json candidate = {{"algorithm", name_of(c.algorithm)},
                       {"protocol", name_of(c.protocol)},
                       {"nccl_estimate_us", digits(c.estimate_us)}};
+    // A candidate without a schedule has NCCL's estimate only.
     if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol)) candidate["time_us"] = digits(own->time * 1e6);
     candidates.push_back(std::move(candidate));
   }

@@ -1,3 +1,13 @@
+// The time of any pass of an engine, from passes simulated at powers of two (pass_clock.hpp).
+//
+// A load of some thousand requests has as many passes, each with other tokens and contexts. Only those of the grid run
+// their collectives through the flow engine.
+//
+//    seconds(pass) = rest(tokens) + attention(pass) + experts(mean tokens of the replicas that share them)
+//    rest          = simulated - attention of the simulated pass - experts,   linear in tokens between powers of two
+//
+// Except for attention, kernels and collectives depend on the number of tokens only. Their time is nearly linear
+// between grid points: a fixed part, reading the weights, and a part per token.
 #include "pass_clock.hpp"
 
 #include <algorithm>
@@ -9,6 +19,8 @@ namespace fabricast {
 namespace {
 
 /// The passes of a round with `tokens` tokens per replica: one per pipeline stage, to keep all stages busy.
+/// Decoding: `width` tokens of each sequence, more than one with speculation, at the mean context. Prompts: one prompt
+/// of that length per pass, with nothing in its cache. The attention of these contexts is subtracted again.
 std::vector<InferencePass> split(std::int64_t tokens, bool decodes, const InferenceStep& step) {
   const std::int64_t passes = std::min<std::int64_t>(step.layout.pipeline, tokens);
   std::vector<InferencePass> all;
@@ -37,6 +49,8 @@ double PassClock::attention(const InferencePass& pass) const {
   return time_attention(step_, pass) * step_.model.layers / step_.layout.pipeline;
 }
 
+// Simulates one grid point, once per number of tokens and mode of launch: CUDA graphs skip the host's launches, which
+// dominate small prompts.
 const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
   const auto [it, is_new] = grid_.try_emplace({tokens, graph});
   if (!is_new) return it->second;
@@ -50,6 +64,8 @@ const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
     experts += (t.gemms + t.elementwise) * step_.model.expert_layers() / stages;
   }
   const double seconds = sample_.steady(step_, passes, graph && step_.graph).seconds;
+  // Experts were timed alone and the pass as a whole, in which overlap may hide part of them. Neither part may become
+  // negative.
   it->second.experts = std::min(experts, seconds);
   it->second.rest = std::max(0.0, seconds - attended - it->second.experts);
   return it->second;
@@ -58,12 +74,15 @@ const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
 PassClock::Point PassClock::at(double tokens, bool graph) {
   const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max(1.0, tokens))));
   const Point low = on_grid(below, graph);
+  // Between b and 2b the fraction is t / b - 1. Below one token the time is that of one.
   const double part = tokens / d(below) - 1;
   if (part <= 0) return low;
   const Point high = on_grid(2 * below, graph);
   return {low.rest + part * (high.rest - low.rest), low.experts + part * (high.experts - low.experts)};
 }
 
+// The host's work per sequence (`sequence_fixed`) is in the grid for decode passes. For prompts the grid has one prompt
+// per pass whatever the tokens, so further sequences are added here.
 double PassClock::more_host(const InferencePass& pass, bool graph) const {
   return graph ? 0 : d(pass.sequences + pass.prompts - 1) * step_.stack.sequence_fixed.us().value;
 }
@@ -77,6 +96,8 @@ double PassClock::operator()(std::span<const InferencePass> passes) {
     most = std::max(most, d(pass.tokens()));
   }
   if (tokens == 0) return 0;
+  // Replicas that share experts dispatch tokens to each other in every layer, so all take as long as the busiest one.
+  // Only experts are timed at the mean: dispatch spreads the tokens over the ranks of all replicas.
   double longest = 0;
   for (const InferencePass& pass : passes)
     if (pass.tokens() > 0)

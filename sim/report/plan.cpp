@@ -1,3 +1,7 @@
+// `plan --search parallel`: which split of a training step over its GPUs is fastest (report/plan.hpp).
+//
+// plan_splits.cpp enumerates the splits that divide and fit, plan_estimate.cpp ranks them by closed formulas, and this
+// file forecasts the best of them. The estimate only selects: its order is not that of the result.
 #include "fabricast/report/plan.hpp"
 
 #include <algorithm>
@@ -44,6 +48,8 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
   const std::vector<SplitCandidate> all = bounded(std::move(search.candidates), own, limit);
   result.left_out = result.considered - result.not_divided - result.not_fitting - all.size();
 
+  // Each split is made by its `--set` words, as a user would make it. The check below ensures that these words and the
+  // enumeration agree, so that the printed words give the printed row.
   const std::string effective = to_yaml(world.scenario);
   std::vector<std::optional<PlanRow>> rows(all.size());
   TaskProgress progress(options.progress, all.size());
@@ -57,6 +63,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
       const TrainingStep step =
           training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
       FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");
+      // The first sample of the network only, the same one for all splits.
       rows[i] = row_of(all[i], run_step(world, step, alone, 1));
       rows[i]->set = set, rows[i]->given = all[i].split == own;
     } catch (const UserError&) {

@@ -1,3 +1,9 @@
+// Enumerates the splits of a training step: degrees that divide GPUs, heads, layers, experts and batch, and of these
+// the ones that fit in memory (docs/models/training-answers.md has the table of values).
+//
+// A split is described by `--set` words on the scenario, so the same rules as for a user's scenario apply to it.
+// with_split derives what follows from the degrees (schedule, shards, sequence parallelism), and words_of must say the
+// same in words; plan_parallel checks that both agree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +17,7 @@ namespace fabricast {
 
 namespace {
 
+// Bounds of the search (docs/models/training-answers.md). The scenario's own values may exceed them.
 constexpr int most_stages = 64, most_micro_batch = 16;
 /// Context parallelism leaves at least this many tokens per rank.
 constexpr std::int64_t least_tokens = 4096;
@@ -27,11 +34,15 @@ std::vector<Recompute> recomputations(const TrainingStep& base) {
   return kinds;
 }
 
+// The scenario's own values are always candidates, even if they are not among the usual ones: its row must be in the
+// table.
 template <class T>
 void add_own(std::vector<T>& list, T own) {
   if (std::find(list.begin(), list.end(), own) == list.end()) list.push_back(own);
 }
 
+// Loops over degrees from the outside in: tensor, context, pipeline, chunks; the number of replicas follows.
+// Micro-batch, experts and ZeRO are inside, where the batch can be checked.
 class Enumeration {
  public:
   explicit Enumeration(const World& world)
@@ -62,6 +73,8 @@ class Enumeration {
   }
 
  private:
+  // Inside the NVLink domain only, because tensor parallelism communicates in every layer and little of it overlaps.
+  // Heads and feed-forward width must divide.
   std::vector<int> tensor_degrees() const {
     std::vector<int> list;
     for (int t = 1; t <= domain_; ++t)
@@ -71,6 +84,7 @@ class Enumeration {
     add_own(list, own_.tensor);
     return list;
   }
+  // Two chunks per rank, one from each end of the sequence, balance causal attention, so the sequence divides by 2 c.
   std::vector<int> context_degrees() const {
     std::vector<int> list;
     for (int c = 1; base_.model.sequence / c >= least_tokens || c == 1; c *= 2)
@@ -93,6 +107,8 @@ class Enumeration {
     if (pipeline == own_.pipeline) add_own(list, own_.interleave);
     return list;
   }
+  // Experts are held by ranks of the same stage: replicas and context ranks, and tensor ranks too if they do not split
+  // each expert.
   std::vector<int> expert_degrees(const Split& s) const {
     if (base_.model.experts == 0) return {1};
     std::vector<int> list;
@@ -120,6 +136,8 @@ class Enumeration {
       const std::int64_t at_once = std::int64_t{micro} * s.data;
       const bool divides =
           base_.global_batch % at_once == 0 && (s.interleave == 1 || base_.global_batch / at_once % s.pipeline == 0);
+      // Counted with all their ZeRO stages and degrees of experts, so that the counts of the result add up to
+      // `considered`.
       const std::size_t alike = degrees.size() * shares.size();
       found_.considered += alike;
       if (!divides) {
@@ -136,6 +154,8 @@ class Enumeration {
   }
 
   /// Adds the split with the weakest recomputation with which it fits in memory.
+  /// Recomputation only costs time, so stronger kinds are not worth a forecast once a weaker one fits. The scenario's
+  /// own split keeps its kind.
   void fit(Split s) {
     std::vector<Recompute> kinds = recomputations(base_);
     if (s == without_recompute(own_)) kinds = {own_.recompute};
@@ -166,6 +186,8 @@ class Enumeration {
 
 }  // namespace
 
+// What the frameworks offer: Megatron and NeMo shard the optimizer state (distributed optimizer), FSDP shards gradients
+// or also parameters, DDP shards nothing, DeepSpeed has all stages.
 std::vector<int> zero_stages(Framework framework) {
   switch (framework) {
     case Framework::megatron:
@@ -183,6 +205,8 @@ Split split_of(const TrainingStep& step) {
 }
 
 TrainingStep with_split(const TrainingStep& base, const Split& s) {
+  // The scenario's own step is returned as it is, including settings that a split does not describe, such as uneven
+  // layers or a partial sharding group.
   if (s == split_of(base)) return base;
   TrainingStep step = base;
   ParallelLayout& l = step.layout;
@@ -190,8 +214,10 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
   step.sequence_parallel = s.tensor > 1 && (base.layout.tensor == 1 || base.sequence_parallel);
   if (l.expert_tensor > 1) l.expert_tensor = s.tensor;
   l.tensor = s.tensor, l.context = s.context, l.pipeline = s.pipeline, l.data = s.data, l.expert = s.expert;
+  // State is sharded over all replicas: context ranks hold the same parameters and count as replicas.
   l.shard = s.zero > 0 ? s.data * s.context : 1;
   step.interleave = s.interleave;
+  // An explicit list of layers per chunk fits its own number of chunks only.
   if (s.pipeline != base.layout.pipeline || s.interleave != base.interleave) step.layers.clear();
   const bool chunked = step.schedule == PipelineSchedule::interleaved;
   if (s.interleave > 1)
@@ -222,6 +248,7 @@ std::vector<std::string> words_of(const Split& s, const TrainingStep& base) {
   say("parallel.expert", s.expert, s.expert != base.layout.expert);
   say("parallel.expert_tensor", step.layout.expert_tensor, step.layout.expert_tensor != base.layout.expert_tensor);
   say("parallel.zero", s.zero, s.zero != base.zero);
+  // 0 means all replicas.
   say("parallel.shard", 0, step.layout.shard != base.layout.shard);
   say("batch.micro", s.micro_batch, s.micro_batch != base.micro_batch);
   say("recompute", name_of(s.recompute), s.recompute != base.recompute.kind);

@@ -1,4 +1,7 @@
 // The result of a search for splits as text, JSON and CSV.
+//
+// The counts of the header account for every split that was considered, so that a user sees whether a missing one did
+// not divide, did not fit, or was not promising.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,6 +34,7 @@ std::string row_text(const PlanRow& row) {
 
 }  // namespace
 
+// The scenario's own split is shown even if it is not among the first `top`, for comparison.
 std::string plan_text(const World& world, const PlanResult& result, std::size_t top) {
   const TrainingStep base = step_of(world);
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario.name);

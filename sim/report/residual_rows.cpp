@@ -1,3 +1,11 @@
+// What the distribution of errors needs to know of each row (report/residual_rows.hpp): d_ik, u_i and the keys of the
+// correlations in the equations of docs/models/intervals.md.
+//
+//    d_ik  = ln( t_i / t_i(group k lowered) ) / 0.1                   the row, forecast again with the same plan
+//    u_i   = sqrt(probability) ln( t_i(other value) / t_i )          one per other value of an unstated input
+//
+// The plan stays the same because a derivative of a choice does not exist: near a switch of algorithms it would be a
+// jump. What another choice would cost is part of the unstated inputs, e.g. of NCCL's version.
 #include "fabricast/report/residual_rows.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +26,8 @@ namespace {
 constexpr double step = 0.1;
 
 /// Times of the rows' plans with other hardware parameters, on the first sample of the network.
+/// `times_only` skips bottlenecks and breakdowns. Counts of connections on links do not depend on parameters, so they
+/// are shared with the forecast where the network connects alike.
 std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
   Scenario scenario = world.scenario;
   scenario.hardware = std::move(hardware);
@@ -33,6 +43,7 @@ std::vector<double> times_with(const World& world, const Forecast& forecast, Har
   return times;
 }
 
+// Nodes whose GPUs share PCIe only have errors of their own kind, whatever the network between them.
 bool has_nvlink(const NodeSpec& node, const GpuKind& gpu) {
   return node.intranode != Intranode::pcie && !gpu.nvlink.empty();
 }
@@ -53,6 +64,9 @@ bool can_matter(const ParameterGroup& group, const Forecast& forecast) {
 
 }  // namespace
 
+// Kinds differ in how well they were measured and how far off forecasts are, g_i in docs/models/intervals.md. The order
+// of the tests matters: a PCIe node is one of kind pcie even on several hosts, and a mesh of NVLink (DGX-1) is a kind
+// of its own.
 ResidualKind residual_kind(const World& world) {
   const Scenario& s = world.scenario;
   const NodeSpec& node = s.node.spec;
@@ -67,6 +81,8 @@ ResidualKind residual_kind(const World& world) {
   return gpu.compute_capability >= hopper ? ResidualKind::network : ResidualKind::older_network;
 }
 
+// Rows of one size sweep share the environment of one run, and their errors have more in common than those of two runs.
+// Sizes are not part of the number.
 std::size_t series_of(const World& world) {
   const Scenario& s = world.scenario;
   std::string text = fmt::format("{} {} {} {}", name_of(s.workload.collective), s.cluster.nodes, s.node.spec.gpus,
@@ -90,6 +106,7 @@ std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forec
   });
   if (!several)
     for (const ForecastRow& row : forecast.rows) times[groups].push_back(row.time);
+  // How well the parameters of each group are known: the intervals of those that this scenario uses.
   const PerGroup<double> own = deviations(world.scenario.hardware, used_parameters(world.scenario));
   const ResidualKind kind = residual_kind(world);
   const std::size_t series = series_of(world);
@@ -107,11 +124,13 @@ std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forec
                     {},
                     own,
                     {}};
+    // Groups that were skipped cannot affect the row: their derivative is 0.
     for (std::size_t g = 0; g < groups; ++g)
       if (!times[g].empty()) row.effects[g] = std::log(times[groups][i] / times[g][i]) / step;
     for (const UnstatedEffect& effect : forecast.unstated)
       for (std::size_t k = 0; k < effect.ratios.size(); ++k) {
         const auto& other = effect.input.others[k];
+        // Keyed by input and value: rows that both depend on the same unknown value are correlated through it.
         const double size = std::sqrt(other.weight) * std::log(effect.ratios[k][i]);
         if (size != 0) row.unstated[effect.input.key + "=" + other.value] = size;
       }

@@ -1,3 +1,8 @@
+// The 90 % factors of inference forecasts: factor = exp(1.645 sqrt((u d)^2 + h^2)), with d learned from held-out
+// published serving, u for unvalidated cases and h from ECMP samples (report/serving_interval.hpp).
+//
+// Unlike for collectives (residual/residual.hpp), there are no correlations between rows: each kind of figure has one
+// deviation.
 #include "fabricast/report/serving_interval.hpp"
 
 #include <cmath>
@@ -21,6 +26,8 @@ double deviation_of(const std::vector<double>& samples) {
 
 }  // namespace
 
+// MoE models have deviations of their own, learned from MoE rows. For TTFT, disaggregated prefill decides first: its
+// waits contain the KV-cache transfer.
 ServingDeviations serving_deviations(const ServingSpread& spread, bool experts, bool apart) {
   ServingDeviations d;
   d.step = (experts ? spread.step_experts : spread.step).value;
@@ -35,6 +42,7 @@ ServingFactors serving_factors(const World& world, const InferenceStep& step, co
   const ServingDeviations d =
       serving_deviations(s.hardware.serving_spread, step.model.experts > 0, spec.disaggregated.prefill.gpus > 0);
   const double times = not_validated(world).empty() ? 1 : s.hardware.serving_spread.unvalidated.value;
+  // Both errors are independent and act on the logarithm of the time, so they add in squares.
   const double of_hash = deviation_of(samples);
   const auto factor = [&](double deviation) { return std::exp(quantile_95 * std::hypot(times * deviation, of_hash)); };
   ServingFactors factors;

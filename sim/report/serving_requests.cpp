@@ -1,3 +1,8 @@
+// Requests under load: translates a scenario into a load and a pool of replicas, serves it (workload/serving_load.hpp)
+// with the clock of pass_clock.cpp, and summarizes the waits.
+//
+// Simulating one group of replicas stands for all of them: a router that sends each request to the replica with the
+// fewest keeps them alike. Rates are scaled back by the simulated share.
 #include "serving_requests.hpp"
 
 #include <algorithm>
@@ -16,6 +21,8 @@ int together(const InferenceStep& step) {
   return std::max(1, step.layout.expert * step.layout.expert_tensor / step.layout.tensor);
 }
 
+/// Replicas that serve alike.
+/// \param cache  tokens that a replica's KV cache holds; 0: no limit, as for prefill GPUs, whose caches are sent away
 ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int replicas, std::int64_t cache,
                     PassClock& clock) {
   ServingPool pool;
@@ -28,6 +35,7 @@ ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int re
   pool.width = 1 + step.speculation.tokens;
   pool.tokens_per_step = step.speculation.tokens_per_step();
   pool.prompts = prompt_policy(spec, step.stack);
+  // The clock fills its grid while the load runs. A load takes seconds, so Ctrl-C is checked at each pass.
   pool.seconds = [&clock](std::span<const InferencePass> passes) {
     stop_if_requested();
     return clock(passes);
@@ -35,6 +43,8 @@ ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int re
   return pool;
 }
 
+/// Half of the frontend's time precedes the engine and half follows. During `request_serial` of it the frontend handles
+/// no other request (docs/models/inference.md).
 /// \param more  additional time of the frontend per request, s
 Frontend frontend_of(const ServingStack& stack, double more) {
   const double both = stack.request_fixed.us().value + more;
@@ -45,6 +55,7 @@ Frontend frontend_of(const ServingStack& stack, double more) {
 /// \param most  maximum number of requests; 0: no limit
 ServingLoad load_of(const std::vector<ServingRequest>& trace, std::int64_t most, double share) {
   ServingLoad load;
+  // Every n-th request instead of the first part of the file: bursts and quiet times of the trace stay, thinned out.
   const auto every = static_cast<std::size_t>(std::max(1.0, std::round(1 / share)));
   for (std::size_t i = 0; i < trace.size(); i += every) {
     if (most > 0 && static_cast<std::int64_t>(load.requests.size()) >= most) break;
@@ -54,6 +65,8 @@ ServingLoad load_of(const std::vector<ServingRequest>& trace, std::int64_t most,
 }
 
 /// Number of requests at the start that are excluded from waiting times.
+/// In a closed loop all clients begin at once, so the first request of each meets an empty engine and a burst of
+/// prompts. Benchmarks exclude them.
 std::int64_t warmup_of(const LoadSpec& spec, std::int64_t clients) {
   if (spec.warmup >= 0) return spec.warmup;
   return spec.arrivals == Arrivals::closed ? clients : 0;
@@ -71,6 +84,7 @@ ServingLoad load_of(const InferenceSpec& inference, const InferenceStep& step, d
   recipe.arrivals = spec.arrivals;
   recipe.rate = share * spec.rate;
   recipe.clients = part(clients);
+  // By default ten times the requests that are active at once. `most_requests` bounds the time of the simulation.
   const std::int64_t counted = part(spec.requests > 0 ? requests : 10 * clients);
   recipe.requests = std::min(counted + warmup_of(spec, recipe.clients), most_requests);
   recipe.input = step.input;
@@ -86,6 +100,7 @@ WaitTimes waits_of(std::vector<double> times) {
   if (times.empty()) return w;
   std::sort(times.begin(), times.end());
   for (const double t : times) w.mean += t / static_cast<double>(times.size());
+  // Nearest rank, without interpolation: each percentile is the time of a request.
   const auto at = [&](double part) {
     return times[static_cast<std::size_t>(std::floor(part * static_cast<double>(times.size() - 1) + 0.5))];
   };
@@ -105,6 +120,7 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
     if (i < skipped) continue;
     first.push_back(r.wait());
     whole.push_back(r.end - r.arrival);
+    // A request with a single token has no gap between tokens.
     if (r.output > 1) between.push_back(r.between());
   }
   Serving s;
@@ -115,6 +131,7 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
   s.inter_token_median = served.median_gap;
   s.requests = static_cast<std::int64_t>(served.requests.size());
   s.sequences = served.sequences;
+  // All requests over the whole time, including ramp-up and the drain at the end, as benchmark clients print it.
   s.tokens_per_second = tokens / served.seconds / share;
   s.requests_per_second = static_cast<double>(s.requests) / served.seconds / share;
   return s;
@@ -122,6 +139,7 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
 
 }  // namespace
 
+// The pool is the smallest set of replicas that behaves as the job does: one replica, or those that share experts.
 Serving serve_together(const World& world, const InferenceStep& step, const ServingSample& sample) {
   const InferenceSpec& spec = world.scenario.workload.inference;
   PassClock clock(sample, step);
@@ -138,6 +156,8 @@ Serving serve_apart(const World& world, const InferenceStep& prompts, const Cach
   const ServingPool first = pool_of(spec, prompts, prompts.layout.data, 0, prompt_clock);
   ServingPool then =
       pool_of(spec, decoding, decoding.layout.data, cache_tokens(decoding, world.scenario.node.spec), decode_clock);
+  // Transfers slow decode steps down on average by the same factor. Which steps a transfer overlaps with is not
+  // simulated.
   then.seconds = [alone = then.seconds, slower](std::span<const InferencePass> passes) {
     return slower * alone(passes);
   };

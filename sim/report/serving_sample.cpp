@@ -1,3 +1,5 @@
+// Runs passes of a serving engine on one sample of the network: program, timeline, collectives (serving_sample.hpp).
+// Programs are models/workload/inference.cpp; run_program overlaps computation with collectives as the program says.
 #include "serving_sample.hpp"
 
 #include "fabricast/core/stop.hpp"
@@ -22,7 +24,10 @@ TimedPasses timed(RanProgram ran) {
 
 TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<InferencePass>& passes,
                                   bool graph) const {
+  // Without a pipeline, passes do not overlap, since scheduling needs the tokens of the previous pass.
   if (step.layout.pipeline == 1) return once(step, passes, graph);
+  // With p stages, p passes are in flight. The first rounds fill the pipeline; the increment from two rounds to three
+  // is the period of a full one. Breakdowns are differences in the same way. Collectives are averaged over the rounds.
   constexpr int rounds = 3;
   const RanProgram fewer = run(step, passes, rounds - 1, graph);
   RanProgram more = run(step, passes, rounds, graph);
@@ -49,6 +54,7 @@ TimedPasses ServingSample::all_reduce(const InferenceStep& step, Bytes bytes) co
   return timed(run(all_reduce_program(step, bytes, step.graph), step.stack.interference.value));
 }
 
+// A pipeline works on `pipeline` passes at once, so a round has that many times `together` prompts.
 double ServingSample::prompt_interval(const InferenceStep& step, std::int64_t together) const {
   const std::int64_t prompts = together * step.layout.pipeline;
   return steady(step, prefill_passes(step, prompts), false).seconds / static_cast<double>(prompts);
@@ -64,6 +70,8 @@ RanProgram ServingSample::run(InferenceProgram built, double interference) const
   RanProgram ran;
   ran.program = std::move(built.program);
   const auto traffic = make_flow_traffic(world_, ran.program, seed_);
+  // Host-launched collectives: the host's time to launch depends on NCCL's plan, which is known only here, not when the
+  // program is built.
   for (const auto& [activity, kind] : built.launches)
     ran.program.activities[activity].seconds = traffic->alone(kind).launch.value;
   ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));

@@ -1,5 +1,9 @@
 // All changes that `explain`, `explain --advise` and `export env` try. Each line of the table at the end is a kind of
 // change.
+//
+// Each kind returns the `--set` words of its alternatives, or nothing where it does not apply (docs/models/what-if.md
+// has the conditions). Words of NCCL's variables alone are what `export env` can write; others change hardware or
+// placement, and only `explain` shows them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,14 +22,18 @@ const Communicator& comm(const Situation& s) { return s.world.planner.comm; }
 const NcclSettings& nccl(const Situation& s) { return s.world.planner.settings; }
 const NodeSpec& node(const Situation& s) { return s.world.scenario.node.spec; }
 const ForecastRow& first(const Situation& s) { return s.forecast.rows.front(); }
+// Kinds that concern NICs do not apply to a job inside one node of NCCL.
 bool networked(const Situation& s) { return comm(s).nodes() > 1; }
+// Only ECMP has collisions that more queue pairs or adaptive routing could avoid.
 bool by_hash(const Situation& s) { return s.world.setup.policy && s.world.setup.policy->name == "ecmp"; }
+// NCCL's IB transport, with queue pairs. RoCE uses it as well; other networks have plugins of their own.
 bool verbs(const Situation& s) {
   return networked(s) && (node(s).nics.link == LinkKind::infiniband || node(s).nics.link == LinkKind::roce);
 }
 
 constexpr auto one = one_if<Trial>;
 
+// Switches too, because a cable runs at the slower of its two ends.
 Alternatives faster_nics(const Situation& s) {
   const std::string twice = to_text(BytesPerSecond{2 * comm(s).node.nic_line_rate.value});
   return one(networked(s), "NICs and switches of twice the rate",
@@ -34,6 +42,7 @@ Alternatives faster_nics(const Situation& s) {
 
 bool forced(const Situation& s) { return nccl(s).algorithms_given || nccl(s).protocols_given; }
 
+// `--set` cannot remove a key, so the change writes the map of variables without the two.
 Alternatives unforced(const Situation& s) {
   std::vector<std::string> rest;
   for (const auto& [name, value] : s.world.scenario.nccl.env)
@@ -57,6 +66,7 @@ const ForecastRow* fastest(const Situation& s) {
   double least = std::numeric_limits<double>::infinity();
   for (const ForecastRow& row : s.weighed.rows) {
     double sum = 0;
+    // An algorithm that NCCL considered at some sizes only cannot be forced for all of them.
     std::size_t sizes = 0;
     for (const ForecastRow& same : s.weighed.rows)
       if (same.algorithm == row.algorithm && same.protocol == row.protocol) sum += std::log(same.time), ++sizes;
@@ -72,11 +82,15 @@ Alternatives other_algorithms(const Situation& s) {
   if (first(s).plan.candidates.empty()) return list;
   const bool several = s.forecast.rows.size() > 1;
   const ForecastRow* best = fastest(s);
+  // Over several sizes the fastest on average may be the one that runs at the first size, and still be a change at
+  // others.
   if (best && (several || best->algorithm != first(s).algorithm || best->protocol != first(s).protocol))
     list.push_back({forced(s) ? "the fastest algorithm and protocol" : "another algorithm or protocol than NCCL's",
                     {env_word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
                      env_word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
   if (!several) return list;
+  // NCCL_ALGO with a leading ^ excludes; NCCL then chooses among the rest by size, which can beat one algorithm for all
+  // sizes.
   std::array<bool, algorithm_count> algorithms{};
   std::array<bool, 3> protocols{};
   for (const Candidate& c : first(s).plan.candidates)
@@ -101,6 +115,8 @@ Alternatives other_algorithms(const Situation& s) {
 Alternatives queue_pairs(const Situation& s) {
   Alternatives list;
   if (!verbs(s) || !by_hash(s)) return list;
+  // Each queue pair is hashed by itself. Without splitting, messages take turns on them; with it, every message uses
+  // all, which evens out load within a message.
   for (const int n : {4, 8}) {
     if (comm(s).qps_per_connection >= n) continue;
     list.push_back({fmt::format("{} queue pairs per connection", n == 4 ? "four" : "eight"),
@@ -115,9 +131,11 @@ Alternatives queue_pairs(const Situation& s) {
 
 Alternatives more_channels(const Situation& s) {
   Alternatives list;
+  // Renamed in 2.17 [NCCL-env].
   const std::string_view variable = comm(s).version < NcclVersion{2, 17, 0} ? "NCCL_MIN_NCHANNELS" : "NCCL_MIN_CTAS";
   for (const int n : {24, 32})
     if (comm(s).channels < n) list.push_back({fmt::format("at least {} channels", n), {env_word(variable, n)}});
+  // The plan may use fewer channels than the communicator has, so doubling starts from what is used.
   int used = 0;
   for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.plan.channels);
   if (2 * used <= most_channels) list.push_back({"twice as many channels", {env_word(variable, 2 * used)}});
@@ -126,6 +144,7 @@ Alternatives more_channels(const Situation& s) {
 
 Alternatives buffers(const Situation& s) {
   Alternatives list;
+  // 4 MiB is NCCL's default. Larger buffers give longer chunks, with fewer handshakes and a longer fill.
   for (const std::int64_t mib : {1, 2, 4, 8, 16})
     if (const std::int64_t bytes = mib << 20; bytes != nccl(s).buffer_size.value_or(Bytes{4 << 20}).value)
       list.push_back({fmt::format("buffers of {} MiB", mib), {env_word("NCCL_BUFFSIZE", bytes)}});
@@ -143,6 +162,7 @@ Alternatives cross_nic(const Situation& s) {
   return list;
 }
 
+// The graph search found channels for NVLS, so the hardware has it and it is not disabled.
 bool has_nvls(const Situation& s) { return s.world.planner.graphs.nvls.channels > 0; }
 
 /// Whether in-network reduction is off, and simulated for this operation.
@@ -158,6 +178,7 @@ bool affected_by(const Situation& s) {
 }
 
 /// Whether the OFI plugin's tuner chose for some size.
+/// On AWS the plugin's tuner may override NCCL's cost model.
 bool by_ofi_tuner(const Situation& s) {
   return std::any_of(s.forecast.rows.begin(), s.forecast.rows.end(),
                      [](const auto& r) { return r.plan.chooser == Chooser::ofi_tuner; });
@@ -171,10 +192,13 @@ bool variable_is(const Situation& s, const std::string& name, std::string_view v
 using Kind = Alternatives (*)(const Situation&);
 using S = const Situation&;
 
+// Results are sorted by gain. Of equal gains the one that is first here stays first.
 constexpr Kind kinds[] = {
     [](S s) { return one(affected_by(s), "no faults", {"faults=[]"}); },
     [](S s) { return one(networked(s) && !comm(s).gdr, "GPUDirect RDMA", {"node.gdr=true"}); },
     [](S s) {
+      // With NICs at the other socket, GDR traffic crosses the link between the sockets, so GDR alone may gain little.
+      // This is the one change that combines two.
       return one(networked(s) && !comm(s).gdr && node(s).nics.numa != NicNuma::local,
                  "GPUDirect RDMA, and NICs at their GPUs' socket", {"node.gdr=true", "node.nics.numa=local"});
     },
@@ -226,6 +250,7 @@ std::vector<Alternatives> trials_for(const Situation& situation) {
   return all;
 }
 
+// Such changes can be tried on a running cluster without touching hardware.
 bool is_nccl_setting(const Trial& trial) {
   return std::all_of(trial.set.begin(), trial.set.end(), [](const auto& w) { return w.starts_with("nccl.env"); });
 }

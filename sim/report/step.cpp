@@ -1,3 +1,9 @@
+// The forecast of a training step or a trace: runs its program on all samples and summarizes the median one
+// (report/step.hpp).
+//
+// models/workload makes programs, sim/engine/traffic times their collectives, sim/step runs them on a clock, and
+// variation.cpp samples slow hosts. Actors are pipeline stages (or ranks of a trace): one GPU stands for all that do
+// the same.
 #include "fabricast/report/step.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +22,7 @@
 
 namespace fabricast {
 
+// Actors stand for different numbers of ranks, so means over GPUs are weighted by them.
 ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors) {
   ActorTimes mean;
   double ranks = 0;
@@ -29,6 +36,8 @@ ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors
   return mean;
 }
 
+// An activity may stand for several equal calls in a row. The slowdown is the time that calls took beside others and
+// other jobs, relative to the same calls alone; it says how much sharing of links costs.
 std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timeline, Traffic& traffic) {
   std::vector<CollectiveUse> all(program.collectives.size()), uses;
   for (std::size_t i = 0; i < program.activities.size(); ++i) {
@@ -47,6 +56,8 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
   return uses;
 }
 
+// Even the busiest stage waits while the pipeline fills and drains. What other stages wait beyond that is due to uneven
+// stages.
 double schedule_bubble(const StepForecast& f) {
   double least = f.mean.bubble;
   for (const ActorTimes& stage : f.stages) least = std::min(least, stage.bubble);
@@ -60,6 +71,7 @@ TrainingStep step_of(const World& world) {
 
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
   // A channel occupies an SM. The parameter was measured with collectives of 16 channels.
+  // More channels than 16 count as 16: no measurement tells what they cost.
   constexpr double measured_sms = 16;
   TimelineOptions options;
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
@@ -75,6 +87,8 @@ namespace {
 /// Runs a program on all samples, and keeps the timeline of the median one.
 /// \param samples_of_step  number of samples; beyond those of the network, its samples are used again
 /// \param options_of       (sample, traffic) -> options of the timeline
+/// A training step may have more sampled steps (slow hosts, jitter) than samples of the network. Sample i runs on
+/// network sample i mod n, so both kinds of randomness are covered without a new network for every step.
 template <class OptionsOf>
 void simulate(const World& world, int samples_of_step, OptionsOf options_of, const RunOptions& options,
               StepForecast& f) {
@@ -82,6 +96,8 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   const auto samples = static_cast<std::size_t>(f.samples);
   const auto seeds = std::min(samples, static_cast<std::size_t>(world.samples.count));
   const std::size_t threads = thread_count(options.threads);
+  // The traffic holds the times of the program's collectives on one sample of the network. Threads that samples do not
+  // need work inside it.
   const auto traffic_of = [&](std::size_t sample, std::size_t concurrent) {
     return make_flow_traffic(world, f.program, world.samples.first_seed + sample % seeds,
                              std::max<std::size_t>(1, threads / concurrent));
@@ -102,6 +118,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
       if (samples == 1) f.timeline = std::move(timeline);
       progress.one_done();
     }
+    // With one sample of the network its traffic serves the median step as well.
     if (seeds == 1) traffic = std::move(own);
   });
   const RankedSamples ranked(seconds);
@@ -139,6 +156,7 @@ StepForecast run_step(const World& world, const TrainingStep& step, const RunOpt
     how.slower = differing.slower(sample);
     return how;
   };
+  // Percentiles are over at least as many steps as either kind of randomness asks for.
   const int samples = std::max(world.samples.count, variation.steps);
   simulate(world, most_samples > 0 ? std::min(samples, most_samples) : samples, options_of, options, f);
   return f;
@@ -149,10 +167,13 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
   const Kernels kernels = resolve_kernels(s.node.spec, s.hardware);
   const double gemms = kernels.gemm_rate(Precision::bf16), memory = kernels.memory_rate.value;
   StepForecast f;
+  // Traces record computation with durations. Nodes without a duration but with FLOPs and bytes take a roofline
+  // estimate: at the rate of bf16 GEMMs, or of streaming memory.
   f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
     return std::max(flops / gemms, bytes / (memory * kernels.model.stream.value));
   });
   f.gpus = ranks_of(f.program);
+  // A trace has a fixed number of ranks, so the scenario must describe a cluster of that size.
   if (const std::int64_t gpus = std::int64_t{s.cluster.nodes} * s.node.spec.gpus; f.gpus != gpus)
     throw UserError::at("cluster.nodes", fmt::format("the trace has {} ranks, but the job has {} GPUs", f.gpus, gpus),
                         f.gpus % s.node.spec.gpus == 0 ? fmt::format("nodes: {}", f.gpus / s.node.spec.gpus)

@@ -1,4 +1,7 @@
 // What limits a step and what would help, as text and JSON.
+//
+// step_what_if.cpp decides both; this file prints them. A step has two answers to what limits it: the busiest stage,
+// and the kind of parallelism that computation waits for most.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +24,7 @@ std::string binding_text(const StepForecast& f) {
   if (f.stages.size() > 1) {
     out += fmt::format("  {} waits for other stages {:.1f} % of the step; the others wait {:.1f} % (mean)",
                        f.program.actors[b.stage].name, percent(b.waits), percent(b.others));
+    // An imbalance below what changes are reported for is not worth a line.
     if (b.more >= least_step_gain * f.seconds)
       out += fmt::format("\n    it spends {:.4g} s more on {} than the others, {:.1f} %", b.more, name_of(b.part),
                          percent(b.more));
@@ -35,6 +39,7 @@ std::string binding_text(const StepForecast& f) {
                            bus_rate(f.program, use) * 1e-9, use.alone.bottleneck);
 }
 
+// The step and the saved seconds are absolute, for comparison with a measured step; the percentage is of the step.
 std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
   std::string out =
       fmt::format("  {:<44} {:>10.4g} {:>10.4g} {:>6.1f}", w.what, w.seconds, f.seconds - w.seconds, 100 * w.gain);
@@ -52,6 +57,7 @@ std::string explain_step_text(const World& world, const StepExplanation& explana
   const StepForecast& f = explanation.forecast;
   std::string out = step_text(world, f) + binding_text(f);
   std::string fits, cures, large;
+  // `cures` are changes that make a step fit that does not fit, even where they cost time.
   for (const StepWhatIf& w : explanation.what_ifs)
     (!w.fits ? large : w.gain < least_step_gain ? cures : fits) += what_if_line(f, w);
   if (fits.empty() && cures.empty() && large.empty())
@@ -74,6 +80,7 @@ std::string explain_step_json(const World& world, const StepExplanation& explana
   Json j = Json::parse(step_json(world, f));
   const StepBinding b = binding_of(f);
   Json binding = Json::object();
+  // With one stage nothing waits for other stages.
   if (f.stages.size() > 1) {
     binding["stage"] = f.program.actors[b.stage].name;
     binding["waits_s"] = digits(b.waits), binding["others_wait_s"] = digits(b.others);

@@ -1,3 +1,9 @@
+// The 90 % interval of a training step: factor = exp(1.645 sqrt(s_parameters^2 + s_model^2)) (report/step_interval.hpp
+// and docs/models/intervals.md).
+//
+// s_parameters is a Monte Carlo estimate: the step runs again with posterior samples of the parameters
+// (models/hardware/sample.cpp). 16 samples of GPU and software share 4 samples of the network, because timing
+// collectives anew for each would take most of the time. s_model is data of the stack.
 #include "fabricast/report/step_interval.hpp"
 
 #include <algorithm>
@@ -16,6 +22,7 @@ namespace {
 /// depend less on the network.
 constexpr std::size_t networks = 4;
 
+// The program depends on the sampled parameters too: durations of kernels, and what overlaps.
 double seconds_of(const TrainingStep& step, Traffic& traffic) {
   const Program program = training_program(step);
   return run_program(program, traffic, timeline_options(step.stack.interference.value, program, traffic)).seconds;
@@ -32,6 +39,7 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
   return training_step(spec, scenario.node.spec, hardware, nvlink_ranks(scenario));
 }
 
+// Deviations are taken around the forecast, not around their own mean: a bias of the samples counts as error.
 double interval_factor(double forecast, const std::vector<double>& seconds, double spread) {
   double squares = 0;
   for (const double s : seconds) squares += std::pow(std::log(s / forecast), 2);
@@ -39,6 +47,8 @@ double interval_factor(double forecast, const std::vector<double>& seconds, doub
   return std::exp(quantile_95 * std::hypot(parameters, spread));
 }
 
+// A fit of few steps leaves small residuals. The second term is what steps of software that no fit has seen deviate by,
+// so an interval cannot become narrower than experience justifies.
 double spread_of_steps(const Hardware& hardware, const std::string& stack, bool experts) {
   return std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
 }
@@ -50,6 +60,7 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
   // The sampled steps are compared with a step on the first sample of the network without slow hosts. The forecast may
   // be that step already.
   const bool known = forecast.samples == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
+  // A world per sample of the network's parameters, with the same placement, faults and other jobs.
   std::vector<std::unique_ptr<World>> sampled(networks);
   const std::size_t threads = thread_count(options.threads);
   in_parallel(networks, threads, [&](std::size_t n) {
@@ -68,6 +79,8 @@ void add_interval(const World& world, StepForecast& forecast, const RunOptions& 
       nominal = seconds_of(step_of(world), *traffics[n]);
       return;
     }
+    // The d-th sample of GPU and software meets sample d mod 4 of the network. Samples of one fit belong together by
+    // their number, but parameters of collectives and of steps come from separate fits, so the pairing is free.
     for (std::size_t d = n; d < step_samples; d += networks) {
       stop_if_requested();
       seconds[d] = seconds_of(step_with(base, sampled_hardware(base.hardware, d)), *traffics[n]);

@@ -16,6 +16,8 @@ namespace fabricast {
 
 namespace {
 
+// Components that are 0 are left out, except interference and bubble. `exposed` is the time in which computation waits
+// for a kind of parallelism; it adds to the busy times, interference and bubble to give the step.
 Json breakdown_json(const ActorTimes& times) {
   Json j = Json::object();
   for (std::size_t p = 0; p < parts; ++p)
@@ -29,6 +31,7 @@ Json breakdown_json(const ActorTimes& times) {
   return j;
 }
 
+// The verdict takes the uncertainty of the estimate into account, so both are given.
 Json memory_json(const StepMemory& memory) {
   Json stages = Json::array();
   for (const MemoryUse& use : memory.stages) {
@@ -49,6 +52,7 @@ Json memory_json(const StepMemory& memory) {
 
 }  // namespace
 
+// Shared with inference. `time_us` is one call alone; `slowdown` is what its calls take in the step relative to that.
 nlohmann::ordered_json collectives_json(const Program& program, const std::vector<CollectiveUse>& collectives) {
   Json all = Json::array();
   for (const CollectiveUse& use : collectives)
@@ -80,6 +84,7 @@ std::string step_json(const World& world, const StepForecast& f) {
   j["step_s_worst"] = digits(f.seconds_worst);
   if (f.factor > 0) j["interval_90_s"] = {digits(f.seconds / f.factor), digits(f.seconds * f.factor)};
   j["samples"] = f.samples;
+  // A trace has no model, so no tokens and FLOPs.
   if (f.tokens > 0) {
     j["tokens_per_s"] = digits(f.tokens_per_second());
     j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
@@ -100,6 +105,8 @@ std::string step_json(const World& world, const StepForecast& f) {
   return j.dump(1) + "\n";
 }
 
+// One quantity per line, because its components differ from step to step; a table of columns would differ in its
+// header.
 std::string step_csv(const World&, const StepForecast& f) {
   std::string out = "quantity,seconds,share\n";
   const auto add = [&](std::string_view what, double seconds) {

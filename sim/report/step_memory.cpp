@@ -1,4 +1,7 @@
 // Whether a step fits in the memory of its GPUs.
+//
+// The estimate of each part of the memory is models/workload (docs/models/transformer.md). Its uncertainty makes three
+// verdicts: fits, near the limit, does not fit. Only the last is an error.
 #include <algorithm>
 
 #include "fabricast/report/step.hpp"
@@ -16,8 +19,10 @@ MemoryFit StepMemory::fit() const {
   return share() <= 1 + memory_uncertainty ? MemoryFit::near_the_limit : MemoryFit::does_not_fit;
 }
 
+// A domain of several hosts is used as far as the job has hosts.
 int nvlink_ranks(const Scenario& s) { return s.node.spec.gpus * std::min(s.nvlink_domain.nodes, s.cluster.nodes); }
 
+// Stages differ: the first holds most activations in flight, the first and the last hold the vocabulary.
 StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
   const MemoryQuestion question = memory_question(step, nvlink_ranks);
   StepMemory memory;
@@ -30,6 +35,7 @@ namespace {
 
 std::vector<Diagnostic> memory_faults(const World& world) {
   const Scenario& s = world.scenario;
+  // Engines size their cache to the memory, so for inference the question is whether weights and one sequence fit.
   if (s.workload.kind == WorkloadKind::inference)
     return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes);
   if (s.workload.kind != WorkloadKind::training_step || s.workload.training.memory == MemoryCheck::ignore) return {};

@@ -1,5 +1,9 @@
 // All changes that `explain` tries on a training step. Each line of the table at the end is a kind of change; changes
 // of network and nodes are in network_trials.
+//
+// A change that the scenario does not accept (degrees that do not divide, a schedule without chunks) is skipped when it
+// is tried, so conditions here only avoid pointless trials. Words are relative to the effective scenario, in which
+// every default is filled in: whatever follows from a changed key must be set as well.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,6 +47,8 @@ struct Degrees {
   int tensor, context, pipeline;
 };
 /// The `--set` words that change the layout to these degrees.
+/// Sequence parallelism goes with tensor parallelism. Chunks per stage stay if the layers suffice. The group that
+/// shares ZeRO state covers all of the new replicas.
 std::vector<std::string> split_words(G g, const Degrees& d) {
   const ParallelSpec& p = g.spec.parallel;
   std::vector<std::string> set;
@@ -72,11 +78,13 @@ std::vector<std::string> split_words(G g, const Degrees& d) {
 Alternatives splits(G g) {
   const ParallelSpec& p = g.spec.parallel;
   const Degrees now{p.tensor, p.context, p.pipeline};
+  // Tensor parallelism beyond the NVLink domain is not tried, because it communicates in every layer.
   const int most_tensor = nvlink_ranks(g.world.scenario);
   Alternatives list;
   for (const int t : {-1, 0, 1})
     for (const int c : {-1, 0, 1})
       for (const int s : {-1, 0, 1}) {
+        // At most one net doubling or halving: tensor x 2 alone or with pipeline / 2, but not all degrees at once.
         if ((t == 0 && c == 0 && s == 0) || std::abs(t + c + s) > 1) continue;
         const auto scaled = [](int degree, int by) { return by > 0 ? 2 * degree : by == 0 ? degree : degree / 2; };
         const auto whole = [](int degree, int by) { return by >= 0 || degree % 2 == 0; };
@@ -95,6 +103,7 @@ Alternatives splits(G g) {
   return list;
 }
 
+// Larger buckets have less latency; smaller ones start to be reduced earlier. Which is better depends on the network.
 Alternatives buckets(G g) {
   Alternatives list;
   if (g.layout().data * g.layout().context == 1 || g.spec.overlap.data != Choose::yes) return list;
@@ -117,6 +126,7 @@ Alternatives recomputing(G g, bool less) {
   return list;
 }
 
+// Larger micro-batches have more efficient GEMMs, but more memory and a longer bubble.
 Alternatives micro_batches(G g) {
   Alternatives list;
   const int now = g.spec.batch.micro;
@@ -125,6 +135,8 @@ Alternatives micro_batches(G g) {
   return list;
 }
 
+// More chunks per stage shorten the bubble by their number and add sends between stages [Narayanan2021]. The schedule
+// `auto` follows the number of chunks.
 Alternatives chunks(G g) {
   Alternatives list;
   const int stages = g.layout().pipeline;
@@ -139,6 +151,7 @@ Alternatives chunks(G g) {
   return list;
 }
 
+// Fills the bubble with weight gradients [Qi2023]. It has one chunk per stage.
 Alternatives zero_bubble(G g) {
   if (g.layout().pipeline == 1 || g.step.schedule == PipelineSchedule::zero_bubble) return {};
   Trial trial{"schedule zero_bubble", {key("parallel.schedule", "zero_bubble"), key("parallel.interleave", 1)}};
@@ -155,6 +168,7 @@ Alternatives layers(G g) {
            {key("parallel.layers", fmt::format("[{}]", fmt::join(even, ", ")))}}};
 }
 
+// Less sharding communicates less, more sharding saves memory. The shard is all replicas again.
 Alternatives zero(G g) {
   Alternatives list;
   if (g.layout().data * g.layout().context == 1) return list;
@@ -188,6 +202,7 @@ Alternatives algorithms(G g) {
 
 using Kind = Alternatives (*)(const StepGround&);
 
+// In the order of docs/models/training-answers.md. Network and splits follow in step_trials.
 constexpr Kind kinds[] = {
     [](G g) {
       return one(g.spec.overlap.data != Choose::yes, "overlap data parallelism", {key("overlap.data", true)});
@@ -210,6 +225,7 @@ constexpr Kind kinds[] = {
                  {key("parallel.sequence", true)});
     },
     [](G g) { return recomputing(g, true); },
+    // More recomputation only costs time, so it is tried only where the step does not fit.
     [](G g) { return g.forecast.memory.share() > 1 ? recomputing(g, false) : Alternatives{}; },
     micro_batches,
     chunks,

@@ -1,4 +1,7 @@
 // Text for people: the step, its breakdown, memory and collectives.
+//
+// Breakdown, collectives and GPUs are also used by the text of inference and by pages (step_parts.hpp), so that all of
+// them group the time in the same way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,6 +36,7 @@ std::string degrees(const TrainingStep& step) {
 
 /// The memory of at most six stages, evenly spaced, and of the one that needs most.
 std::string memory_lines(const StepMemory& memory) {
+  // A job may have 64 stages. Stages in between are alike, or change steadily with the number of activations in flight.
   constexpr std::size_t most = 6;
   const std::size_t n = memory.stages.size();
   std::vector<bool> shown(n, n <= most);
@@ -84,6 +88,7 @@ std::string gpus_text(const World& world, std::int64_t gpus) {
   return out;
 }
 
+// Computation, then exposed communication, then interference; with the bubble they add up to the step.
 std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
   std::vector<StepLine> lines;
   for (std::size_t p = 0; p < parts; ++p)
@@ -99,11 +104,14 @@ std::vector<StepLine> bubble_lines(const StepForecast& f) {
   const double schedule = schedule_bubble(f), slower = f.mean.bubble - schedule;
   std::vector<StepLine> lines;
   if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
+  // Below that it is rounding error of a difference.
   if (slower > 1e-9 * f.seconds) lines.push_back({"bubble: waiting for the slowest stage", slower});
   return lines;
 }
 
 std::vector<CollectiveLine> collective_lines(const Program& program, const std::vector<CollectiveUse>& collectives) {
+  // Stages call the same collectives on groups of their own, at other places of the network. One line shows the slowest
+  // of them; calls and seconds are those of the stage that has most.
   std::map<std::tuple<Part, CollectiveOp, std::int64_t>, CollectiveLine> lines;
   for (const CollectiveUse& use : collectives) {
     CollectiveLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
@@ -136,6 +144,8 @@ std::string collective_table(const Program& program, const std::vector<Collectiv
   return out;
 }
 
+// MFU is given twice: with attention over the full square, as [Narayanan2021] counts it, and with the causal half,
+// which is what kernels compute.
 std::string step_text(const World& world, const StepForecast& f) {
   std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);

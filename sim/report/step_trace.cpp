@@ -1,5 +1,8 @@
 // A step's timeline in the trace-event format, which ui.perfetto.dev and chrome://tracing open: a process per actor, a
 // thread per stream, arrows from send to receive, and counters of the bandwidth of collectives.
+//
+// Only the median sample is written. A step of many micro-batches has millions of slices, which the viewer cannot open,
+// so micro-batches in the middle are left out: they repeat the same pattern.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +28,7 @@ class TraceWriter {
  public:
   TraceWriter(const StepForecast& f, std::size_t most)
       : f_(f), program_(f.program), use_of_(program_.collectives.size()) {
+    // Uses list only collectives that were called, and carry no index, so they are matched by what defines a kind.
     for (const CollectiveUse& use : f.collectives)
       for (std::size_t k = 0; k < program_.collectives.size(); ++k)
         if (program_.collectives[k].name == use.kind.name && program_.collectives[k].bytes == use.kind.bytes &&
@@ -56,6 +60,8 @@ class TraceWriter {
   }
 
   /// Leaves out whole micro-batches in the middle until at most `most` slices remain. The first and the last one stay.
+  /// Activities without a micro-batch (optimizer, gradient reduction) always stay. The kept ends show how the pipeline
+  /// fills and drains.
   void choose(std::size_t most) {
     int last = -1;
     for (const Activity& a : program_.activities) last = std::max(last, a.micro_batch);
@@ -89,6 +95,8 @@ class TraceWriter {
   }
 
   /// Seconds of an interval in which an actor does not compute.
+  /// Intervals of one actor do not overlap, so the covered parts can be summed. The search starts one interval earlier,
+  /// which may reach into this one.
   double exposed(std::uint32_t actor, double from, double to) const {
     const auto& list = computing_[actor];
     auto it = std::upper_bound(list.begin(), list.end(), std::pair(from, from));
@@ -99,6 +107,7 @@ class TraceWriter {
     return to - from - covered;
   }
 
+  // Times of the format are microseconds.
   void event(const Json& e) {
     if (!events_.empty()) events_ += ",\n";
     events_ += e.dump();
@@ -120,12 +129,15 @@ class TraceWriter {
 
   static double us(double seconds) { return seconds * 1e6; }
 
+  // Bytes that a rank of the collective sends at bus bandwidth, as nccl-tests counts them.
   double bus_bytes(std::uint32_t i) const {
     const CollectiveKind& kind = program_.collectives[program_.activities[i].collective];
     const auto ranks = static_cast<std::int64_t>(program_.groups[kind.groups].front().size());
     return program_.activities[i].calls * static_cast<double>(kind.bytes) * bus_factor(kind.op, ranks);
   }
 
+  // An activity has a place on the stream of each actor that takes part. Collectives whose groups are inside one stage
+  // have one place; a send between stages has two, with an arrow from the start of the send to the end of the receive.
   void slices(std::uint32_t i) {
     const Activity& a = program_.activities[i];
     const double start = f_.timeline.start[i], end = f_.timeline.end[i];
@@ -149,6 +161,7 @@ class TraceWriter {
     const auto arrow = [&](const char* phase, const Place& place, double at) {
       Json e = {{"ph", phase},  {"id", i},        {"pid", place.actor},    {"tid", place.stream},
                 {"ts", us(at)}, {"name", "send"}, {"cat", name_of(a.part)}};
+      // Binds the arrow to the enclosing slice; otherwise viewers attach it to the next one.
       if (*phase == 'f') e["bp"] = "e";
       event(e);
     };
@@ -183,6 +196,7 @@ class TraceWriter {
       if (!a.is_collective() || end <= start) continue;
       const CollectiveKind& kind = program_.collectives[a.collective];
       const RankGroups& groups = program_.groups[kind.groups];
+      // A rate is per rank, so it is multiplied by all ranks that send. Sends between stages have one sender per group.
       const double senders =
           static_cast<double>(groups.size()) * (kind.one_way ? 1.0 : static_cast<double>(groups.front().size()));
       const double rate = bus_bytes(i) * senders / (end - start) * 1e-9;
@@ -197,6 +211,7 @@ class TraceWriter {
     for (std::size_t p = 0; p < parts; ++p)
       for (std::size_t b = 0; b <= rates[p].size() && !rates[p].empty(); ++b) {
         const double rate = b < rates[p].size() ? rates[p][b] : 0;
+        // Equal neighbours share an event, which keeps files small; the last event sets the counter to zero.
         if (b > 0 && b < rates[p].size() && rate == rates[p][b - 1]) continue;
         event({{"ph", "C"},
                {"pid", program_.actors.size()},

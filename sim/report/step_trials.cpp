@@ -1,3 +1,8 @@
+// Changes that `explain` tries on training and on inference steps alike: network, nodes, and other algorithms for one
+// collective. The running of trials is the template run_trials in step_trials.hpp.
+//
+// settings.cpp has the same for single collectives. There a change concerns all sizes; here NCCL_ALGO and NCCL_PROTO
+// are set for the operation that a step waits for.
 #include "step_trials.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +16,7 @@ namespace {
 
 constexpr auto one = one_if<Trial>;
 
+// Alternatives, of which the better is reported: both need switches and NICs that support them.
 Alternatives routing(const World& world) {
   if (!world.setup.policy || world.setup.policy->name != "ecmp") return {};
   return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packet spraying", {"routing={kind: spray}"}}};
@@ -47,6 +53,7 @@ double bus_rate(const Program& program, const CollectiveUse& use) {
 Alternatives other_algorithms(const World& world, const CollectiveUse& use) {
   Alternatives list;
   if (!free_to_choose(world, use, "NCCL_ALGO")) return list;
+  // All algorithms; those that NCCL cannot run here are refused by its planner, and the trial is skipped.
   for (std::size_t a = 0; a < algorithm_count; ++a) {
     const std::string_view name = name_of(static_cast<Algorithm>(a));
     if (name == use.alone.algorithm) continue;
@@ -62,6 +69,8 @@ Alternatives other_protocols(const World& world, const CollectiveUse& use) {
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
     const std::string_view name = name_of(protocol);
     // A protocol that NCCL does not trust on this hardware must not be enabled.
+    // NCCL's cost model gives a negative time to what it does not allow, e.g. LL128 on hardware where it is not safe
+    // [NCCL-tuning-1.6].
     bool usable = false;
     for (std::size_t a = 0; a < algorithm_count; ++a)
       usable = usable ||
@@ -73,6 +82,8 @@ Alternatives other_protocols(const World& world, const CollectiveUse& use) {
   return list;
 }
 
+// Applied to the whole job, with all its collectives. "No oversubscription" is tried wherever there is a fabric: a
+// fabric without it stays unchanged, and unchanged scenarios are not run.
 std::vector<Alternatives> network_trials(const World& world) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;

@@ -1,3 +1,5 @@
+// What limits a training step, and which changes help (report/step_advice.hpp). step_settings.cpp has the list of
+// changes, step_explain.cpp the text.
 #include <algorithm>
 
 #include "fabricast/report/step_advice.hpp"
@@ -21,6 +23,9 @@ std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForec
                                 [&](const StepWhatIf& w) { return w.gain >= least_step_gain || (large && w.fits); });
 }
 
+// Stages wait for the one that waits least, so that one limits the step. The component of which it has most more than
+// the mean of the others is the reason, e.g. the vocabulary of the last stage. Independently of stages, the kind of
+// parallelism with the longest exposed time limits what a faster network could gain.
 StepBinding binding_of(const StepForecast& f) {
   StepBinding b;
   const auto& stages = f.stages;

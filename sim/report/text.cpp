@@ -1,5 +1,9 @@
 // Text for people. As in nccl-tests, lines that start with # are context, and the table has a row of names and a row of
 // units.
+//
+// This file holds all text of collectives: `run`, `explain` and the three of `inspect`. Columns that have nothing to
+// say (intervals, samples, versions, measured rows) are left out of the table, so widths of names and units must be
+// kept in step with those of the rows. Units are us and 10^9 B/s.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +22,7 @@ namespace fabricast {
 namespace {
 
 /// A number in a fixed width. Large numbers lose decimals.
+/// `inf` is the time of a collective whose links are down.
 std::string fixed(double value, int width = 8) {
   if (!std::isfinite(value)) return fmt::format("{:>{}}", "inf", width);
   const int decimals = value >= 1000 ? (value >= 10000 ? 0 : 1) : 2;
@@ -30,12 +35,15 @@ std::vector<std::string> texts(const std::vector<NcclVersion>& versions) {
   return list;
 }
 
+// Who chose the algorithm that the row does not run.
 std::string_view chooser_text(Chooser chooser) { return chooser == Chooser::ofi_tuner ? "OFI tuner" : "NCCL"; }
 
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
 
 }  // namespace
 
+// `world.beside` holds the traffic of the others once it was added. Commands that forecast the job alone,
+// such as `explain`, leave it empty, and the line says so.
 std::string beside_line(const World& world) {
   const Scenario& s = world.scenario;
   if (s.jobs.empty() && s.background.empty()) return {};
@@ -49,6 +57,8 @@ std::string beside_line(const World& world) {
 namespace {
 
 /// Variables of NCCL that the provider sets, not the user; empty if there are none.
+/// Images of cloud providers set variables by nccl.conf or a plugin. A user who does not see them in the scenario
+/// should see them here.
 std::string provider_text(const World& world) {
   if (world.provider.variables.empty()) return {};
   std::string out = fmt::format("set by {}:", world.provider.from);
@@ -66,6 +76,7 @@ std::string near_text(const Forecast& forecast, const World& world, const KnownN
 }
 
 /// How measured rows have shifted the time of the explained size.
+/// The breakdown below this line is of the simulated time, so both times are given.
 std::string measured_text(const World& world, const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.front();
   if (!row.near) return {};
@@ -78,6 +89,7 @@ std::string measured_text(const World& world, const Forecast& forecast) {
 }
 
 /// How other values of unstated inputs would change the time, and which input to state first.
+/// The input with the largest effect is named with how to find its value on a machine.
 std::string unstated_text(const Forecast& forecast) {
   const UnstatedEffect* most = largest_effect(forecast);
   if (!most) return {};
@@ -98,6 +110,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const Scenario& s = world.scenario;
   const Communicator& comm = world.planner.comm;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  // Nodes are those that NCCL sees: hosts that share NVLink are one.
   out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
                      comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
@@ -128,12 +141,14 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const auto by_tuner = [](const ForecastRow& row) { return row.plan.chooser == Chooser::ofi_tuner; };
   if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
     out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
+  // The header follows the row format below, column by column.
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (intervals) out += "   x/:";
   if (measured) out += "  known";
   if (samples) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
+  // The interval has no unit, so the line of units needs filler only if further columns follow.
   if (intervals && (measured || samples || versions)) out += "      ";
   if (measured) out += "    (%)";
   if (samples) out += "      (us)      (us)      (us)";
@@ -152,6 +167,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
       out +=
           fmt::format(" {} {}", fixed(fastest_version(row).time * 1e6, 9), fixed(slowest_version(row).time * 1e6, 9));
     out += "  " + row.result.bottleneck.name;
+    // The choice that was replaced: by selection `best`, with its time, or because it has no schedule, without one.
     if (row.nccl && row.nccl->time > 0)
       out += fmt::format("  ({}: {}/{}, {:.2f} us)", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm),
                          name_of(row.nccl->protocol), row.nccl->time * 1e6);
@@ -184,6 +200,7 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
                            100 * selected->cost() / selected->best.time);
 }
 
+// Copy engines move data without thread blocks, so they have no protocol, channels or chunks to show.
 std::string algorithm_text(const ForecastRow& row) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(row.algorithm);
   if (row.plan.threads == 0) return fmt::format("{}: {}, without thread blocks\n", algorithm.name, algorithm.summary);
@@ -193,6 +210,7 @@ std::string algorithm_text(const ForecastRow& row) {
 }
 
 /// What the tuner chose, and what NCCL's own estimates would choose.
+/// Candidates are in the order of the chooser, so the lowest of NCCL's estimates has to be searched.
 std::string tuner_text(const Plan& plan) {
   const Candidate& chosen = plan.candidates.front();
   const Candidate& least =
@@ -215,6 +233,8 @@ std::string kernels_text(const Plan& plan) {
 }
 
 /// The effect of registered buffers or symmetric memory, if the scenario has them.
+/// Buffers can be requested without effect: symmetric kernels exist for some operations and sizes only, and
+/// registration only saves copies where NCCL makes some.
 std::string buffers_text(const World& world, const ForecastRow& row) {
   const Planner& planner = world.planner;
   std::string out;
@@ -229,6 +249,8 @@ std::string buffers_text(const World& world, const ForecastRow& row) {
 }
 
 /// How the switches reduce, or why they do not although CollNet is enabled.
+/// SHARP has low-latency trees, which reduce small pieces, and streaming trees, which reduce long messages at line
+/// rate. Which one serves a message depends on its length (docs/models/sharp.md), here that of a slice.
 std::string switches_text(const Planner& planner, const Plan& plan) {
   const Communicator& comm = planner.comm;
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
@@ -267,6 +289,8 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; its next choice replaces it)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
 
+  // The four parts add up to one isolated call (docs/models/flow-engine.md). Where several calls overlap, the tool
+  // prints less than that; where it adds its own cost, more.
   out += "\nwhere the time goes                     us      %\n";
   const double whole = (r.launch + r.makespan).value;
   const auto part = [&](std::string_view name, Seconds t) {
@@ -274,6 +298,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   };
   part("launch", r.launch);
   part("latency of hops and slices", r.latency);
+  // A collective that waits for a fault to end spends that time before data flows at full rate.
   part(r.affected_by.empty() ? "filling the pipeline" : "filling, waiting for faults", r.fill);
   part("transfer", r.transfer);
   out += fmt::format("  {:<30} {}\n", "one isolated call", fixed(whole * 1e6, 9));
@@ -283,6 +308,8 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 
   const Bottleneck& b = r.bottleneck;
   out += fmt::format("\nbound by {}", b.name);
+  // The bottleneck is a link with a capacity, shared by connections of channels; or a resource of a GPU or host (copy
+  // threads, proxy thread) with a rate per channel; or latency, which has neither.
   if (b.capacity.value > 0) {
     out += fmt::format(": {} GB/s", gbps(b.capacity.value));
     if (b.alike > 1) out += fmt::format(", like {} other link{}", b.alike - 1, b.alike == 2 ? "" : "s");
@@ -307,6 +334,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
     out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
                        name_of(v.algorithm), name_of(v.protocol), v.channels);
 
+  // For copy engines and symmetric kernels the candidates are what NCCL would choose from without symmetric windows.
   if (!row.plan.candidates.empty())
     out += fmt::format("\n{:<33}estimate (us)   forecast (us)\n",
                        is_in_cost_model(row.plan.algorithm) ? "what NCCL considered" : "without symmetric windows");
@@ -342,6 +370,7 @@ std::string inspect_fabric_text(const World& world) {
   std::string out = fmt::format("node: {} GPUs {}, {}, {} NICs of {}{}, {} sockets, {} PCIe switches\n", comm.gpus(),
                                 node.gpu.name, name_of(node.spec.intranode), node.nics, to_text(node.nic_line_rate),
                                 slowed, node.spec.sockets, node.spec.pcie_switches);
+  // Links are stored in pairs, one for each direction; both have the same class.
   for (std::uint16_t l = 0; l < node.graph.links.size(); l = static_cast<std::uint16_t>(l + 2))
     out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l),
                        name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));
@@ -353,11 +382,13 @@ std::string inspect_fabric_text(const World& world) {
     if (f.switches_in(t) == 0) continue;
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
   }
+  // The graph has one link for the parallel links of all planes.
   if (const Clos* clos = f.clos(); clos && clos->planes > 1)
     out += fmt::format("  {} such planes; links have the rate of all of them together\n", clos->planes);
   for (const LinkClass& c : f.classes())
     out += fmt::format("  links of {} GB/s payload, {}\n", gbps(c.rate.value), to_text(c.latency));
   out += "  e.g.";
+  // Examples of names for `faults`: cables of NICs come first, then those between switches by tier.
   for (std::uint32_t l = 0; l < f.links() && l <= 4; l += 2) out += " " + f.name(LinkId(l));
   if (f.switches_in(Tier::spine) > 0) out += " " + f.name(LinkId(2 * f.endpoints()));
   if (f.switches_in(Tier::core) > 0) out += " " + f.name(LinkId(f.links() - 2));
@@ -377,6 +408,8 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
     out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,
                        k.estimate_us);
   out += fmt::format("  bytes by channel: {}\n", fmt::join(plan.shares, " "));
+  // As NCCL prints with NCCL_DEBUG_SUBSYS=GRAPH: channels, bandwidths inside and between nodes, path types, and the
+  // GPUs of each channel in order [NCCL-log].
   const auto graph = [&](std::string_view name, const SearchGraph& s, bool tree = false) {
     if (s.channels == 0) return;
     out += fmt::format("{} graph: {} channels x {}/{} GB/s, {}/{}, crossNic {}{}\n", name, s.channels, s.bw_intra,
@@ -402,6 +435,8 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   return out + "\n";
 }
 
+// The schedule is the program that the engines and the proof of schedules read; its first steps are enough to see the
+// pattern.
 std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank) {
   const Communicator& comm = world.planner.comm;
   const Plan plan = plan_workload(world, bytes);
@@ -411,6 +446,7 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
   if (rank < 0 || rank >= comm.ranks())
     throw UserError(fmt::format("there is no rank {}", rank), fmt::format("there are {} ranks", comm.ranks()));
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  // Kernels on symmetric memory and copy engines have a time, but no steps.
   if (!algorithm.program)
     throw UserError::at("workload.buffers", fmt::format("{} have no schedule", algorithm.summary),
                         "`fabricast explain` shows the kernel; --set workload.buffers=plain shows a schedule");
@@ -428,6 +464,8 @@ std::string inspect_schedule_text(const World& world, std::int64_t bytes, int ch
     for (std::int64_t i = 0; i < std::min<std::int64_t>(program->steps(w), 40); ++i) {
       const Step step = program->step(w, i);
       out += fmt::format("  {:>4}:", i);
+      // A step: byte ranges; ranks received from; `own` adds the rank's own data; `kept` adds what an earlier step
+      // kept; ranks sent to; `final` writes the result.
       for (const ByteRange& r : step.ranges) out += fmt::format(" [{}, +{})", r.begin, r.size);
       for (const std::int32_t f : step.from) out += fmt::format(" from {}", program->rank_of(f).value);
       if (step.own) out += " own";

@@ -1,3 +1,8 @@
+// Chooses what a tuner table should say: simulates algorithms, protocols and channels by size, and joins sizes with
+// equal choices (report/tuner.hpp, docs/models/what-if.md). tuner_csv.cpp writes the file.
+//
+// A table is data that overrides NCCL until someone removes it, so the choice is conservative: NCCL's stays unless
+// another gains more than `least_gain`, and the previous size's stays while it is as good.
 #include "fabricast/report/tuner.hpp"
 
 #include <algorithm>
@@ -11,6 +16,7 @@ namespace fabricast {
 
 namespace {
 
+// NCCL asks tuners about these operations only; sends and receives have no choice of algorithm.
 constexpr std::array tuned = {CollectiveOp::broadcast, CollectiveOp::reduce, CollectiveOp::all_gather,
                               CollectiveOp::reduce_scatter, CollectiveOp::all_reduce};
 
@@ -25,6 +31,7 @@ constexpr double worth_varying = 1.2;
 
 TunerChoice choice_of(const ForecastRow& row) { return {row.algorithm, row.protocol, row.channels, row.time}; }
 
+// Times are not compared: the same choice has another time at another size.
 bool same(const TunerChoice& a, const TunerChoice& b) {
   return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
 }
@@ -37,6 +44,7 @@ struct Tried {
 };
 
 /// Simulates every algorithm and protocol with NCCL's number of channels.
+/// All sizes of an operation run in one call of run_plans, which divides them over threads.
 std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const RunOptions& options) {
   std::vector<Tried> tried;
   std::vector<Plan> plans;
@@ -47,6 +55,7 @@ std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const Run
       return plan_collective(world.planner, op, bytes, c.algorithm, c.protocol);
     };
     const Candidate& first = candidates.front();
+    // NCCL's choice, with time 0 until its row is found: it stays 0 if the choice has no schedule.
     tried.push_back({bytes, {first.algorithm, first.protocol, plan_of(first).channels, 0}, {}});
     for (const Candidate& c : candidates)
       if (is_simulated(world.planner.comm, op, c.algorithm, c.protocol))
@@ -70,6 +79,8 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
     for (const TunerChoice& c : tried[i].choices) {
       if (!is_plain(c.algorithm) || c.time > worth_varying * best) continue;
       int last = 0;  // a call may use fewer channels than the limit, so limits can give equal plans
+      // Fewer channels take fewer SMs and, at small sizes, less launch time and latency. `most` is a limit, as a
+      // tuner's line is.
       for (int most = world.planner.comm.channels; most >= 1; most /= 2) {
         Plan plan = plan_collective(world.planner, op, tried[i].bytes, c.algorithm, c.protocol, most);
         if (plan.channels == last || plan.channels == c.channels) continue;
@@ -89,7 +100,9 @@ TunerChoice choose(const Tried& tried, const TunerChoice& before, Allowed allowe
   const TunerChoice* best = nullptr;
   for (const TunerChoice& c : tried.choices)
     if (allowed(c) && (!best || c.time < best->time)) best = &c;
+  // 0 channels: nothing allowed was simulated at this size.
   if (!best) return {Algorithm::ring, Protocol::simple, 0, 0};
+  // The order is the preference. 1 - best / time is what the fastest would gain over this choice.
   for (const TunerChoice& wanted : {tried.nccl, before})
     for (const TunerChoice& c : tried.choices)
       if (allowed(c) && same(c, wanted) && 1 - best->time / c.time <= least_gain) return c;
@@ -125,8 +138,12 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
     plain = choose(t, plain, [](const TunerChoice& c) { return is_plain(c.algorithm); });
     table.points.push_back({t.bytes, t.nccl, choice, plain});
   }
+  // Ranges cover all sizes: the first begins at 0 and the last has no end, because a call without a line runs on one
+  // channel.
   table.ranges = ranges_of(table.points, &TunerPoint::choice);
   if (table.points.back().plain.channels > 0) table.plain = ranges_of(table.points, &TunerPoint::plain);
+  // What every data type and operator can run: Simple rings, if NCCL allows them here. Otherwise the choice for the
+  // largest size.
   const bool ring = world.planner.costs.time(op, Algorithm::ring, Protocol::simple, most_size) >= 0;
   table.otherwise = table.points.back().choice;
   if (ring) table.otherwise = {Algorithm::ring, Protocol::simple, world.planner.comm.channels, 0};
@@ -136,6 +153,7 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
 std::vector<TunerTable> tables_of(const World& world, const RunOptions& options) {
   std::vector<TunerTable> tables;
   for (const CollectiveOp op : tuned) {
+    // Each operation has an equal share of the progress, half of it for each of its two rounds.
     const double done = static_cast<double>(tables.size()) / tuned.size(), half = 0.5 / tuned.size();
     std::vector<Tried> tried = try_algorithms(world, op, part_of(options, done, done + half));
     try_channels(world, op, tried, part_of(options, done + half, done + 2 * half));
@@ -147,6 +165,8 @@ std::vector<TunerTable> tables_of(const World& world, const RunOptions& options)
 /// A job on one NCCL node, without faults.
 std::unique_ptr<World> one_node_of(const World& world) {
   Scenario s = world.scenario;
+  // Hosts that share NVLink are one node of NCCL. Faults name hosts of the whole fabric, which a single node does not
+  // have.
   s.cluster.nodes = s.cluster.size = static_cast<int>(world.planner.comm.hosts_per_node);
   s.cluster.placement = Placement::in_order;
   s.cluster.order.clear();
@@ -163,6 +183,7 @@ bool TunerTable::only_plain() const {
 TunerTables tuner_tables(const World& world, const RunOptions& options) {
   require_flow_engine(world);
   TunerTables tables;
+  // A node with one GPU has no communicator of its own.
   const bool several = world.planner.comm.nodes() > 1 && world.planner.comm.gpus() > 1;
   tables.job = tables_of(world, part_of(options, 0, several ? 0.8 : 1));
   if (several) tables.one_node = tables_of(*one_node_of(world), part_of(options, 0.8, 1));

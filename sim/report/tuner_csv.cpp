@@ -19,12 +19,14 @@ namespace {
 constexpr std::array<std::string_view, algorithm_count> algorithm_words = {
     "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
 
+// The plugin spells functions as NCCL does, without underscores.
 std::string function_word(CollectiveOp op) {
   std::string word(name_of(op));
   std::erase(word, '_');
   return word;
 }
 
+// Columns in the plugin's order: function, sizes, algorithm, protocol, channels, nodes, ranks.
 std::string line(CollectiveOp op, std::int64_t first, std::int64_t last, const TunerChoice& c,
                  const std::string& shape) {
   return fmt::format("{},{},{},{},{},{},{}\n", function_word(op), first, last,
@@ -37,6 +39,7 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
   double most_gain = 0;
   for (std::size_t i = range.begin; i < range.end; ++i) {
     const TunerPoint& p = table.points[i];
+    // Without a time NCCL's choice cannot be compared, and the table repeats it.
     if (p.nccl.time == 0) return "# not simulated: NCCL's choice\n";
     if (const double gain = 1 - p.choice.time / p.nccl.time; gain > most_gain) most_gain = gain, most = &p;
   }
@@ -46,6 +49,7 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
                      most->nccl.channels, most->nccl.channels == 1 ? "" : "s", most->nccl.time * 1e6);
 }
 
+// Lines apply to a communicator of exactly this shape; -1 matches any.
 std::string shape_of(const TunerTable& table) { return fmt::format("{},{}", table.nodes, table.ranks); }
 
 std::string ranges_with_gains(const TunerTable& table) {
@@ -66,6 +70,8 @@ std::string plain_ranges(const TunerTable& table, const std::string& shape) {
 std::string tuner_csv(const World& world, const TunerTables& tables) {
   const Communicator& comm = world.planner.comm;
   const std::string any = "-1,-1";
+  // The order of lines is the order of precedence: tables of the two shapes that were simulated, then rings and trees
+  // for anything else, then a catch-all per operation.
   std::string out = fmt::format("# Table for NCCL's example tuner plugin, by fabricast {}: {}\n", version_text(),
                                 comment_text(world.scenario.name));
   out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first matching line applies.\n";
@@ -76,6 +82,8 @@ std::string tuner_csv(const World& world, const TunerTables& tables) {
   if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());
   for (const TunerTable& table : tables.one_node) {
     out += ranges_with_gains(table);
+    // NVLS and CollNet do not support every data type and operator; NCCL passes over such a line, so a plain one must
+    // follow.
     if (!table.only_plain()) out += "# other data types and operators\n" + plain_ranges(table, shape_of(table));
   }
   out += "# other communicators, data types and operators: rings and trees as for all ranks\n";

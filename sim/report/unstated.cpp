@@ -1,3 +1,8 @@
+// Forecasts with other values of unstated inputs (report/unstated.hpp). scenario/unstated.cpp says which inputs are
+// open and how probable their other values are; residual_rows.cpp takes the ratios into the interval.
+//
+// Inputs are varied one at a time and count as independent: tests/unit/report/unstated_test.cpp compares this with all
+// combinations (docs/models/intervals.md).
 #include "fabricast/report/unstated.hpp"
 
 #include <fmt/format.h>
@@ -21,10 +26,12 @@ std::vector<double> times_of(const World& world, Scenario scenario) {
   std::vector<double> times;
   try {
     const auto other = build_world(std::move(scenario), world.searches);
+    // Most inputs change choices, not paths, so counts on links can be shared.
     if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
     other->setup.times_only = true, other->samples.count = std::min(world.samples.count, most_samples);
     other->beside = world.beside;
     for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);
+  // E.g. a version of NCCL that does not know the scenario's GPU. The ratio stays 1: such a machine cannot exist.
   } catch (const UserError&) { times.clear(); }
   return times;
 }
@@ -62,6 +69,7 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
       forecast.unstated[tasks[t].input].ratios[tasks[t].other][r] = times[t][r] / times.back()[r];
 }
 
+//     sqrt( sum_k p_k ln(ratio_k)^2 ),     p_k: probability of the k-th other value
 double spread_of(const UnstatedEffect& effect, std::size_t row) {
   double squares = 0;
   for (std::size_t k = 0; k < effect.ratios.size(); ++k)
@@ -69,6 +77,7 @@ double spread_of(const UnstatedEffect& effect, std::size_t row) {
   return std::sqrt(squares);
 }
 
+// Independent inputs add in squares.
 double unstated_spread(const Forecast& forecast, std::size_t row) {
   double squares = 0;
   for (const UnstatedEffect& effect : forecast.unstated) squares += std::pow(spread_of(effect, row), 2);

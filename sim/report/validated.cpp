@@ -1,3 +1,5 @@
+// Sentences on what a step's forecast rests on without any measurement (report/validated.hpp). Origins are the word
+// `guess` in the source of a parameter (origin_of); fits replace the source, so a fitted value is no longer a guess.
 #include "fabricast/report/validated.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +13,8 @@ namespace {
 
 bool is_guess(const Parameter& p) { return origin_of(p) == ParameterOrigin::guess; }
 
+// One sentence at most: where GEMMs are guessed, attention is not known better, and the reader needs the first warning
+// only.
 void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
   if (is_guess(kernels.model.gemms(precision)))
     out.push_back(fmt::format("the GEMM rate of {} in {} is a guess: no kernel or step was measured on such GPUs", gpu,
@@ -24,6 +28,7 @@ bool has_measured_experts(Framework framework) {
   return framework == Framework::nemo || framework == Framework::megatron;
 }
 
+// `spread` is set by the fit from steps of that software, so a guessed spread means that there were none.
 void say_step(const TrainingStep& step, std::vector<std::string>& out) {
   const Stack& stack = step.stack;
   if (is_guess(stack.spread)) out.push_back(fmt::format("no step was measured with {}", stack.name));
@@ -51,6 +56,8 @@ std::vector<std::string> not_validated(const World& world) {
     say_step(step, out);
   } else if (s.workload.kind == WorkloadKind::inference) {
     const InferenceSpec& spec = s.workload.inference;
+    // Without the batch that fits in memory, unlike inference_of: nothing here depends on it, and a case that does not
+    // fit should also be warned about.
     const InferenceStep step = inference_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
     say_kernels(step.kernels, s.node.spec.gpu, spec.precision, out);
     say_serving(step, spec, out);

@@ -1,3 +1,5 @@
+// Forecasts for each version of NCCL that the scenario allows (report/versions.hpp). Only versions between which the
+// model differs are run: of those that behave alike, the oldest stands for all.
 #include "fabricast/report/versions.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@ void forecast_versions(const World& world, Forecast& forecast, const RunOptions&
   const NcclVersion main = main_version(world.scenario);
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];
+    // The forecast itself is that of the main version, so its interval of versions needs no run of its own.
     const bool is_main = from <= main && (i + 1 == forecast.versions.size() || main < forecast.versions[i + 1]);
     Forecast other;
     if (!is_main) {

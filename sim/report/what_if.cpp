@@ -1,3 +1,6 @@
+// Tries changes of a scenario on collectives (report/what_if.hpp). settings.cpp lists the changes. Each trial is a
+// scenario of its own: parsed from its words, built and forecast as `run` would, so a user who runs the words gets the
+// promised time.
 #include "fabricast/report/what_if.hpp"
 
 #include <algorithm>
@@ -42,7 +45,9 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
   try {
     const Scenario& scenario = ground.scenario;
     Scenario made = changed(scenario, ground.effective, trial.set);
+    // A change that leaves the scenario as it is has no gain; comparing the texts is cheaper than a forecast.
     if (!wanted(made) || to_yaml(made) == ground.effective) return std::nullopt;
+    // The words cannot express sizes that the caller narrowed, as `explain` does, so they are set again.
     set_sizes(made, scenario.sizes());
     const auto world = build_world(std::move(made), ground.searches);
     std::vector<double> times = times_of(run_forecast(*world, options));
@@ -67,6 +72,7 @@ void run_trials(const Ground& ground, const std::vector<Alternatives>& all, cons
                 Use use) {
   double count = 0, done = 0;
   for (const Alternatives& list : all) count += static_cast<double>(list.size());
+  // Trials run one after the other, because each forecast is parallel by itself.
   for (std::size_t i = 0; i < all.size(); ++i)
     for (const Trial& trial : all[i]) {
       use(i, trial, run_trial(ground, trial, part_of(options, done / count, (done + 1) / count), wanted));
@@ -84,6 +90,7 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
       {world.scenario, to_yaml(world.scenario), times_of(forecast), world.searches}, all, options,
       [](const Scenario&) { return true; },
       [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
+        // Alternatives compete: the best of a kind is kept, if it reaches the threshold at all.
         if (outcome && outcome->what_if.gain > (best[i] ? best[i]->gain : least_gain))
           best[i] = std::move(outcome->what_if);
       });
@@ -113,6 +120,9 @@ std::vector<Variable> changed_variables(const Scenario& before, const Scenario& 
 }
 
 /// The greedy search of `advise`: the scenario takes on one setting after the other.
+/// Greedy, because settings interact: two that gain alone may gain nothing together (queue pairs and channels both
+/// spread load). Each round starts from the scenario with all earlier settings, so gains in the list add up to the
+/// total.
 class Search {
  public:
   Search(const World& world, const RunOptions& options) : options_(options) {
@@ -125,6 +135,7 @@ class Search {
   Advice run(const World& first) {
     const World* world = &first;
     std::unique_ptr<World> changed;
+    // The number of rounds is not known in advance. Each takes half of the remaining progress.
     for (double done = 0.3;; done += (1 - done) / 2) {
       std::optional<Outcome> best = round(*world, part_of(options_, done, done + (1 - done) / 2));
       if (!best) break;
@@ -150,14 +161,18 @@ class Search {
     std::vector<std::optional<Outcome>> kinds(all.size());
     run_trials(
         {world.scenario, to_yaml(world.scenario), advice_.after, world.searches}, all, options,
+        // A variable is set once: later rounds would otherwise tune the same one again and again.
         [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario, s)); },
         [&](std::size_t i, const Trial& trial, std::optional<Outcome> outcome) {
+          // What does not help at any size is assumed not to help after other settings either, which saves its run in
+          // later rounds.
           if (!outcome || !helps_somewhere(advice_.after, outcome->what_if))
             useless_.push_back(trial.what);
           else if (!kinds[i] || outcome->what_if.gain > kinds[i]->what_if.gain)
             kinds[i] = std::move(outcome);
         });
     std::optional<Outcome> best;
+    // Only those of the last round are reported, on top of all settings taken.
     advice_.mixed.clear();
     for (std::optional<Outcome>& kind : kinds) {
       if (!kind) continue;

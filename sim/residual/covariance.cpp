@@ -1,3 +1,8 @@
+// The matrix S of the distribution of errors (residual/residual.hpp has the equation and its symbols).
+//
+// Each term is positive semidefinite by itself: products of one vector with itself, exponentials of distances, and
+// indicators of equal properties. Their sum with the scatter on the diagonal is therefore positive definite, as the
+// Cholesky factorization needs.
 #include "covariance.hpp"
 
 #include <algorithm>
@@ -7,6 +12,8 @@ namespace fabricast {
 
 namespace {
 
+// The contributions of kind and family are constant up to 2^18 B and from 2^27 B on: below, latency decides, above,
+// bandwidth.
 constexpr double small_octave = 18, large_octave = 27;
 
 double octave_of(std::int64_t bytes) { return std::log2(static_cast<double>(std::max<std::int64_t>(1, bytes))); }
@@ -15,6 +22,7 @@ double large_share(double octave) {
   return std::clamp((octave - small_octave) / (large_octave - small_octave), 0.0, 1.0);
 }
 
+// Weights of the two knots around an octave; they sum to 1.
 std::array<double, 5> knot_shares(double octave) {
   constexpr auto& at = ResidualScale::octaves;
   std::array<double, 5> shares{};
@@ -32,6 +40,7 @@ double nodes_alike(const ResidualModel& model, const PlacedRow& a, const PlacedR
   return (a.row->nodes > 1) == (b.row->nodes > 1) ? near : near / 2;
 }
 
+// u_i . u_j: only the same alternative value of the same input affects both rows in common.
 double unstated(const ResidualRow& a, const ResidualRow& b) {
   double sum = 0;
   for (const auto& [name, effect] : a.unstated)
@@ -60,6 +69,7 @@ std::vector<PlacedRow> placed_rows(const ResidualModel& model, std::span<const R
                      std::exp(log_scale(model.scale, row)),
                      model.host.value / row.forecast.value,
                      {}};
+    // s_ik d_ik. Sites differ in the group, and its parameters are known within an interval: both in squares.
     for (std::size_t k = 0; k < placed.directions.size(); ++k)
       placed.directions[k] = row.effects[k] * std::hypot(model.groups[k], row.own[k]);
     list.push_back(placed);
@@ -72,6 +82,7 @@ double shared_variance(const ResidualModel& model, const PlacedRow& a, const Pla
   for (std::size_t k = 0; k < a.directions.size(); ++k) sum += a.directions[k] * b.directions[k];
   const bool plan = a.row->algorithm == b.row->algorithm && a.row->protocol == b.row->protocol;
   const bool series = a.row->series == b.row->series;
+  // The weights add to 1 for rows that share everything, so that a^2 is the variance of a single row.
   const double alike =
       1 + (plan ? model.plan : 0) + model.nodes * nodes_alike(model, a, b) + (series ? model.series : 0);
   const double all = 1 + model.plan + model.nodes + model.series;

@@ -1,4 +1,7 @@
 // The parameters of residual.hpp as JSON.
+//
+// The file is written by `calibrate residuals` and compiled in. Keys are the names of groups, kinds and families, so
+// that a reordered enumeration does not shift values.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +32,7 @@ void read_ends(const Json& j, std::array<ResidualScale::Ends, EnumNames<E>::name
   for (std::size_t i = 0; i < ends.size(); ++i) j.at(std::string(EnumNames<E>::names[i])).get_to(ends[i]);
 }
 
+// A scale or weight of 0 could make S singular.
 double positive(const Json& j, const char* key) {
   const double value = j.at(key).get<double>();
   if (!(value > 0)) throw std::invalid_argument(fmt::format("'{}' must be above 0", key));

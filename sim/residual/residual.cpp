@@ -1,3 +1,10 @@
+// The distribution of errors: densities and conditional distributions of a multivariate Student t [Shah2014].
+// covariance.cpp has S.
+//
+//    m  = S_*m S_mm^-1 y
+//    v  = (S_** - S_*m S_mm^-1 S_m*) (nu + y' S_mm^-1 y) / (nu + n),      nu + n degrees of freedom
+//
+// S_mm is factorized once per site. Each row asked for then costs one triangular solve.
 #include "fabricast/residual/residual.hpp"
 
 #include <Eigen/Cholesky>
@@ -36,6 +43,7 @@ double share_above(const Residual& residual, double log) {
   return boost::math::cdf(boost::math::complement(distribution, (log - residual.median) / residual.scale));
 }
 
+// What all rows asked for have in common. Immutable after construction, so copies and threads share it.
 struct SiteResiduals::Solved {
   ResidualModel model;
   std::vector<ResidualRow> measured;
@@ -81,6 +89,8 @@ Residual SiteResiduals::of(const ResidualRow& asked) const {
   return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
 }
 
+// The mean of n rows is a linear function of them: its variance is the mean of all entries of S, and its covariance
+// with measured rows the mean of theirs.
 Residual SiteResiduals::of_mean(const std::vector<ResidualRow>& asked) const {
   const Solved& s = *solved_;
   const std::vector<PlacedRow> rows = placed_rows(s.model, asked);
@@ -108,9 +118,12 @@ double log_density(const ResidualModel& model, std::span<const ResidualRow> rows
                    double apart) {
   const auto n = static_cast<double>(rows.size());
   const Eigen::LLT<Eigen::MatrixXd> root(covariance(model, placed_rows(model, rows)));
+  // Half the logarithm of the determinant: sum of ln of the diagonal of the Cholesky factor. Scaling errors by `apart`
+  // scales S by its square.
   double log_root = n * std::log(apart);
   for (Eigen::Index i = 0; i < root.rows(); ++i) log_root += std::log(root.matrixLLT()(i, i));
   const double distance = squared_distance(root, logs) / (apart * apart), nu = model.freedom;
+  //    ln G((nu + n) / 2) - ln G(nu / 2) - n / 2 ln(nu pi) - 1/2 ln |S| - (nu + n) / 2 ln(1 + y' S^-1 y / nu)
   return std::lgamma((nu + n) / 2) - std::lgamma(nu / 2) - n / 2 * std::log(nu * std::numbers::pi) - log_root -
          (nu + n) / 2 * std::log1p(distance / nu);
 }

@@ -1,3 +1,13 @@
+// Assembles the answer of `fabricast risk` (risk/risk.hpp, docs/models/risk.md).
+//
+//    trials.cpp     forecasts the job with some links slow or down
+//    elements.cpp   components of the fabric by kind and role
+//    effects.cpp    simulates a sample of each class
+//    events.cpp     effects + rates of section `reliability` -> rows of the report, model of a month
+//    month.cpp      samples months
+//
+// Simulations are the expensive part, and depend on rates of links only. Months take microseconds, so changes of rates,
+// repairs and checkpoints are tried on the same effects.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,6 +26,8 @@ namespace fabricast {
 
 namespace {
 
+// Each month has a generator of its own, seeded by its number: the result does not depend on threads, and what-ifs use
+// the same seeds.
 std::vector<MonthOutcome> sample_months(const MonthModel& model, const RiskOptions& options) {
   std::vector<MonthOutcome> months(static_cast<std::size_t>(options.samples));
   in_parallel(months.size(), thread_count(options.run.threads), [&](std::size_t i) {
@@ -38,6 +50,7 @@ std::vector<LostTime> listed(const std::map<std::string, double>& seconds, doubl
   return list;
 }
 
+// Two lists of the same hours, by cause and by kind. With the useful time each adds up to the month.
 void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook, MonthForecast& f) {
   std::map<std::string, double> causes, kinds;
   for (const MonthOutcome& m : months) {
@@ -61,6 +74,7 @@ void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
   std::map<double, double> count;
   double all = 0;
   for (const MonthOutcome& m : months)
+    // Months record time by duration of the step; quantiles are over steps, so time is divided by duration.
     for (const auto& [seconds, time] : m.steps) count[seconds] += time / seconds, all += time / seconds;
   const auto at = [&](double fraction) {
     double sum = 0;
@@ -108,6 +122,8 @@ struct RiskTrial {
   ReliabilitySpec spec;
 };
 
+// Changes of section `reliability` and of NCCL's timeout. Another fabric or routing would need other simulations: that
+// is another scenario.
 std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
   const ReliabilitySpec& now = world.scenario.reliability;
   std::vector<RiskTrial> trials;
@@ -134,6 +150,8 @@ std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
       [](ReliabilitySpec& s) { s.stragglers.last = {3600}; });
   add(now.repair.cable.value > 14400, "cables replaced within 4 h", {"reliability.repair.cable=4h"},
       [](ReliabilitySpec& s) { s.repair.cable = {14400}; });
+  // Longer timeouts survive longer flaps, but each lost packet stalls longer. The best exponent depends on lengths of
+  // flaps, so several are tried. 4.096 us x 2^n is the encoding of InfiniBand's ACK timeout [NCCL-env].
   for (const int exponent : {16, 18, 20, 22})
     add(world.fabric && std::abs(4.096e-6 * std::exp2(exponent) - outlook.transport.timeout) > 1e-9,
         "retransmission of lost packets after " + to_text(Seconds{rounded(4.096e-6 * std::exp2(exponent), 2)}),
@@ -172,6 +190,8 @@ Ground ground_of(const World& world, Trials& trials, const Elements* elements, c
     timed[network_sample] = *trials.run(static_cast<int>(network_sample), {}, 1);
   });
   for (std::size_t d = 0; d < timed.size(); ++d) ground.healthy[d] = timed[d].seconds;
+  // The computing time is that of the median sample; it hardly varies over samples, since ECMP changes communication
+  // only.
   ground.median = ground.healthy[RankedSamples(ground.healthy).at(0.5)];
   for (const Timed& t : timed)
     if (t.seconds == ground.median) ground.computing = t.computing;

@@ -1,3 +1,8 @@
+// Simulates a sample of each class of components, down or at a fraction of the rate (effects.hpp).
+//
+// A large fabric may have a hundred thousand cables, so most are not simulated. Elements of a class have the same share
+// of the job below them, and differ by the place of their ranks and by the hash; the sample covers both by spreading
+// over the class and over samples of the network.
 #include "effects.hpp"
 
 #include <algorithm>
@@ -15,6 +20,7 @@ namespace {
 
 /// To test whether a cable carries traffic, it is slowed to this fraction of its rate. It carries traffic if the step
 /// then takes `noticeable` times as long or longer.
+/// A cable at a thousandth of its rate delays any flow on it far beyond what else differs between two runs.
 constexpr double crawl = 1e-3;
 constexpr double noticeable = 1.001;
 
@@ -63,6 +69,8 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     const std::vector<Task> own = sample(k, wanted[k], c.members, static_cast<int>(healthy.size()), options);
     tasks.insert(tasks.end(), own.begin(), own.end());
     if (!between_switches(c.component) || wanted[k].left > 0) continue;
+    // A failed cable between switches whose traffic is rerouted may not slow the job, whether or not it carried
+    // traffic. Flaps need to know which: without traffic they go unnoticed.
     for (Task task : own) task.probes = true, tasks.push_back(task);
   }
   std::vector<std::optional<Timed>> outcomes(tasks.size());
@@ -81,6 +89,8 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
   std::vector<std::pair<int, int>> crossed(wanted.size());  // cables with traffic, cables tested
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const Task& task = tasks[t];
+    // Compared with the same sample of the network, so that differences of hashes do not look like effects of the
+    // failure.
     const double usual = healthy[static_cast<std::size_t>(task.network_sample)];
     if (task.probes) {
       crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > noticeable * usual ? 1 : 0,
@@ -89,6 +99,7 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     }
     Effect& effect = effects[wanted[task.key]];
     const double slowdown = outcomes[t] ? std::max(1.0, outcomes[t]->seconds / usual) : 1;
+    // An element that stops the job is the worst example; among others the slowest.
     const bool first = effect.slowdowns.empty() && !effect.stops;
     if (first || (!outcomes[t] && !effect.stops) || (!effect.stops && slowdown > effect.worst))
       effect.example = elements.name(elements.classes()[wanted[task.key].elements].component, task.element);

@@ -1,3 +1,6 @@
+// Sorts the components of a fabric into classes: of one kind, with the same role (elements.hpp). Two leaves with the
+// same number of the job's ports below them are taken as alike; a leaf with fewer is in another class, and one with
+// none is idle.
 #include "elements.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +19,8 @@ Elements::Elements(const World& world) : fabric_(*world.fabric), adjacency_(fabr
   });
 }
 
+// In a Clos network each port of the job is below every spine that it can reach, so counts are along all paths.
+// Parallel cables count several times; only equality and zero matter.
 void Elements::count_below(const World& world) {
   const Communicator& comm = world.planner.comm;
   for (std::uint32_t node = 0; node < comm.nodes(); ++node)
@@ -31,6 +36,7 @@ void Elements::count_below(const World& world) {
     }
 }
 
+// By the tier of the lower end: the upper end follows from it.
 Component Elements::component_of(std::uint32_t cable) const {
   const VertexId from(lower(cable));
   if (fabric_.is_endpoint(from)) return Component::nic_cable;
@@ -65,6 +71,8 @@ void Elements::sort_switches() {
     constexpr std::array kinds = {Component::leaf, Component::spine, Component::core};
     add(kinds[tier], v, below_[v], most[tier]);
   }
+  // All rails are equal, since every host has a NIC on each. On a fabric without rails the class would be the whole
+  // fabric.
   if (const Clos* clos = fabric_.clos(); clos && clos->rails > 1)
     for (std::uint32_t rail = 0; rail < clos->rails; ++rail) add(Component::rail, rail, 1, 1);
 }
@@ -78,6 +86,7 @@ std::vector<LinkId> Elements::links(Component component, std::uint32_t element) 
     const Clos& clos = *fabric_.clos();
     std::set<std::uint32_t> leaves;
     for (std::uint32_t e = 0; e < fabric_.endpoints(); ++e)
+      // Port k of a host belongs to rail k modulo the number of rails.
       if (e % clos.ports_per_node % clos.rails == element) leaves.insert(clos.leaf_of(e));
     for (const std::uint32_t leaf : leaves) add_switch(fabric_.endpoints() + leaf);
   } else if (component == Component::leaf || component == Component::spine || component == Component::core) {
@@ -90,6 +99,7 @@ std::vector<LinkId> Elements::links(Component component, std::uint32_t element) 
   return list;
 }
 
+// Even links of a cable go up, so of the links out of the lower end only those are cables to the tier above.
 std::vector<LinkId> Elements::siblings(std::uint32_t cable) const {
   std::vector<LinkId> list;
   for (const LinkId l : adjacency_.out(VertexId(lower(cable))))

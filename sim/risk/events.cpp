@@ -1,3 +1,8 @@
+// From rates and simulated effects to events: rows of the report, and sources of failures of a month (events.hpp; the
+// table of components is in docs/models/risk.md).
+//
+// The listing is made twice: once to find out which effects to simulate, and again with these effects. What-ifs list
+// with a changed section and reuse the effects.
 #include "events.hpp"
 
 #include <algorithm>
@@ -51,6 +56,8 @@ class Listing {
   }
 
  private:
+  // What always stops the job. NCCL has no fault tolerance here, so one lost GPU or host ends all ranks. Software
+  // failures lose no host: the job restarts on the same ones.
   void stop(Component component, std::int64_t count, Ratio share, int hosts) {
     Event e;
     e.row.component = component, e.row.count = count, e.row.stops = true;
@@ -59,6 +66,8 @@ class Listing {
     events_.push_back(e);
   }
 
+  // A slow host holds up its stage, and the stage all others: the step takes x c longer, c the computing time of the
+  // busiest stage. Collectives do not take longer.
   void slow_hosts(std::int64_t hosts) {
     Event e;
     e.row.component = Component::host, e.row.mishap = Mishap::slow, e.row.count = hosts;
@@ -92,8 +101,10 @@ class Listing {
     const ElementClass& elements = g_.elements->classes()[c];
     Event e;
     e.row.component = elements.component, e.row.mishap = mishap, e.row.role = elements.role, e.row.left = left;
+    // One link of the fabric stands for one in each plane.
     e.row.count = static_cast<std::int64_t>(elements.members.size()) * spec_.planes;
     e.row.per_month = per_element * static_cast<double>(e.row.count), e.row.lasts = lasts.value;
+    // A network failure is noticed by the transport, which gives up after its window, unless the watchdog is faster.
     e.detect = std::min(spec_.restart.detect.value, transport_.window);
     if (elements.role != Role::idle) e.key = EffectKey{c, left};
     return e;
@@ -101,6 +112,7 @@ class Listing {
 
   void degraded(std::size_t c, Ratio share, Seconds lasts, int planes) {
     if (g_.elements->classes()[c].role == Role::idle) return;
+    // The rate of degradations is spread evenly over the fractions that are given.
     const auto rates = static_cast<double>(spec_.degraded.rates.size());
     for (const Ratio rate : spec_.degraded.rates) {
       const double left = (planes - 1 + rate.value) / planes;
@@ -126,6 +138,8 @@ class Listing {
     degraded(c, slows, lasts, 1);
   }
 
+  // NICs have one element per cable of the fabric. A failed NIC takes its host with it, and planes do not multiply
+  // NICs.
   void of_nics(std::size_t c) {
     const ElementClass& elements = g_.elements->classes()[c];
     const auto count = static_cast<std::int64_t>(elements.members.size());
@@ -134,6 +148,7 @@ class Listing {
     events_.back().detect = std::min(spec_.restart.detect.value, transport_.window);
     const std::size_t first = events_.size();
     degraded(c, spec_.degraded.nic, spec_.repair.host, 1);
+    // `degraded` made events of cables; they become events of NICs, with as many elements as there are NICs.
     for (std::size_t i = first; i < events_.size(); ++i) {
       RiskClass& row = events_[i].row;
       row.per_month *= static_cast<double>(count) / static_cast<double>(row.count);
@@ -153,6 +168,8 @@ class Listing {
     // A NIC with one port has no other path, so its flaps are waited out.
     const bool ridden = elements.component == Component::nic_cable && spec_.planes == 1;
     const FlapMoments m = flap_moments(spec_.flaps, transport_, ridden ? never : spec_.reroute.value);
+    // Flaps that are survived and those that are not are two rows, since one costs stalls and the other restarts. The
+    // effect of a cable that is down says whether it carries traffic.
     Event flap = made(c, Mishap::flap, 0, spec_.flaps.cable * (1 - m.stops), Seconds{m.stall});
     flap.stall = m.stall, flap.stall_square = m.square;
     // Flaps of NIC cables always affect the job.
@@ -195,6 +212,8 @@ void take_effect(Event& e, const Effects& effects) {
   e.stall *= effect.carries, e.stall_square *= effect.carries;
 }
 
+// Sizes and times of a checkpoint: parameters x bytes, written by all hosts in parallel to storage, or first copied to
+// host memory [Jiang2024]. `durable` is what the copy still needs to storage after the step continues.
 CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double stops, double month) {
   CheckpointPlan plan;
   const Scenario& s = g.world.scenario;
@@ -254,17 +273,21 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
       std::isfinite(out.checkpoint.every) && ground.world.scenario.workload.kind == WorkloadKind::training_step;
   model.every = out.checkpoint.every, model.pause = out.checkpoint.pause, model.durable = out.checkpoint.durable;
   model.start = spec.restart.start.value + out.checkpoint.load, model.spares = out.spares;
+  // On average half an interval of work is lost, and what was not yet durable.
   const double redone = model.saves ? model.every / 2 + model.durable : 0;
   for (const Event& e : events) {
     RiskClass row = e.row;
     const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
     // The time that a stop waits for hosts is added after the months have been sampled (add_waits).
     const double lost = row.stops ? redone + e.detect + model.start : row.lasts * (1 - 1 / row.slowdown);
+    // Each class alone; months also know what happens when events overlap.
     row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
     out.rows.push_back(row);
     if (row.role == Role::idle || row.per_month == 0) continue;
     const double rate = row.per_month / nominal_month;
     if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month;
+    // Flaps enter the month as a mean number of stalls (month.hpp), not one by one. Failures without an effect on the
+    // time are no source.
     if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
     FailureSource source;
     source.rate = rate, source.stops = row.stops, source.lasts = row.lasts, source.detect = e.detect;

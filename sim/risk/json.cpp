@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 /// A number with 10 digits. Infinite values, which mean never, become null.
 Json digits(double value) { return std::isfinite(value) ? Json(rounded(value, 10)) : Json(nullptr); }
 
+// Every class appears, also idle ones and those without a rate: a reader may have rates of their own.
 Json class_json(const RiskClass& c) {
   return {{"component", name_of(c.component)},
           {"event", name_of(c.mishap)},

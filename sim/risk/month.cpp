@@ -1,3 +1,5 @@
+// Samples one month of a job, event by event (month.hpp has the process). Between two events everything is constant, so
+// time is advanced in one step whatever its length: a month costs a few operations per event, not per training step.
 #include "month.hpp"
 
 #include <algorithm>
@@ -13,6 +15,8 @@ class Month {
   Month(const MonthModel& model, Rng& rng) : m_(model), rng_(rng) {
     out_.sources.resize(m_.sources.size());
     for (const FailureSource& s : m_.sources) sum_ += s.rate, cumulative_.push_back(sum_);
+    // The sum of many short stalls over the month is nearly normal. S stalls in progress on average leave the fraction
+    // e^-S of time without any.
     const double stalls = m_.stalls + std::sqrt(m_.stalls_variance) * rng_.normal();
     free_ = std::exp(-std::max(0.0, stalls));
     sample_network();
@@ -39,6 +43,8 @@ class Month {
   };
   enum class State { running, waiting, restarting };
 
+  // All sources together are one Poisson process, whose intervals are exponential. log1p(-u) is finite, because u is
+  // below 1.
   double next_failure(double from) { return sum_ > 0 ? from - std::log1p(-rng_.uniform()) / sum_ : never; }
 
   void sample_network() { step_ = m_.network_samples[rng_.below(m_.network_samples.size())]; }
@@ -57,9 +63,12 @@ class Month {
       return a.slowdown < b.slowdown;
     });
     const double slowdown = worst == active_.end() ? 1 : worst->slowdown;
+    // Useful seconds per second of running. Work is measured at the pace of the healthy median, so that slow samples,
+    // stalls and degradations all count as lost time.
     const double pace = m_.median / step_ * free_ / slowdown;
     double running = dt;
     if (m_.saves) running = save(dt, pace);
+    // What follows divides dt: useful, stalls, slow steps and variation of the network add up to `running`.
     out_.saving += dt - running;
     out_.useful += running * pace;
     out_.stalls += running * (1 - free_);
@@ -72,6 +81,8 @@ class Month {
   double save(double dt, double pace) {
     const double cycle = m_.every + m_.pause;
     double running = 0;
+    // Whole cycles leave the place in the cycle unchanged and refresh what is saved; only the remainder is walked
+    // through.
     if (const double cycles = std::floor(dt / cycle); cycles >= 1) {
       running += cycles * m_.every, dt -= cycles * cycle;
       unsaved_ = std::min(place_, m_.every) * pace, in_flight_ = m_.every * pace;
@@ -89,6 +100,7 @@ class Month {
   }
 
   void strike() {
+    // The source of the failure, with probability in proportion to its rate.
     const double at = rng_.uniform() * sum_;
     const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
     const auto index = std::min(static_cast<std::size_t>(it - cumulative_.begin()), m_.sources.size() - 1);
@@ -101,13 +113,16 @@ class Month {
     // A job that waits for hosts has no hosts that could fail.
     if (back_at_ != never && now_ < waits_until_) return;
     ++out_.stops;
+    // A failure during a restart begins the restart again, but there is no work to lose.
     if (back_at_ == never && m_.saves) lose(index);
     stopped_by_ = index;
     waits_until_ = now_ + wait_for_hosts(source);
     back_at_ = waits_until_ + source.detect + m_.start;
+    // The restarted job begins a new interval of checkpoints.
     place_ = 0, unsaved_ = 0, in_flight_ = 0;
   }
 
+  // A checkpoint that is not yet durable does not help: the one before is read.
   void lose(std::size_t index) {
     const double lost = unsaved_ + (place_ < m_.durable ? in_flight_ : 0);
     out_.useful -= lost;

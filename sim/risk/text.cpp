@@ -1,5 +1,8 @@
 // The report as text: a summary, the most expensive events, the worst single failures, the month, and changes that
 // would help.
+//
+// Three rankings answer three questions: by hours per month (what to fix), by slowdown of a single failure (what to
+// fear), and of losses by kind and by component (where the month goes).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,6 +106,8 @@ std::string costs(const Risk& risk) {
   return out;
 }
 
+// Failures that stop the job come first, as nothing is worse. Flaps are left out: they stall, but have no lasting
+// slowdown.
 std::string survived(const Risk& risk) {
   std::vector<const RiskClass*> worst;
   for (const RiskClass& c : risk.classes)

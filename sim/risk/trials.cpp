@@ -1,3 +1,7 @@
+// Runs the workload of a scenario with links degraded or down (trials.hpp). Building a world is expensive, so worlds
+// are kept and used again by other threads.
+//
+// Other jobs of the scenario are left out: both the healthy time and that with a failure are those of the job alone.
 #include "trials.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +20,7 @@ namespace fabricast {
 namespace {
 
 /// Computation time of the busiest stage, s.
+/// Slowing a host down lengthens computation and what interferes with it, not collectives.
 double busiest(const std::vector<ActorTimes>& stages) {
   double most = 0;
   for (const ActorTimes& s : stages)
@@ -68,6 +73,7 @@ std::unique_ptr<World> Trials::take() {
     }
   }
   Scenario scenario = base_.scenario;
+  // Of a collective only the largest size is timed: failures of links affect bandwidth.
   if (scenario.workload.kind == WorkloadKind::collective) set_sizes(scenario, {scenario.sizes().back()});
   return build_world(std::move(scenario), base_.searches);
 }
@@ -93,6 +99,7 @@ std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> lin
   if (links.empty()) return time_of(world);
   Fault fault;
   fault.target = "failed component", fault.rate = left, fault.links.assign(links.begin(), links.end());
+  // The failure holds in all segments, on top of the scenario's faults; the lower rate counts.
   for (NetworkSegment& segment : world.setup.segments) {
     for (const LinkId l : links) segment.links.set(l, std::min(left, segment.links.factor(l.value)));
     segment.faults.push_back(fault);

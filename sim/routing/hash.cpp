@@ -41,6 +41,8 @@ std::uint32_t fold(const Tuple& tuple, int turn) {
 
 std::uint32_t hash_by_definition(HashFunction function, const Tuple& tuple) {
   switch (function) {
+    // 16-bit functions have a companion in the upper half, so that all functions give 32 bits (CRC-16/CCITT with
+    // CRC-16/BUYPASS).
     case HashFunction::crc16: return crc16(tuple, 0x1021, 0xFFFF) | crc16(tuple, 0x8005, 0) << 16;
     case HashFunction::crc32: return crc32(tuple);
     case HashFunction::xor16: return fold(tuple, 0) | fold(tuple, 3) << 16;
@@ -50,6 +52,8 @@ std::uint32_t hash_by_definition(HashFunction function, const Tuple& tuple) {
 
 namespace {
 
+// All three are linear over xor: the hash of a tuple is that of zeros xor a contribution of each byte at its position.
+// A table for each position therefore computes any of them with 13 lookups.
 HashTables make_tables(HashFunction function) {
   HashTables t;
   Tuple tuple{};

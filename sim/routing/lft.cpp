@@ -35,6 +35,7 @@ class LftRouter final : public Router {
       throw UserError::at("routing.path", "no forwarding tables given", "e.g. path: lfts.dump");
     find_tables();
     find_links();
+    // Made in any case, since links may be down in this segment only.
     const RoutingPolicy* usual = find_by_name(routing_policies(), "static");
     usual_ = usual->make(usual->defaults(), fabric, state, 0);
   }
@@ -45,6 +46,7 @@ class LftRouter final : public Router {
     VertexId here(flow.from);
     cross(path, up_[flow.from], here);
     for (std::uint32_t hops = 0; here.value != flow.to; ++hops) {
+      // A table with a loop or a wrong exit is an error of the dump, so the message shows the hops up to there.
       if (fabric_.is_endpoint(here)) wrong(path, flow, lid, "the route ends at a different NIC");
       if (hops > fabric_.switches()) wrong(path, flow, lid, "the route is a loop");
       cross(path, exit_of(here, lid, path, flow), here);
@@ -71,6 +73,7 @@ class LftRouter final : public Router {
 
   void find_links() {
     up_.assign(fabric_.endpoints(), no_link);
+    // Port numbers have eight bits [IBTA-spec].
     by_port_.assign(std::size_t{fabric_.switches()} * 256, no_link);
     for (std::uint32_t l = 0; l < fabric_.links(); ++l) {
       const VertexId from = fabric_.link(LinkId(l)).from;
@@ -87,6 +90,7 @@ class LftRouter final : public Router {
       throw UserError::at("routing.path",
                           fmt::format("{} has no LID in the fabric file", fabric_.name(VertexId(flow.to))));
     if (lids_ == LidChoice::base) return a.lid;
+    // With LMC m a port answers to 2^m consecutive LIDs, each with its own path. Queue pairs take them in turn.
     return a.lid + static_cast<int>(flow.from_qp % (1U << static_cast<unsigned>(a.lmc)));
   }
 

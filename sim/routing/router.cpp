@@ -7,6 +7,7 @@
 
 namespace fabricast {
 
+// Only links that are not nominal are stored, sorted by number: few links have faults, and a lookup is a binary search.
 void LinkState::set(LinkId link, double factor) {
   const auto it = std::lower_bound(factors_.begin(), factors_.end(), link.value,
                                    [](const auto& entry, std::uint32_t id) { return entry.first < id; });
@@ -30,6 +31,7 @@ bool LinkState::any_down() const {
   return std::any_of(factors_.begin(), factors_.end(), [](const auto& entry) { return entry.second == 0; });
 }
 
+// All links of a tier are alike, so the latency of a path depends only on the tier at which it turns.
 ClosLatency::ClosLatency(const Fabric& fabric) {
   const Clos& clos = *fabric.clos();
   const auto pair = [&](std::uint32_t up_link) {
@@ -41,6 +43,7 @@ ClosLatency::ClosLatency(const Fabric& fabric) {
   if (clos.spine_up > 0) of_[2] = of_[1] + pair(clos.spine_to_core(0, 0));
 }
 
+// Flows between parts without dead links keep the fast arithmetic; only the others search among live links.
 DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.any_down()) {
   if (!any_) return;
   const Clos& clos = *fabric.clos();
@@ -56,6 +59,8 @@ DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.
   }
 }
 
+// Breadth first from the destination, against the direction of the links. Distances are kept, since many flows end at
+// the same port.
 const std::vector<std::uint16_t>& GraphPaths::distances(std::uint32_t to) const {
   const std::scoped_lock lock(mutex_);
   auto [it, fresh] = distance_.try_emplace(to);
@@ -118,6 +123,7 @@ class ClosSpreader final : public Router {
     out.push_back(Clos::endpoint_up(flow.from));
     path.latency = latency_.of(leaf_a == leaf_b ? 0 : group_a == group_b ? 1 : 2);
     if (leaf_a != leaf_b) {
+      // Rails of a rail-only fabric and leaves without uplinks are separate networks.
       if (clos_.spines_per_group == 0) return false;
       out.push_back(first + 2 * leaf_a);
       if (group_a != group_b) {
@@ -173,6 +179,8 @@ class GraphSpreader final : public Router {
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
+    // Shortest paths have equal length, so the front moves hop by hop: the vertices that the flow reaches at the same
+    // time, with their shares.
     std::vector<std::pair<VertexId, double>> front{{VertexId(flow.from), 1.0}};
     std::vector<LinkId> choices;
     while (front.size() != 1 || front[0].first.value != flow.to) {
@@ -194,6 +202,7 @@ class GraphSpreader final : public Router {
             next.emplace_back(there, part);
         }
       }
+      // A message is complete when its slowest part is, so each hop counts its longest latency.
       path.latency += Seconds{slowest};
       front = std::move(next);
     }
@@ -226,6 +235,7 @@ BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkSt
     sum += rate, slowest = std::min(slowest, rate), ++alive;
   }
   if (alive == 0) return {0};
+  // Spray sends equal parts, so the slowest link limits all; adaptive routing loads each link by its rate.
   return {router.even() ? slowest * alive : sum};
 }
 

@@ -19,6 +19,8 @@ class StaticChooser {
   /// In a fabric from a file, the number of the destination replaces both the position and the leaf.
   explicit StaticChooser(const Fabric& fabric)
       : clos_(fabric.clos() ? *fabric.clos() : Clos{}), has_clos_(fabric.clos()) {}
+  // On rails the NICs of a node are on different leaves, so the position counts nodes; otherwise it counts all ports
+  // below the leaf.
   Key key(const Flow& flow) const {
     if (!has_clos_) return {flow.to, flow.to};
     const std::uint32_t node = flow.to / clos_.ports_per_node, port = flow.to % clos_.ports_per_node;

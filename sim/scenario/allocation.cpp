@@ -1,3 +1,7 @@
+// Gives the hosts of the fabric to taken hosts, storage, other jobs and the main job, in this order
+// (scenario/allocation.hpp, docs/models/jobs.md). How a policy chooses among free hosts is sim/topology/placement.cpp.
+//
+// The main job is last: it is the one whose placement users vary, and its policy must not move the others.
 #include "fabricast/scenario/allocation.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +23,7 @@ class Allocator {
   Allocator(const Scenario& s, const Locality* locality, bool shared)
       : s_(s),
         locality_(locality),
+        // Hosts that NVLink joins into one node of NCCL are placed together or not at all.
         domain_(shared ? static_cast<std::uint32_t>(s.nvlink_domain.nodes) : 1),
         holder_(static_cast<std::size_t>(s.cluster.size), Holder::nobody) {}
 
@@ -27,6 +32,7 @@ class Allocator {
     for (std::size_t i = 0; i < s_.background.size(); ++i) hold_storage(i);
     for (std::size_t i = 0; i < s_.jobs.size(); ++i)
       if (s_.jobs[i].placement == Placement::list) hold_list(s_.jobs[i].order, fmt::format("jobs[{}].order", i));
+    // Lists of hosts are claims by name, so they precede the random choice of `fill` and all policies.
     if (s_.cluster.placement == Placement::list) hold_list(s_.cluster.order, "cluster.order");
     fill();
     Allocation out;
@@ -57,12 +63,15 @@ class Allocator {
       if (host >= holder_.size())
         throw UserError::at(path, fmt::format("host {} does not exist: the fabric has {} hosts", host, holder_.size()),
                             fmt::format("cluster.size: {}", host + 1));
+      // Several flows may share a storage host. Any other second claim is an error.
       if (holder_[host] != Holder::nobody && !(holder == Holder::storage && holder_[host] == Holder::storage))
         throw UserError::at(path, fmt::format("host {} is {}", host, text_of(holder_[host])));
       holder_[host] = holder;
     }
   }
 
+  // Targets of plain flows may be any hosts, also those of jobs. A flow with a network of its own does not use hosts of
+  // the fabric.
   void hold_storage(std::size_t i) {
     const BackgroundSpec& flows = s_.background[i];
     const std::string path = fmt::format("background[{}].targets", i);
@@ -75,6 +84,7 @@ class Allocator {
   }
 
   /// `cluster.filled`: takes random hosts in addition to `taken`, whole NVLink domains at a time.
+  /// A unit may exceed the wanted number by a part of a domain.
   void fill() {
     const auto wanted =
         static_cast<std::size_t>(std::llround(s_.cluster.filled.value * static_cast<double>(holder_.size())));
@@ -99,7 +109,9 @@ class Allocator {
 
   std::vector<std::uint32_t> place(Placement placement, int nodes, std::int64_t seed, const std::vector<int>& order,
                                    const std::string& path) {
+    // Already held and checked in `run`.
     if (placement == Placement::list) return {order.begin(), order.end()};
+    // A job smaller than a domain gets part of one; its unit is the job.
     const auto count = static_cast<std::uint32_t>(nodes), hosts = std::min(domain_, count);
     std::vector<HostUnit> units = units_of(free(), domain_, hosts);
     if (units.size() < count / hosts)
@@ -133,6 +145,7 @@ bool needs_locality(const Scenario& s) {
 }
 
 std::uint32_t least_hosts(const Scenario& s) {
+  // In 64 bits, because sections may ask for millions of hosts each. `last` covers the highest number that is named.
   std::uint64_t sum = static_cast<std::uint64_t>(s.cluster.nodes), last = 0;
   const auto see = [&](const auto& hosts) {
     for (const auto host : hosts) last = std::max(last, static_cast<std::uint64_t>(host) + 1);

@@ -1,3 +1,5 @@
+// Writes scenarios of `init` with comments (scenario/commented.hpp). Comments come from the fields themselves, so each
+// key is described in the words of `describe scenario`.
 #include "fabricast/scenario/commented.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +31,7 @@ std::string comment(const std::string& text, int indent) {
   return out;
 }
 
+// Descriptions of fields are fragments in lower case. As comments they are sentences.
 std::string sentence(std::string text) {
   const std::size_t word = text.find_first_of(" ,");
   // A first word such as `auto:` or `1f1b` stays as a file writes it.
@@ -39,6 +42,7 @@ std::string sentence(std::string text) {
 
 /// The meaning of a key and its alternatives.
 std::string explanation(const Field& field, const std::string& path) {
+  // A list of all GPUs or models would hide the key it belongs to.
   constexpr std::size_t most_names = 24;
   std::string text = sentence(field.doc);
   std::vector<std::string> names = field.words.empty() ? names_for(path) : field.words;
@@ -50,10 +54,13 @@ std::string explanation(const Field& field, const std::string& path) {
   return text;
 }
 
+// Keys in the order of the fields, not of the questions that asked for them: that is the order of the documents.
 class Writer {
  public:
   explicit Writer(const std::vector<GivenKey>& keys) : keys_(keys) {}
 
+  // Given keys with their values, then a line that names the other keys of the section, so that a reader sees what else
+  // there is.
   void section(const Field& here, const std::string& path, int indent) {
     std::vector<std::string> others;
     for (const Field& part : here.parts) {
@@ -88,6 +95,7 @@ class Writer {
     if (indent == 0 && !out_.empty()) out_ += "\n";
   }
   const GivenKey* given(const std::string& path) const {
+    // The last value of a repeated path wins, as with `--set`.
     const auto it = std::find_if(keys_.rbegin(), keys_.rend(), [&](const GivenKey& k) { return k.path == path; });
     return it == keys_.rend() ? nullptr : &*it;
   }
@@ -101,6 +109,7 @@ class Writer {
   std::string out_;
 };
 
+// The same keys without comments. The scenario is parsed from this text, to find out which fields apply.
 void plain(const std::vector<GivenKey>& keys, const std::string& path, int indent, std::string& out) {
   std::vector<std::string> done;
   for (const GivenKey& key : keys) {

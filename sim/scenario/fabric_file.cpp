@@ -1,3 +1,5 @@
+// Reads the files of a fabric in any of the formats of docs/imports.md, recognized by their content. Parsers are in
+// sim/discover; this file selects one and joins their results to a FileFabric, as our own format gives it.
 #include "fabricast/scenario/fabric_file.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +27,7 @@ void spell_out_names(YAML::Node list) {
     }
 }
 
+// InfraGraph [InfraGraph].
 FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFileResult& result) {
   FileProblems problems(file);
   const InfraGraph graph = read_infragraph(root, problems);
@@ -37,6 +40,7 @@ FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFil
   return fabric;
 }
 
+// Positions of keys are kept, since later errors (a cable to an unknown switch) refer to them.
 FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileResult& result) {
   YAML::Node root = given;
   spell_out_names(root["switches"]);
@@ -48,6 +52,7 @@ FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileR
   visit_fields(reader, fabric);
   reader.finish();
   for (std::size_t i = 0; i < fabric.switches.size(); ++i) {
+    // GUIDs are compared with those of forwarding tables, so all have one spelling.
     std::string& guid = fabric.switches[i].guid;
     if (guid.empty()) continue;
     const auto digits = guid_digits(guid);
@@ -65,6 +70,8 @@ FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileR
   return fabric;
 }
 
+// Each plane of a multi-plane fabric is a subnet with a scan of its own. Hosts of the same name in several scans are
+// one host.
 FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& result) {
   std::vector<DiscoveredSubnet> subnets;
   std::vector<Diagnostic> errors;
@@ -86,6 +93,7 @@ FileFabric read_subnets(const std::vector<NamedText>& texts, FabricFileResult& r
   return fabric;
 }
 
+// Slurm knows switches and hosts, but no cables: uplinks follow from the stated oversubscription.
 FileFabric sketch_slurm(const NamedText& named, const FabricFileOptions& options) {
   return fabric_of_slurm(read_slurm(named), std::max(1, options.nics), options.oversubscription);
 }
@@ -120,6 +128,8 @@ FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const Fab
     result.fabric = graph ? read_graph(root, first.file, result) : read_own(root, first, result);
   }
   const bool any = !result.fabric.hosts.empty();
+  // Hosts of a Slurm file have no NICs to select. Selecting precedes ordering, so numbers are those of the hosts that
+  // remain.
   if (!slurm) choose_hosts(result.fabric, options.nics, options.names, result.warnings);
   if (any && result.fabric.hosts.empty())
     throw UserError(
@@ -127,6 +137,7 @@ FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const Fab
                          : fmt::format("{}: no host has the NICs that fabric.nics names", first.file),
         "node.nics.count is the number of NIC ports of a host; fabric.nics selects NICs of the file by name");
   if (!options.order.empty()) order_hosts(result.fabric, options.order, result.warnings);
+  // Other formats state the tiers.
   if (subnets || graph) find_tiers(result.fabric, result.warnings);
   for (Diagnostic& w : result.warnings)
     if (w.where.file.empty()) w.where.file = first.file;

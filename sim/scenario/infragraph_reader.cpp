@@ -1,3 +1,7 @@
+// From InfraGraph's YAML or JSON to plain values [InfraGraph]: devices with components, instances of devices, and edges
+// between them. Expanding instances and schemes to cables is sim/discover.
+//
+// YAML aliases make lists of lists expand exponentially, so entries are counted.
 #include "infragraph_reader.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +14,7 @@ namespace fabricast {
 
 namespace {
 
+// Some files wrap the graph in a map `infrastructure`.
 const YAML::Node within(const YAML::Node& root) {
   const YAML::Node inner = root["infrastructure"];
   return inner.IsDefined() && inner.IsMap() ? inner : root;
@@ -76,12 +81,14 @@ class Reader {
     const YAML::Node value = node["count"];
     const auto number =
         value.IsDefined() && value.IsScalar() ? parse_integer(value.Scalar()) : Parsed<std::int64_t>{0, "none", {}};
+    // As many as a fabric may have hosts.
     if (number && number.value >= 0 && number.value <= 4000000) return static_cast<int>(number.value);
     fail(value.IsDefined() ? value : node, "`count` must be a whole number between 0 and 4000000");
     return 0;
   }
 
   /// `physical: {bandwidth: {choice: gigabits_per_second, gigabits_per_second: 400}}`
+  /// 0 means unknown: the rate of the node's NICs or of the switches applies.
   BytesPerSecond rate(const YAML::Node& node) {
     const YAML::Node physical = node["physical"];
     if (!physical.IsDefined() || !physical.IsMap()) return {0};

@@ -13,6 +13,7 @@ namespace fabricast {
 
 void visit_fields(FieldVisitor& visit, JobWorkload& workload) {
   visit("kind", workload.kind, "kind of work that the job repeats");
+  // The keys of a section depend on `kind`, so they are visited after it.
   if (workload.kind == JobKind::training_step) return visit_fields(visit, workload.training);
   visit("collective", workload.collective, "operation; its size is counted as nccl-tests does");
   visit("size", workload.size, "size of a call", between(1, 0x1p50));
@@ -63,6 +64,7 @@ std::vector<std::uint32_t> parse_hosts(const std::vector<std::string>& ranges, c
   std::vector<std::uint32_t> hosts;
   for (const std::string& range : ranges) {
     const std::vector<std::string> ends = split(range, '-');
+    // Refused by the same message as any other text that is no number.
     if (ends.size() > 2) host_of(range, path, range);
     const std::uint32_t first = host_of(ends.front(), path, range), last = host_of(ends.back(), path, range);
     if (last < first)
@@ -79,6 +81,7 @@ std::vector<std::uint32_t> parse_hosts(const std::vector<std::string>& ranges, c
   return hosts;
 }
 
+// The inverse of parse_hosts: two neighbours are listed, three or more become a range.
 std::string hosts_text(std::vector<std::uint32_t> hosts) {
   std::sort(hosts.begin(), hosts.end());
   std::string text;

@@ -1,3 +1,5 @@
+// Section `measured`: sizes with a time or a bus bandwidth, by collective. Texts are kept as written and are parsed on
+// use, because the same value may be either quantity.
 #include "fabricast/scenario/measured.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Files that a scenario names, by paths relative to the scenario. Their faults are reported at the key that names them
+// (named_file.hpp).
 #include "named_file.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +29,7 @@ std::string read_named(const std::string& path, const std::string& file, std::si
 
 std::ifstream open_named(const std::string& path, const std::string& file) {
   errno = 0;
+  // Opening a directory as a stream succeeds; only reading fails, without a reason.
   if (std::error_code error; std::filesystem::is_directory(file, error))
     throw UserError::at(path, fmt::format("cannot read '{}': is a directory", file));
   std::ifstream in(file, std::ios::binary);

@@ -1,3 +1,5 @@
+// A fabric file determines more than cables: the hosts, their number and their names. It is read after all fields,
+// because its reader needs the number of NICs of the node.
 #include "read_fabric.hpp"
 
 #include <fmt/format.h>
@@ -35,6 +37,8 @@ void check_rates(const Scenario& s, const FileFabric& fabric, std::vector<Diagno
     ++links;
     if (std::abs(link.rate.value - own) > 0.01 * own) ++others, other = link.rate;
   }
+  // Single degraded cables are what such files are for. Most links at another rate mean that the scenario describes
+  // another machine.
   if (2 * others <= links) return;
   Diagnostic d = at("node.nics.rate",
                     fmt::format("is {}, but most NIC links in the fabric file run at {}",
@@ -65,15 +69,18 @@ void read_fabric(Scenario& s, FileFabricSpec& spec, YamlReader& reader, std::vec
   FabricFileOptions options;
   options.nics = s.node.spec.nics.count, options.names = spec.nics, options.oversubscription = spec.oversubscription;
   FabricFileResult read = read_file_of_fabric(file, options);
+  // With cables, the oversubscription follows from them.
   if (read.format != "topology.conf" && spec.oversubscription != 1)
     reader.add(at("fabric.oversubscription", "is only for files without cables", "such as topology.conf of Slurm"));
   if (!spec.nics.empty() && read.fabric.hosts.empty())
     reader.add(at("fabric.nics", "the fabric file has no host names", "see `hosts` in docs/formats.md"));
+  // From here on the path is that of the file, not relative to the scenario: it is compared and printed.
   spec.path = file;
   s.fabric_places = std::move(read.places);
   for (Diagnostic& w : read.warnings) warnings.push_back(std::move(w));
   if (s.cluster.size == 0 && !read.fabric.hosts.empty()) s.cluster.size = static_cast<int>(read.fabric.hosts.size());
   check_rates(s, read.fabric, warnings);
+  // The spec of the topology keeps its keys and takes over the cables.
   static_cast<FileFabric&>(spec) = std::move(read.fabric);
 }
 
@@ -102,6 +109,7 @@ void place_by_name(Scenario& s, YamlReader& reader) {
                            suggestion(name, std::span(names).first(std::min<std::size_t>(names.size(), 1000)))));
     order.push_back(it->second);
   }
+  // Names become the numbers of a list, which is what the allocation knows.
   c.placement = Placement::list, c.order = std::move(order);
   if (!reader.given("cluster.nodes")) c.nodes = static_cast<int>(c.order.size());
 }
@@ -113,6 +121,7 @@ void read_tables(const Scenario& s, LftSpec& spec, YamlReader& reader) {
   const std::string file = beside(s.file, spec.path);
   std::ifstream in = open_named("routing.path", file);
   FileProblems problems(file);
+  // Shared, since copies of a scenario are made for every change, and tables of large fabrics are large.
   spec.tables = std::make_shared<ForwardingTables>(read_forwarding_tables(in, problems));
   spec.path = file;
   problems.check();
@@ -123,6 +132,8 @@ void read_tables(const Scenario& s, LftSpec& spec, YamlReader& reader) {
 void read_fabric_files(Scenario& s, YamlReader& reader, std::vector<Diagnostic>& warnings) {
   if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric(s, *file, reader, warnings);
   if (auto* lft = std::any_cast<LftSpec>(&s.routing.spec)) read_tables(s, *lft, reader);
+  // Only for a scenario without faults so far: a fabric that was not read has no host names, and would add a misleading
+  // error.
   if (!reader.failed()) place_by_name(s, reader);
 }
 

@@ -1,5 +1,14 @@
 // From a file to a Scenario: defaults that depend on the hardware, files that the scenario names, and checks across
 // sections.
+//
+//    1  text -> YAML; the section of a study and short forms are set apart or written out
+//    2  hardware: the shipped data, overlaid by profiles, and the topology file that `node` names
+//    3  `node` alone, since defaults of other sections (fabric, routing, NCCL's version) depend on it
+//    4  all fields, in the order of visit_fields; unknown keys
+//    5  checks across sections, and the files that sections name
+//
+// Faults of all steps are collected, so that one run reports as many as possible. Later steps run only where earlier
+// ones leave something sensible to check.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +39,8 @@ std::size_t index_of(std::span<const std::string_view> names, std::string_view n
 }
 
 /// The usual routing of a kind of network.
+/// InfiniBand and Slingshot switches route adaptively, and EFA's SRD protocol sprays packets. Other networks hash
+/// flows.
 std::string_view usual_routing(LinkKind kind) {
   switch (kind) {
     case LinkKind::infiniband:
@@ -64,6 +75,8 @@ class Reading {
     std::vector<Override> list = split_overrides(overrides, faults);
     if (!faults.empty()) throw UserError(std::move(faults));
     root_ = parse_yaml(text, path_, "start with `fabricast: 1`");
+    // On the tree, before any field is read: a study's axes name keys, which the reader would report as unknown, and a
+    // list as placement is no word.
     set_study_apart();
     move_placement_list();
     move_placement_list(list);
@@ -75,6 +88,8 @@ class Reading {
     Scenario& s = result_.scenario;
     s.file = path_;
     s.hardware = shipped_hardware();
+    // In the order of dependence. A profile changes parameters of which nodes are made; a topology file changes the
+    // node; a model file gives dimensions that keys of `model` override.
     guarded([&] { overlay_profiles(s.hardware); });
     guarded([&] { read_topology_file(s); });
     read_node(s);
@@ -100,6 +115,7 @@ class Reading {
   /// of the file is read with the default node, so that one run reports all errors.
   void read_node(Scenario& s) {
     s.node.spec = default_node(s.hardware, "", "");
+    // A reader of its own, whose errors are dropped: the main reader reads the section again and reports them once.
     YamlReader ahead(root_, path_, overrides_);
     try {
       s.node.hardware = &s.hardware;
@@ -140,6 +156,7 @@ class Reading {
       d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
       result_.warnings.push_back(std::move(d));
     }
+    // `objective` without a sweep is harmless, so it has no warning.
     root_.remove("sweep"), root_.remove("objective");
   }
 
@@ -170,6 +187,7 @@ class Reading {
   }
 
   /// The text at a path, before fields are read: their defaults depend on it.
+  /// An override wins over the file here as it does later.
   std::string early(std::initializer_list<const char*> keys) const {
     YAML::Node node;
     node.reset(root_);
@@ -222,6 +240,8 @@ class Reading {
     s.nccl.graphs = read_graphs(read_named("nccl.env.NCCL_GRAPH_FILE", file), file);
   }
 
+  // `early` sees overrides of single keys only. `--set node={...}` may set the file without it, and then the node would
+  // have been made without it.
   void check_topology(const Scenario& s) {
     const auto env = s.nccl.env.find("NCCL_TOPO_FILE");
     if (s.node.spec.topology != topology_ || (env == s.nccl.env.end() ? std::string() : env->second) != topology_env_)
@@ -240,6 +260,8 @@ class Reading {
     if (!own.empty()) overlay("profile", own);
   }
 
+  // Defaults that depend on the node. Switches as fast as its NICs, the NCCL that machines with such GPUs usually run,
+  // rails if there is a NIC per GPU.
   void set_defaults(Scenario& s) {
     const NodeSpec& node = s.node.spec;
     const auto link = s.hardware.link_type(node.nics.link, node.nics.rate);
@@ -268,12 +290,15 @@ class Reading {
   }
 
   /// Whether the file lists a key in `assumed` and no `--set` states it.
+  /// The effective scenario states every key. Its list `assumed` says which of these were not stated originally, so
+  /// that its intervals are as wide as before.
   bool only_assumed(const Scenario& s, std::string_view key) const {
     const auto sets = [&](const Override& o) { return key == o.path || key.starts_with(o.path + "."); };
     return std::find(s.unstated.begin(), s.unstated.end(), key) != s.unstated.end() &&
            std::none_of(overrides_.begin(), overrides_.end(), sets);
   }
 
+  // An unknown version is a warning, not an error: a forecast by the rules of another version is better than none.
   void check_version(Scenario& s) {
     const auto warn = [&](std::string message, std::string hint) {
       result_.warnings.push_back(at("nccl.version", std::move(message), std::move(hint)));
@@ -299,6 +324,7 @@ class Reading {
     check_version(s);
     for (std::size_t op = 0; op < s.measured.texts.size(); ++op)
       guarded([&] { (void)measured_values(s.measured, static_cast<CollectiveOp>(op)); });
+    // Names that fit several products, for example.
     for (Diagnostic& doubt : doubts_about_gpu(s.hardware, early({"node", "gpu"})))
       result_.warnings.push_back(std::move(doubt));
     if (s.workload.kind == WorkloadKind::trace)
@@ -353,12 +379,14 @@ class Reading {
       if (clocked && (f.at.value > 0 || f.until.value > 0))
         refuse(at("clock"), "holds for the whole step, and `at` or `until` is given",
                "a fault of its own for the rate");
+      // A slow clock alone leaves the links as they are.
       if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
       if (!reader_->given(at("rate")) && !clocked)
         refuse(fmt::format("faults[{}]", i), "`rate` is missing",
                "write e.g. rate: 10%, or rate: 0 for a link that is down");
     }
+    // For its warnings only: build_world parses the variables again, with those of the provider.
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
@@ -382,6 +410,7 @@ class Reading {
     ClusterSpec& c = s.cluster;
     if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is only for placement: list");
     if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
+    // Without a size the fabric is as large as its users need. A stated size must hold them all.
     const int size = std::max(c.size, static_cast<int>(least_hosts(s)));
     if (c.size > 0 && c.size < size)
       refuse("cluster.size", fmt::format("{} hosts are fewer than {} ({})", c.size,
@@ -432,6 +461,7 @@ class Reading {
     if (!job.workload.training.model.config.empty())
       return refuse(path + ".workload.model.config", "model files are only for the scenario's own workload",
                     "give the model's dimensions, or a preset");
+    // The faults of a job's workload have the paths of a scenario's own workload.
     try {
       complete(job.workload.training, s.hardware, std::int64_t{job.nodes} * s.node.spec.gpus);
     } catch (const UserError& e) {

@@ -1,3 +1,5 @@
+// The fields of section `reliability`. Defaults and their sources are in docs/models/risk.md, most of them from
+// [Grattafiori2024] and [FABRICS-8]; the rest are guesses.
 #include "fabricast/scenario/reliability.hpp"
 
 namespace fabricast {

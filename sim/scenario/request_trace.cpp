@@ -1,3 +1,5 @@
+// Reads a CSV file of requests (request_trace.hpp). A trace may have a million lines, so it is parsed from views of the
+// text, and the first fault ends reading: a damaged file would have a fault in each line.
 #include "request_trace.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +29,7 @@ struct TraceField {
   int column = 1;
 };
 
+// Without quotes: all fields are numbers. The column in the text is kept for messages.
 std::vector<TraceField> fields_of(std::string_view line) {
   std::vector<TraceField> fields;
   const char* begin = line.data();
@@ -52,6 +55,7 @@ class TraceReader {
       requests.push_back(request_of(line));
       if (requests.size() > static_cast<std::size_t>(most_requests))
         refuse(1, fmt::format("more than {} requests", most_requests), "split the trace, or use a part of it");
+      // The simulation takes requests in the order of arrival. Sorting here would hide a wrong unit or a joined file.
       if (requests.size() > 1 && requests.back().arrival < requests[requests.size() - 2].arrival)
         refuse(1, "the request arrives before the previous one", "sort the lines by arrival_s");
     }
@@ -100,6 +104,7 @@ class TraceReader {
   double number(const std::vector<TraceField>& fields, TraceColumn column, double least, double most) const {
     const TraceField& field = fields[*at_[column]];
     const auto n = parse_number(field.text);
+    // The negated condition also refuses NaN.
     if (!n || !(n.value >= least && n.value <= most))
       refuse(field.column, fmt::format("'{}' is not a valid {}", shown(field.text, 40), column_names[column]),
              fmt::format("write a number from {:g} to {:g}", least, most));

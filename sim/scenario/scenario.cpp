@@ -1,5 +1,8 @@
 // The fields of a scenario: names, descriptions and limits. The reader, `describe`, the schema and completion follow
 // from them.
+//
+// Fields are visited in the order in which they are written. A field that decides about others (a kind, a preset) is
+// visited before them, since the same function reads files, writes them and lists keys.
 #include "fabricast/scenario/scenario.hpp"
 
 #include <fmt/format.h>
@@ -22,11 +25,13 @@ std::span<const std::string_view> routing_names() {
   static const std::vector<std::string_view> names = names_of(routing_policies());
   return names;
 }
+// A word whose alternatives are a table of plugins, known at run time only, is stored as its index.
 WordRef word(std::span<const std::string_view> words, std::size_t& index) {
   return {words, &index, [](const void* p) { return *static_cast<const std::size_t*>(p); },
           [](void* p, std::size_t i) { *static_cast<std::size_t*>(p) = i; }};
 }
 
+// A topology file gives the compute capability and the links, which several kinds of GPUs may share.
 std::string only_fitting_gpu(const Hardware& hardware, const NodeLayout& layout) {
   const std::vector<std::string_view> kinds = fitting_gpus(hardware, layout);
   const int sm = layout.gpus.front().capability;
@@ -40,6 +45,8 @@ std::string only_fitting_gpu(const Hardware& hardware, const NodeLayout& layout)
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, NodeSection& section) {
+  // Reading only: with hardware at hand, the GPU or the profile decides about all other defaults, so these are set
+  // between fields. Writing and listing visit the fields as they are.
   if (section.hardware) {
     // A preset implies a GPU, but a given GPU overrides it, even the default one. A fitted profile (a file) implies
     // none.
@@ -186,6 +193,7 @@ std::vector<std::int64_t> Scenario::sizes() const {
   std::vector<std::int64_t> list;
   for (const Bytes b : workload.sizes) list.push_back(b.value);
   if (!list.empty()) return list;
+  // Sizes grow in floating point and are rounded, so factors need not be whole; duplicates at small sizes are skipped.
   for (double size = static_cast<double>(workload.from.value);
        size <= static_cast<double>(workload.to.value) * (1 + 1e-12); size *= workload.factor) {
     const auto whole = static_cast<std::int64_t>(std::llround(size));

@@ -29,6 +29,7 @@ constexpr std::string_view varies = "by node";
 
 constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
 
+// The defaults of a kind of node, as the reader fills them in.
 Scenario smallest_scenario(const std::string& node) {
   Scenario s =
       parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
@@ -43,6 +44,7 @@ Field fields_with(Scenario scenario, const ChosenWords& chosen) {
   return tree.take();
 }
 
+// Defaults that differ between kinds of nodes are not stated in the schema.
 void keep_what_agrees(Field& field, const Field& other) {
   if (field.value != other.value) field.value = varies;
   for (Field& part : field.parts)
@@ -56,6 +58,7 @@ std::string shape_of(const Field& field) {
   return shape;
 }
 
+// Words true and false are YAML booleans.
 Json word_json(const std::string& word) {
   if (word == "true" || word == "false") return word == "true";
   return word;
@@ -82,6 +85,7 @@ void add_limits(Json& j, const Range& range) {
 
 class SchemaMaker {
  public:
+  // One sample per named node and per GPU: together they have all defaults that a node can imply.
   SchemaMaker() {
     for (const auto& [name, node] : shipped_hardware().nodes) samples_.push_back(smallest_scenario("profile: " + name));
     for (const auto& [name, gpu] : shipped_hardware().gpus) samples_.push_back(smallest_scenario("gpu: " + name));
@@ -103,6 +107,7 @@ class SchemaMaker {
   }
 
   /// Whether the keys of the section at `path` depend on its word `name`.
+  /// Found by trying, so a new kind of fabric or workload needs no entry here.
   bool decides(const std::string& path, const Field& word, const ChosenWords& chosen) const {
     const std::string at = child_path(path, word.name);
     if (word.type != FieldType::word || chosen.contains(at)) return false;
@@ -132,6 +137,7 @@ class SchemaMaker {
     }
     for (const auto& [section, key] : required_keys)
       if (section == path) j["required"].push_back(key);
+    // What the reader checks across keys, as far as a schema can express it.
     if (path == "faults[]") {
       // One part is named, and what is wrong with it.
       Json part = Json::array(), wrong = Json::array();
@@ -146,6 +152,7 @@ class SchemaMaker {
   Json branches(const Field& word, const std::string& path, const ChosenWords& chosen) const {
     const std::string at = child_path(path, word.name);
     Json j = {{"type", "object"}, {"properties", {{word.name, described(word, at, chosen)}}}, {"allOf", Json::array()}};
+    // Without the word, the default's keys apply; if the default depends on the node, the keys of all branches do.
     Json any = Json::object();
     for (const std::string& w : word.words) {
       const ChosenWords assumed = with(chosen, at, w);
@@ -203,6 +210,7 @@ class SchemaMaker {
       j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{} *%$", number_pattern)}};
       add_limits(j, field.range);
     } else {
+      // A quantity is text: number and unit, as in parse_bytes and its relatives.
       std::string units;
       for (const std::string_view unit : units_of(field.type)) units += (units.empty() ? "" : "|") + std::string(unit);
       j = {{"type", "string"}, {"pattern", fmt::format("^{} *({})$", number_pattern, units)}};
@@ -238,6 +246,7 @@ class SchemaMaker {
     return {};
   }
 
+  // Variables of NCCL that are not known are allowed if they look like one: new versions add some.
   static Json map_shape(const std::string& path) {
     const Json text = {{"type", {"string", "number", "boolean"}}};
     Json j = {{"type", "object"}};
@@ -261,6 +270,7 @@ void add_study(Json& properties) {
       {"type", {"array", "object"}}};
   Json sweep = {{"description", "axes that `fabricast plan` varies, in all combinations"}, {"type", "object"}};
   for (const ScenarioKey& key : scenario_keys()) sweep["properties"][key.path] = axis;
+  // Bundles have names of their own, so any key is allowed.
   sweep["additionalProperties"] = axis;
   properties["sweep"] = std::move(sweep);
   ObjectiveSpec spec;
@@ -302,6 +312,8 @@ std::vector<std::string> names_for(std::string_view path) {
   return names;
 }
 
+// Keys of the usual scenario, and those that appear if a single word is another. Elements of lists are left out: they
+// have no path that `--set` or an axis could name.
 std::vector<ScenarioKey> scenario_keys() {
   std::vector<ScenarioKey> keys;
   const auto add = [&](const Field& tree) {

@@ -1,3 +1,5 @@
+// The fields of section `site`: the floor plan of the bill of materials (docs/models/bill.md). All defaults are stated
+// guesses or reference designs.
 #include "fabricast/scenario/site.hpp"
 
 namespace fabricast {

@@ -1,3 +1,5 @@
+// From Slurm's topology.yaml to plain values [Slurm-topology]. topology.conf, the older format, is read by
+// sim/discover/slurm; both give a SlurmTopology.
 #include "slurm_yaml.hpp"
 
 #include <fmt/format.h>
@@ -38,6 +40,8 @@ class SlurmYamlReader {
     return map.IsMap() && map[key].IsDefined() ? map[key] : YAML::Node();
   }
 
+  // A file may define several topologies for different partitions. The cluster's default is the one whose hosts are all
+  // of the fabric.
   static YAML::Node choose(const YAML::Node& root) {
     YAML::Node first;
     for (const auto& item : root) {
@@ -57,6 +61,7 @@ class SlurmYamlReader {
       return problems_.error(s.line, 0, fmt::format("`{}` is missing", name_key));
     s.name = shown(name.Scalar());
     s.nodes = names(part(node, "nodes")), s.switches = names(part(node, "children"));
+    // A switch of a tree has hosts below it or other switches, not both.
     if (s.nodes.empty() == s.switches.empty())
       return problems_.error(s.line, 0,
                              fmt::format("'{}' has {}", s.name,
@@ -64,6 +69,8 @@ class SlurmYamlReader {
     topology_.switches.push_back(std::move(s));
   }
 
+  // Lists of hosts in Slurm's notation, dgx[001-016]. Names are limited in total, since a short list may stand for
+  // millions.
   std::vector<std::string> names(const YAML::Node& node) {
     if (!node.IsScalar() || node.Scalar().empty() || count_ > most_listed_hosts) return {};
     Hostlist list = expand_hostlist(node.Scalar());
@@ -86,6 +93,7 @@ class SlurmYamlReader {
 }  // namespace
 
 bool is_slurm_yaml(std::string_view text) {
+  // The first line that is neither empty nor a comment decides; a limit keeps large files of another format cheap.
   for (int i = 0; i < 1000 && !text.empty(); ++i) {
     const std::string_view line = trimmed(take_until(text, '\n'));
     if (line.empty() || line.front() == '#' || line == "---") continue;

@@ -1,3 +1,5 @@
+// Reads studies: the axes and the objective of `fabricast plan` (scenario/study.hpp). The scenario itself is read per
+// row, with the row's words as overrides, so defaults follow the row (switches as fast as its NICs).
 #include "fabricast/scenario/study.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@ namespace fabricast {
 
 namespace {
 
+// Values are passed on as YAML text in one line, as in `--set`. They may be whole sections.
 std::string flow_text(const YAML::Node& node) {
   if (node.IsScalar()) return node.Scalar();
   YAML::Emitter out;
@@ -58,6 +61,7 @@ class AxisReader {
       return fault(key, "must be a list, a range or a bundle",
                    "write [a, b], {from: 1, to: 8, factor: 2}, or {name: {path: value, ...}, ...}");
     if (axis.values.empty() && faults_.empty()) fault(key, "has no values");
+    // An axis of the command line replaces the file's of the same name, at its place.
     const auto same =
         std::find_if(study_.axes.begin(), study_.axes.end(), [&](const auto& a) { return a.name == name; });
     if (same != study_.axes.end())
@@ -85,6 +89,7 @@ class AxisReader {
     for (const YAML::Node& item : list) {
       if (item.IsNull()) return fault(item, "has no value");
       const std::string text = flow_text(item);
+      // Two rows would differ in nothing, and their names would be equal.
       if (!labels.insert(text).second) return fault(item, fmt::format("'{}' is listed twice", text));
       axis.values.push_back({text, {axis.name + "=" + text}});
     }
@@ -140,6 +145,7 @@ class AxisReader {
     // Each value is computed from the first, so that rounding errors do not accumulate.
     for (int i = 0;; ++i) {
       const double value = by_factor ? from->value * std::pow(by->value, i) : from->value + by->value * i;
+      // `to` is included even if rounding puts the last value slightly above it.
       if (value > to->value * (1 + 1e-9) + (to->value == 0 ? 1e-9 : 0)) break;
       if (values + axis.values.size() >= most_rows)
         return fault(map, fmt::format("gives more than {} values", most_rows));
@@ -165,6 +171,7 @@ void wrap_single(YAML::Node objective, const char* key) {
 
 void read_objective(Study& study, const YAML::Node& root, const std::vector<Override>& overrides,
                     std::vector<Diagnostic>& faults) {
+  // The objective is read apart from the scenario, which its own reader refuses to know about.
   YAML::Node alone(YAML::NodeType::Map);
   if (const YAML::Node section = std::as_const(root)["objective"]; section.IsDefined()) {
     alone["objective"] = section;
@@ -207,6 +214,8 @@ bool names_gpus(const SweepValue& value) {
   });
 }
 
+// GPUs of different age imply different NCCL versions. Rows would then differ by NCCL as well as by the axis, so all of
+// them take the newest. Only values that may change the GPU are tried: parsing every row would take long.
 std::string common_version(const Study& study) {
   std::optional<NcclVersion> oldest, newest;
   for (const SweepAxis& axis : study.axes)
@@ -241,6 +250,7 @@ Study parse_study(const std::string& text, const std::string& path, const std::v
   for (const std::string& word : overrides) {
     const auto equals = word.find('=');
     if (word.starts_with("objective.") && equals != std::string::npos)
+      // `--set objective.*` belongs to the study; all other words go to each row.
       of_objective.push_back({word.substr(0, equals), word.substr(equals + 1)});
     else
       study.overrides.push_back(word);
@@ -277,12 +287,14 @@ Study parse_study(const std::string& text, const std::string& path, const std::v
   return study;
 }
 
+// Saturates above the limit, so that the product cannot overflow.
 std::size_t row_count(const Study& study) {
   std::size_t rows = 1;
   for (const SweepAxis& axis : study.axes) rows = std::min(rows * axis.values.size(), most_rows + 1);
   return rows;
 }
 
+// The row number in mixed radix, with the last axis as the lowest digit.
 std::vector<std::size_t> choices_of(const Study& study, std::size_t row) {
   std::vector<std::size_t> choices(study.axes.size());
   for (std::size_t a = study.axes.size(); a-- > 0; row /= study.axes[a].values.size())

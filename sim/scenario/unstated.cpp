@@ -1,3 +1,5 @@
+// Which inputs a scenario leaves open, and how likely their other values are (scenario/unstated.hpp; the table is in
+// docs/models/intervals.md). The probabilities are guesses, except for versions.
 #include "fabricast/scenario/unstated.hpp"
 
 #include <algorithm>
@@ -25,6 +27,7 @@ UnstatedInput version_of(const Scenario& s) {
     total += usual.weight;
     if (usual.version != assumed) input.others.push_back({to_text(usual.version), usual.weight});
   }
+  // Within a range, probabilities are conditioned on the range.
   for (UnstatedInput::Other& other : input.others) other.weight /= total;
   return input;
 }
@@ -33,10 +36,12 @@ UnstatedInput version_of(const Scenario& s) {
 
 std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
   const NodeSpec& node = s.node.spec;
+  // The CPU, GDR and PCIe switches affect paths between GPU and NIC only.
   const bool network = s.cluster.nodes > 1 && node.nics.count > 0;
   std::vector<UnstatedInput> inputs;
   if (is_open(s, "nccl.version")) inputs.push_back(version_of(s));
   if (network && is_open(s, "node.cpu") && node.cpu != CpuVendor::arm) {
+    // Guesses: from A100 on, hosts with either vendor's CPUs are common.
     constexpr double since_ampere = 0.3, before = 0.1;
     const double weight = gpu_of(s).compute_capability >= 80 ? since_ampere : before;
     const CpuVendor other = node.cpu == CpuVendor::intel ? CpuVendor::amd : CpuVendor::intel;

@@ -1,3 +1,5 @@
+// Prefixes of the hardware parameters that a scenario's forecast may depend on. An interval takes into account how well
+// these are known, and no others: a poorly known PCIe path does not widen forecasts over NVLink.
 #include "fabricast/scenario/used_parameters.hpp"
 
 #include <fmt/format.h>

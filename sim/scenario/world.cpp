@@ -1,3 +1,9 @@
+// From a Scenario to a World: what an engine needs (scenario/world.hpp). The steps depend on each other:
+//
+//    variables (user, provider) -> hosts of an NCCL node -> node -> NCCL's search: channels, costs
+//    -> fabric, sized by the node's ports -> hosts of each job -> faults, SHARP -> segments, samples
+//
+// The fabric comes after the planner, because NCCL's merging of ports decides how many endpoints a host has.
 #include "fabricast/scenario/world.hpp"
 
 #include <fmt/format.h>
@@ -27,10 +33,13 @@ int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
     throw UserError::at("nccl.env.NCCL_MNNVL_ENABLE",
                         "enables NVLink across hosts, but each host has its own NVLink domain",
                         "nvlink_domain: {nodes: 18} is an NVL72");
+  // NCCL_MNNVL_ENABLE: 0 off, 1 required, 2 where it is possible. A P2P level below NVL also forbids NVLink between
+  // hosts.
   return enable == 0 || peer_level(settings, PathType::SYS) < PathType::NVL ? 1 : hosts;
 }
 
 /// Shrinks NVLink domains that the job does not fill to the hosts that it uses, with the same number in each domain.
+/// All NCCL nodes have the same size in this model, so a job that does not divide is rounded up.
 void fill_domains(Scenario& s, std::vector<Diagnostic>& warnings) {
   const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
   if (nodes % domain == 0) return;
@@ -49,6 +58,7 @@ void fill_domains(Scenario& s, std::vector<Diagnostic>& warnings) {
 
 /// Whether messages need in-order delivery and therefore a single path: NCCL then sends the notification with the data
 /// instead of in a message of its own [NCCL-env].
+/// A threshold keeps messages up to that size on one path; slices of Simple are the largest messages.
 bool keeps_order(const Scenario& s, const NcclSettings& settings) {
   if (s.node.spec.nics.link != LinkKind::infiniband) return false;
   constexpr Bytes slice{1 << 20};  // of a ring with protocol Simple and NCCL's default buffer
@@ -57,6 +67,8 @@ bool keeps_order(const Scenario& s, const NcclSettings& settings) {
 }
 
 /// Sets the routing policy: that of the scenario, or static paths if NCCL does not allow adaptive routing.
+/// Static paths are those of the subnet manager's forwarding tables (d-mod-k), which InfiniBand uses without adaptive
+/// routing.
 void choose_policy(World& world, const NcclSettings& settings) {
   const Scenario& s = world.scenario;
   const RoutingPolicy& given = routing_policies()[s.routing.kind];
@@ -101,6 +113,7 @@ std::string path_of_choice(const Scenario& s) {
   return s.nccl.env.contains("NCCL_ALGO") ? "nccl.env.NCCL_ALGO" : "nccl.env.NCCL_PROTO";
 }
 
+// A list of algorithms that leaves nothing is a mistake that old versions of NCCL hide.
 void check_choice(World& world) {
   const Scenario& s = world.scenario;
   // The collectives of a step are checked one by one, because each communicator has its own choice.
@@ -127,6 +140,7 @@ void check_buffers(World& world) {
 ProviderEnvironment machine_environment(const Scenario& s) {
   const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
   if (!s.nccl.provider_env || !preset || preset->env.empty()) return {};
+  // A scenario may take a machine's profile and change its GPU; the provider's settings are then not meant for it.
   const bool same = gpu_called(s.hardware, preset->gpu).kind->name == s.node.spec.gpu;
   if (!same || s.node.spec.nics.link != preset->nic_link) return {};
   return {preset->env_by, preset->env};
@@ -143,6 +157,8 @@ std::map<std::string, std::string> environment_with(const Scenario& s, const Pro
 /// \param host  the host as NCCL sees it
 ProviderEnvironment provider_of(const Scenario& s, const NodeSpec& host, const NcclVersion& version) {
   if (!s.nccl.provider_env) return {};
+  // Two sources: the network (plugins of EFA, TCPX and others set variables) and the named machine (images of a cloud).
+  // The network's win, as insert keeps what is there.
   ProviderEnvironment provider = provider_environment(host, gpu_of(s), version);
   const ProviderEnvironment machine = machine_environment(s);
   provider.variables.insert(machine.variables.begin(), machine.variables.end());
@@ -225,6 +241,7 @@ FabricDemand demand_of_hosts(const Scenario& s, const Communicator& comm) {
   demand.ports_per_node = static_cast<std::uint32_t>(std::max(1, node.fabric_ports / node.hosts));
   demand.kind = s.node.spec.nics.link;
   demand.port_rate = node.nic_line_rate;
+  // Merged ports: one endpoint stands for several cables.
   demand.cables_per_port =
       std::max(1, static_cast<int>(std::lround(node.nic_line_rate.value / node.spec.nics.rate.value)));
   demand.header_efficiency = node.header_efficiency;
@@ -246,6 +263,7 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   const Scenario& s = world->scenario;
   std::vector<Diagnostic> stated;  // warnings on single variables, which the reader has already reported
   NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), stated);
+  // The scenario inside the world is changed: reports show the hosts that are forecast.
   if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
@@ -255,6 +273,7 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   if (!tells_peer_levels(s, settings)) use.peer_levels.reset();
   world->provider = provider_of(s, spec, settings.version);
   if (!world->provider.variables.empty())
+    // Again with all variables: those of the network are known only once the node's NICs are.
     settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), stated);
   choose_policy(*world, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
@@ -270,6 +289,7 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
     world->setup.comm = &world->planner.comm;
     return world;
   }
+  // NCCL's search needs the number of hosts, not which ones, so a provisional placement serves it.
   world->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
                                 std::move(settings), world->searches.get());
   Communicator& comm = world->planner.comm;
@@ -279,6 +299,8 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
 
   world->setup.comm = &comm;
   const bool others = !s.jobs.empty() || !s.background.empty();
+  // Building the fabric of a large cluster is expensive, and a job in one node does not use it, unless something refers
+  // to it.
   if (comm.nodes() > 1 || !s.faults.empty() || others || needs_locality(s))
     world->fabric = std::make_unique<Fabric>(fabric_of_hosts(s, comm));
   world->allocation = allocate_on(s, world->fabric.get(), shared);
@@ -296,6 +318,7 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
                                fmt::format("no in-network aggregation: {}", comm.sharp.without),
                                "the forecast uses algorithms without it"});
   world->setup.segments = segments(faults);
+  // The policy says how many samples it needs: one, if it makes no random choices.
   world->samples = comm.nodes() > 1 ? world->setup.policy->samples(*world->setup.policy_spec) : Samples{};
   world->setup.counts = make_count_store(world->samples.first_seed);
   return world;

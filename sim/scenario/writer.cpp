@@ -1,3 +1,5 @@
+// Writes the effective scenario: every key with its value, as JSON and as YAML that reads back as the same scenario
+// (effective.hpp). What-ifs rely on this: they parse the effective text with a change.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,6 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The fields are visited as for reading, and values go into a tree.
 class JsonWriter final : public FieldVisitor {
  public:
   JsonWriter() { stack_.push_back(Json::object()); }
@@ -28,6 +31,7 @@ class JsonWriter final : public FieldVisitor {
                          } else if constexpr (std::is_same_v<T, Bytes*> || std::is_same_v<T, Seconds*> ||
                                               std::is_same_v<T, BytesPerSecond*> || std::is_same_v<T, Metres*> ||
                                               std::is_same_v<T, Watts*>) {
+                           // Quantities as texts with units, since keys have none in their names.
                            return to_text(*ref);
                          } else {
                            return *ref;
@@ -75,6 +79,8 @@ void write_yaml(const Json& j, int indent, std::string& out) {
     if (!v.is_string()) return v.dump();
     const std::string text = v.get<std::string>();
     // Quoted if YAML would parse it as anything but this text.
+    // Conservative: quoting what needs no quotes does no harm. Texts of digits only are quoted, or `2.10` would be the
+    // number 2.1 to other tools.
     const bool plain = !text.empty() && text.find_first_of(":#{}[],&*?|-<>=!%@`~'\"\\ \n\t") == std::string::npos &&
                        text.find_first_not_of("0123456789.") != std::string::npos && text != "true" &&
                        text != "false" && text != "null" && text != "Null" && text != "NULL";
@@ -91,6 +97,7 @@ void write_yaml(const Json& j, int indent, std::string& out) {
       for (const Json& item : value) {
         std::string body;
         write_yaml(item, indent + 4, body);
+        // The dash replaces a blank of the first key's indentation.
         body[static_cast<std::size_t>(indent) + 2] = '-';
         out += body;
       }

@@ -1,3 +1,7 @@
+// Reads fields from YAML (yaml_reader.hpp). yaml-cpp stays behind this file and the YAML readers next to it.
+//
+// Three sources of values have one path each: the file, an override of the key, and an override of a section around it.
+// Whatever gives a value also gives its position, so messages point into the file or at the option.
 #include "yaml_reader.hpp"
 
 #include <fmt/format.h>
@@ -35,6 +39,7 @@ Parsed<bool> parse_bool(std::string_view text) {
 
 }  // namespace
 
+// A path without a position (a key that is absent) has that of its section: that is where the key is missing.
 SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::string& file, std::string path) {
   while (true) {
     if (const auto it = places.find(path); it != places.end()) return it->second;
@@ -112,6 +117,7 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
   YAML::Node document;
   DocumentCounter counter;
   try {
+    // Load reads the first document only. The parser runs again to see whether there is another.
     document = YAML::Load(text);
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -135,6 +141,7 @@ YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Ove
   for (const Override& o : overrides_)
     if (find_not_utf8(o.path + o.value) != std::string::npos)
       throw UserError(fmt::format("--set {}: the value is not UTF-8", o.path));
+  // yaml-cpp does not report duplicate keys.
   check_keys(root, "", "");
   levels_.push_back({root, "", "", {}, false, 0});
 }
@@ -165,6 +172,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
   Found found;
   found.origin = level.origin;
   SourceSpan key;
+  // Elements of a list are read in order; their path has an index instead of a name.
   if (level.list) {
     const std::size_t i = level.next++;
     found.path = fmt::format("{}[{}]", level.path, i);
@@ -181,6 +189,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
           if (entry.first.IsScalar() && entry.first.Scalar() == info.name) key = span(entry.first, level.origin);
     }
   }
+  // For suggestions on misspelt overrides.
   known_.insert(found.path);
   if (found.there) places_[found.path] = key.line > 0 ? key : span(found.node, level.origin);
   for (const Override& o : overrides_) {
@@ -189,6 +198,8 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     // The last override of a path wins, and reads like a piece of the file.
     try {
       found.node = YAML::Load(o.value);
+      // An empty value, `~` or text that is not YAML is taken literally, for example a name that begins with a special
+      // character.
       if (found.node.IsNull()) found.node = YAML::Node(o.value);
     } catch (const YAML::Exception&) { found.node = YAML::Node(o.value); }
     found.there = true;
@@ -221,6 +232,7 @@ std::vector<Diagnostic> YamlReader::take_diagnostics() {
 template <class T>
 void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
   const std::string& text = found.node.Scalar();
+  // Each type has a parser that explains what is wrong, and SI values are compared with the limits of the field.
   const auto take = [&](auto parsed, auto si, auto assign) {
     if (!parsed) return fail(found.path, parsed.error, parsed.hint);
     const double value = si(parsed.value);

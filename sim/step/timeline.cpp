@@ -1,3 +1,13 @@
+// Runs the program of a step (timeline.hpp): a discrete-event simulation of streams, whose events are the ends of
+// activities.
+//
+// Each running activity has a remaining time at full pace and a pace. Its end is expected at
+//
+//   end = since + left / pace      (1)
+//
+// When a collective starts or ends, the paces of the collectives in flight change, since they share links
+// (traffic.hpp), and so does the pace of computation on their actors. A change adds a new expected end and makes the
+// old one invalid by its version, because a priority queue cannot move an entry.
 #include "fabricast/step/timeline.hpp"
 
 #include <algorithm>
@@ -29,6 +39,7 @@ std::vector<std::uint32_t> first_streams(const Program& program) {
   return first;
 }
 
+// The order on a stream is a dependency, too: each activity waits for the one queued before it on each of its streams.
 Followers followers_of(const Program& program) {
   const auto n = program.activities.size();
   const std::vector<std::uint32_t> streams = first_streams(program);
@@ -78,6 +89,7 @@ class Run {
     while (!ends_.empty()) {
       const End next = ends_.top();
       ends_.pop();
+      // An outdated end: the pace has changed since.
       if (next.version != state_[next.activity].version) continue;
       if ((++ended & 0xffff) == 0) stop_if_requested();
       now_ = next.time;
@@ -91,6 +103,7 @@ class Run {
         ++ended;
         end(also.activity, ready);
       }
+      // Starts in the order of numbers, so that results do not depend on the order in which ends were found.
       std::sort(ready.begin(), ready.end());
       start_all(ready);
     }
@@ -127,6 +140,7 @@ class Run {
     return options_.interference.empty() ? 0 : options_.interference[collective.collective];
   }
 
+  // Accounts for the time at the old pace before (1) is applied with the new one.
   void set_pace(std::uint32_t activity, double pace) {
     State& s = state_[activity];
     if (pace == s.pace) return;
@@ -142,7 +156,10 @@ class Run {
       timeline_.start[i] = now_;
       state_[i].since = now_;
       if (a.is_collective()) {
+        // Several calls of one kind are one activity. The remaining time is that of a collective alone; its pace is
+        // below 1 while others share its links.
         state_[i].left = a.calls * traffic_.alone(a.collective).makespan.value;
+        // A collective that shares no link with any other keeps its pace, and needs no update.
         if (traffic_.is_independent(a.collective))
           set_pace(i, 1);
         else
@@ -163,6 +180,7 @@ class Run {
         set_pace(i, pace_of(i));
       }
     }
+    // Once for all starts and ends of this moment: each update solves a sharing problem.
     if (traffic || traffic_changed_) change_paces();
     traffic_changed_ = false;
   }
@@ -195,6 +213,7 @@ class Run {
     for (std::uint32_t k = followers_.first[i]; k < followers_.first[i + 1]; ++k) {
       const std::uint32_t follower = followers_.list[k];
       if (--followers_.waits[follower] > 0) continue;
+      // The last one that it waited for, which is the cause of its wait.
       released_by_[follower] = i;
       ready.push_back(follower);
     }

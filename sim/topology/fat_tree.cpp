@@ -35,6 +35,7 @@ Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
         "fabric.switch.ports",
         fmt::format("a node has {} NIC ports, but a leaf has only {} ports for nodes", demand.ports_per_node, down),
         "use switches with more ports, or rail_optimized");
+  // A node is never divided over leaves, so a leaf may have ports to spare.
   clos.leaves = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   if (spec.tiers == 1 && clos.leaves > 1)
     throw UserError::at("fabric.tiers",

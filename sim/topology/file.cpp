@@ -23,6 +23,7 @@ namespace fabricast {
 namespace {
 constexpr int most_lids = 0xBFFF;       // the highest unicast LID [IBTA-spec]
 constexpr int most_switch_ports = 254;  // 255 means "no port" in a forwarding table [IBTA-spec]
+// A link stores its class in one byte.
 constexpr std::size_t most_classes = 250;
 }  // namespace
 
@@ -90,6 +91,7 @@ class FileBuilder {
       if (cables_of_port_[e] != 1)
         refuse("links", fmt::format("{} has {}; every NIC port needs exactly one", endpoint_name(e),
                                     cables_of_port_[e] ? fmt::format("{} cables", cables_of_port_[e]) : "no cable"));
+    // One wrong name can cause an error for each cable. The first ones are enough.
     if (faults_.size() > 20) faults_.resize(20);
     if (!faults_.empty()) {
       for (Diagnostic& d : faults_) d.where.file = spec_.path;
@@ -155,6 +157,7 @@ class FileBuilder {
   }
 
   void add_switches() {
+    // FabricBuilder numbers switches tier by tier; the file may list them in any order.
     for (const Tier tier : {Tier::leaf, Tier::spine, Tier::core})
       for (std::size_t i = 0; i < file_.switches.size(); ++i) {
         const FileFabricSwitch& s = file_.switches[i];
@@ -182,6 +185,8 @@ class FileBuilder {
     if (link.count > 1 && (link.from_port > 0 || link.to_port > 0))
       refuse(path + ".count", "several cables cannot have the same port", "list each cable separately");
     if (port) cables_of_port_[from->second.value] += link.count;
+    // What a cable does not state is that of the NICs or of the fabric's switches. The latency includes the switch that
+    // the link enters; a NIC has none.
     const BytesPerSecond line = link.rate.value > 0 ? link.rate : port ? demand_.port_rate : spec_.switch_box.rate;
     const Seconds wire = propagation(spec_.cable), hop = wire + spec_.switch_box.latency;
     const auto latency = [&](Seconds usual) { return link.latency.value >= 0 ? link.latency : usual; };
@@ -191,6 +196,7 @@ class FileBuilder {
       return refuse(path, "more than 250 different combinations of rate and latency", "round rates and latencies");
     for (int c = 0; c < link.count; ++c) {
       builder_.add_cable(from->second, to->second, up, down);
+      // Two entries per cable, as links are numbered: up, then down.
       subnet_.port_of_link.push_back(static_cast<std::uint8_t>(port ? 0 : link.from_port));
       subnet_.port_of_link.push_back(static_cast<std::uint8_t>(link.to_port));
     }

@@ -27,6 +27,7 @@ Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
   Clos clos;
   clos.endpoints = demand.nodes * demand.ports_per_node;
   clos.ports_per_node = demand.ports_per_node;
+  // One group without cores: all leaves connect to all spines.
   clos.nodes_per_block =
       spec.nodes_per_leaf > 0 ? static_cast<std::uint32_t>(spec.nodes_per_leaf) : (demand.nodes + leaves - 1) / leaves;
   clos.leaves = clos.leaves_per_group = leaves;
@@ -37,6 +38,7 @@ Fabric build(const LeafSpineSpec& spec, const FabricDemand& demand) {
   const auto refuse = [](std::string_view path, std::string message) {
     throw UserError::at(std::string(path), std::move(message));
   };
+  // Counts are given, not derived, so they are checked against the ports of a switch at every tier.
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   if (std::uint64_t{clos.nodes_per_block} * leaves < demand.nodes)
     refuse("fabric.nodes_per_leaf", fmt::format("the leaves have room for {} nodes, but there are {}",

@@ -1,4 +1,7 @@
 // Where hosts connect to the fabric: by arithmetic in Clos networks, by their neighbors in fabrics from a file.
+//
+// Placement and reports need two levels only: hosts of one leaf reach each other without an uplink, hosts of one group
+// without a core. The numbers are consecutive from 0, in the order of the first host.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -35,6 +38,7 @@ Locality of_clos(const Fabric& fabric, const Clos& clos) {
 /// Hosts with the same set of switches have the same leaf. Leaves with the same first switch above them, cores
 /// excluded, have the same group.
 Locality of_graph(const Fabric& fabric) {
+  // Switches above a set of vertices: those connected to a port, or to a switch of a lower tier.
   const Fabric::Adjacency adjacency(fabric);
   const auto above = [&](const std::set<std::uint32_t>& vertices) {
     std::set<std::uint32_t> up;
@@ -58,6 +62,7 @@ Locality of_graph(const Fabric& fabric) {
     const auto [it, fresh] = group_of_leaf.try_emplace(leaf, 0);
     if (fresh) {
       std::set<std::uint32_t> spines = above(switches);
+      // Cores connect everything, so they would make one group of all.
       std::erase_if(spines, [&](std::uint32_t v) { return fabric.tier(VertexId(v)) == Tier::core; });
       it->second = groups.of(!spines.empty()    ? *spines.begin()
                              : switches.empty() ? fabric.vertices()
@@ -78,6 +83,7 @@ PlacementShape shape_of(const Locality& at, const std::vector<std::uint32_t>& ho
   PlacementShape shape;
   std::set<std::uint32_t> leaves, groups;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
+    // The hops of a ring over the hosts in rank order, as NCCL's rings and trees follow the ranks.
     const std::uint32_t host = hosts[i], next = hosts[(i + 1) % hosts.size()];
     leaves.insert(at.leaf[host]), groups.insert(at.group[host]);
     shape.leaf_hops += at.leaf[host] != at.leaf[next];

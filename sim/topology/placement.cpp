@@ -1,5 +1,9 @@
 // Placement policies. The free hosts form a tree of groups and leaves, from which each policy selects hosts in rank
 // order.
+//
+// Policies work on units, the hosts of an NCCL node, and see of the fabric only leaves and groups (locality.cpp). Ties
+// are resolved by number, so that a placement is reproducible. docs/models/jobs.md describes the policies.
+// topology_aware uses the idea of Slurm's tree topology, but is not the same algorithm [Slurm-topology].
 #include "fabricast/topology/placement.hpp"
 
 #include <algorithm>
@@ -23,6 +27,7 @@ Part whole_of(const Locality& at, std::vector<HostUnit> free) {
   std::map<std::uint32_t, std::map<std::uint32_t, std::vector<HostUnit>>> groups;
   for (HostUnit& unit : free) {
     const std::uint32_t host = unit.front();
+    // The first host of a unit stands for it: an NVLink domain is assumed to be on one leaf.
     groups[at.group[host]][at.leaf[host]].push_back(std::move(unit));
   }
   Part whole;
@@ -58,6 +63,7 @@ void take(const Part& leaf, std::size_t count, Units& taken) {
   taken.insert(taken.end(), leaf.units.begin(), leaf.units.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
+// Fullest use of few leaves, without regard to what remains for others.
 Units packed(std::vector<Part> leaves, std::size_t wanted) {
   sort_by_free(leaves);
   Units taken;
@@ -65,6 +71,7 @@ Units packed(std::vector<Part> leaves, std::size_t wanted) {
   return taken;
 }
 
+// Round r takes the r-th free unit of each leaf, so neighbours in rank order are on different leaves.
 Units spread(const std::vector<Part>& leaves, std::size_t wanted) {
   Units taken;
   for (std::size_t round = 0; taken.size() < wanted; ++round)
@@ -87,6 +94,7 @@ Units rail_aligned(std::vector<Part> leaves, std::size_t wanted) {
     of[i] = std::min(leaves[i].free, left / (i + 1));
     left -= of[i];
   }
+  // What rounding has left over goes to leaves that still have room.
   for (std::size_t i = 0; left > 0; i = (i + 1) % count)
     if (of[i] < leaves[i].free) ++of[i], --left;
   Units taken;
@@ -124,6 +132,7 @@ void best_fit(const Part& part, std::size_t wanted, std::vector<Units>& by_leaf)
 /// else several groups.
 Units topology_aware(const Part& whole, std::size_t wanted) {
   std::vector<Units> by_leaf;
+  // A leaf of any group that holds the job is better than the tightest group: no traffic then leaves the leaf.
   const Part* tightest = nullptr;
   for (const Part& group : whole.parts)
     for (const Part& leaf : group.parts)
@@ -135,6 +144,7 @@ Units topology_aware(const Part& whole, std::size_t wanted) {
 }
 
 Units choose(Placement placement, const Locality* locality, Units free, std::size_t wanted, std::uint64_t seed) {
+  // The only policy that needs the seed.
   if (placement == Placement::random) {
     Rng rng(seed);
     shuffle(free, rng);
@@ -156,6 +166,7 @@ Units choose(Placement placement, const Locality* locality, Units free, std::siz
 }  // namespace
 
 std::vector<HostUnit> units_of(const std::vector<std::uint32_t>& free, std::uint32_t domain, std::uint32_t hosts) {
+  // Units do not cross NVLink domains: free hosts that are left over in a domain are not used.
   std::vector<HostUnit> units;
   for (std::size_t i = 0; i < free.size();) {
     const std::uint32_t number = free[i] / domain;

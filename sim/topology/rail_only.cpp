@@ -1,5 +1,7 @@
 // Rail-only fabric [Wang2023]: each rail is a network of its own, and only NVLink inside the nodes connects the rails.
 // Rings and trees lose nothing. Traffic between different rails must first be forwarded inside a node.
+//
+// The Clos network is built once with islands that no core joins: an island is a rail.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +38,9 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
   if (std::min<std::uint32_t>(clos.nodes_per_block, demand.nodes) > most)
     throw UserError::at("fabric.nodes_per_su",
                         fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, most));
+  // Leaves of a rail are consecutive: block b of rail r is leaf r x leaves_per_rail + b.
   clos.leaves = units * rails;
+  // Sized for one rail; the groups of all rails are alike.
   size_upper_tiers(clos, units, spec, spec.tiers);
   const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;
   clos.leaves = leaves_per_rail * rails;

@@ -45,8 +45,10 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
                         fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, leaf.down));
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   clos.leaves = units * rails;
+  // Decides between two and three tiers, over all leaves together.
   size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
   if (clos.cores_per_plane == 0 || spec.grouping == RailGrouping::pod) {
+    // Leaves of a unit are consecutive: rail r of unit u is leaf u x rails + r.
     clos.block_stride = rails, clos.rail_stride = 1;
     if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
   } else {
@@ -65,6 +67,7 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
                           "use switches with more ports, or rail_only");
     clos.leaf_spine_cables = leaf.up / clos.spines_per_group;
     clos.spine_core_cables = spine.up / clos.cores_per_plane;
+    // Leaves of a rail are consecutive.
     clos.block_stride = 1, clos.rail_stride = groups_per_rail * clos.leaves_per_group;
   }
   return build_tiered_fabric(clos, spec, demand);

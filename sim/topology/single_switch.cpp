@@ -20,6 +20,7 @@ Fabric build(const SingleSwitchSpec& spec, const FabricDemand& demand) {
   Clos clos;
   clos.endpoints = demand.nodes * demand.ports_per_node;
   clos.ports_per_node = demand.ports_per_node;
+  // One leaf with all nodes, and nothing above it.
   clos.nodes_per_block = demand.nodes;
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   if (!spec.unlimited_ports && clos.endpoints > ports)

@@ -1,4 +1,11 @@
 // Sizes of folded Clos networks (sizing.hpp), and the keys that topologies share.
+//
+// All topologies but `file` reduce to the numbers of a Clos structure, from which links and paths follow by arithmetic
+// (fabric/clos.hpp). With P ports and oversubscription r (down : up):
+//
+//   up = ceil(P / (1 + r)),   down = min(P - up, floor(up r))                                                      (1)
+//
+// The spines of a group are the fewest over which the uplinks of each leaf can be distributed evenly [Clos1953].
 #include "sizing.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +49,7 @@ void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
 }
 
 namespace {
+// Ports by (1), unless the user states the uplinks.
 PortSplit split_by(const TieredBasics& spec, int up, double oversubscription, std::string_view path) {
   const int ports = spec.switch_box.ports;
   if (up == 0) return split_ports(static_cast<std::uint32_t>(ports), oversubscription);
@@ -53,6 +61,7 @@ PortSplit split_by(const TieredBasics& spec, int up, double oversubscription, st
 
 PortSplit leaf_ports(const TieredBasics& spec) {
   PortSplit leaf = split_by(spec, spec.leaf_up, spec.oversubscription, "fabric.leaf_up");
+  // Only ports towards NICs are split.
   leaf.down *= static_cast<std::uint32_t>(spec.breakout);
   return leaf;
 }
@@ -61,11 +70,13 @@ PortSplit spine_ports(const TieredBasics& spec) {
   return split_by(spec, spec.spine_up, spec.spine_oversubscription, "fabric.spine_up");
 }
 
+// A leaf without uplinks has all its ports for NICs.
 std::uint32_t lone_leaf_ports(const TieredBasics& spec) {
   return static_cast<std::uint32_t>(spec.switch_box.ports * spec.breakout);
 }
 
 PortSplit split_ports(std::uint32_t ports, double oversubscription) {
+  // The tolerance keeps rounding errors of the division from adding a port.
   const auto up = static_cast<std::uint32_t>(std::ceil(ports / (1 + oversubscription) - 1e-9));
   const auto down = std::min(ports - up, static_cast<std::uint32_t>(std::floor(up * oversubscription + 1e-9)));
   return {std::max(1U, down), up};
@@ -73,6 +84,7 @@ PortSplit split_ports(std::uint32_t ports, double oversubscription) {
 
 std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_t ports) {
   for (std::uint32_t d = 1; d <= up; ++d)
+    // Each of d switches gets up / d cables of every lower switch, and needs a port for each.
     if (up % d == 0 && std::uint64_t{lowers} * (up / d) <= ports) return d;
   return 0;
 }
@@ -90,6 +102,7 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   const PortSplit leaf = leaf_ports(spec);
   clos.leaf_up = leaf.up;
   const PortSplit spine = spine_ports(spec);
+  // With two tiers a spine may use all its ports for leaves, unless the user keeps some free for cores.
   const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, spec.spine_up > 0 ? spine.down : ports);
   if (spines > 0 && tiers != 3) {
     clos.leaves_per_group = leaves_per_island, clos.groups = islands;
@@ -128,7 +141,10 @@ Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDema
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
                          BytesPerSecond offered) {
   const Seconds wire = propagation(basics.cable), hop = wire + basics.switch_box.latency;
+  // Planes are one network whose links carry the traffic of all planes, so rates add up
+  // (docs/models/fabrics-and-links.md).
   const LinkClass between{demand.kind, basics.switch_box.rate * (clos.planes * demand.header_efficiency), hop};
+  // The NIC or the port of the leaf limits, whichever is slower.
   const BytesPerSecond reached = demand.port_rate * demand.nic_efficiency;
   const BytesPerSecond port = std::min(reached, offered * demand.cables_per_port) * demand.header_efficiency;
   const std::array tiers = {

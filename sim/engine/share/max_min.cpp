@@ -1,4 +1,12 @@
 // Progressive filling, as fabricast/engine/max_min.hpp describes it.
+//
+// Bottlenecks are found in the order of their levels, so each item is frozen once, at the lowest of its cap and links.
+// For a link with residual capacity r and open items j, that level is
+//
+//    level = r / sum_j m_j w_j      r: its capacity minus sum of m w q over the frozen items
+//
+// [Bertsekas1992]. Freezing an item at another link takes m w q from r and m w from the sum; with q no higher than the
+// level of this link, its level can only rise. An entry of the heap is therefore a lower bound.
 #include "fabricast/engine/max_min.hpp"
 
 #include <algorithm>
@@ -28,22 +36,26 @@ class Filling {
   }
 
   Sharing run() {
+    // Links that nothing crosses, or that are never full, limit nobody.
     for (std::uint32_t l = 0; l < links_.size(); ++l)
       if (links_[l].open > 0 && links_[l].residual < unbounded) heap_.emplace(share(l), l);
     auto cap = caps_.begin();
     while (!heap_.empty()) {
       const auto [key, l] = heap_.top();
+      // The key is a lower bound, so a cap at or below it binds first, even if the entry is outdated.
       if (cap != caps_.end() && cap->first <= key) {
         freeze((cap++)->second, no_link);
         continue;
       }
       heap_.pop();
       if (links_[l].open == 0) continue;
+      // Outdated: other links have frozen some of its items. It is full later, and waits again.
       if (const double now = share(l); now > key)
         heap_.emplace(now, l);
       else
         saturate(l);
     }
+    // What is left crosses no full link. Items without a cap either keep the infinite level that they began with.
     for (; cap != caps_.end(); ++cap) freeze(cap->second, no_link);
     return std::move(result_);
   }
@@ -60,6 +72,8 @@ class Filling {
     double weight;  ///< m w
   };
 
+  // The transpose of the problem, by counting sort: `last` first counts the entries of a link, then is where its next
+  // entry goes.
   void list_items_by_link() {
     const SharingProblem& p = problem_;
     for (const std::uint32_t l : p.link) ++links_.at(l).last;
@@ -80,6 +94,7 @@ class Filling {
       }
   }
 
+  // A cap is a link of one item, but needs no place in the heap, as its level never changes.
   void list_caps() {
     for (std::uint32_t i = 0; i < problem_.weight.size(); ++i)
       if (problem_.cap[i] < unbounded) caps_.emplace_back(problem_.cap[i] / problem_.weight[i], i);
@@ -94,6 +109,7 @@ class Filling {
     for (std::uint32_t k = links_[l].first; k < links_[l].last; ++k) freeze(entries_[k].item, l);
   }
 
+  // An item may cross a full link twice, or several that are full at once; only the first time counts.
   void freeze(std::uint32_t i, std::uint32_t bottleneck) {
     if (frozen_[i]) return;
     frozen_[i] = true;
@@ -105,10 +121,12 @@ class Filling {
       const double weight = problem_.use[k] * problem_.weight[i];
       link.residual -= weight * level_;
       link.demand -= weight;
+      // Subtracting nearly equal numbers would leave mostly rounding errors, and the level divides by them.
       if (--link.open > 0 && link.demand < cancelled * weight) link.demand = open_demand(link);
     }
   }
 
+  // Rare: only when an item had almost all of the demand.
   double open_demand(const Link& link) const {
     double demand = 0;
     for (std::uint32_t k = link.first; k < link.last; ++k)

@@ -1,3 +1,7 @@
+// (1) of the header, for all ranks, and what its numbers are taken from.
+//
+// Slots and the proxy thread's work per byte are left out here. They are in pat_recurrence.hpp, whose time counts in
+// full; of (1) only the difference between unlike and like links is used, and both runs leave out the same.
 #include "pat_ranks.hpp"
 
 #include <algorithm>
@@ -28,6 +32,9 @@ struct Burst {
 
 /// The arrivals at a slow port, in the order of the schedule. Messages of different dimensions share the port; those of
 /// one dimension come one after the other.
+///
+/// The port is shared like a processor: n dimensions with a message at the port get 1/n of it each. A stay is from the
+/// arrival to the last byte, and includes the wait for earlier messages of the dimension.
 class Inbox {
  public:
   explicit Inbox(std::size_t places) : queues_(places) {}
@@ -43,6 +50,7 @@ class Inbox {
   void settle() {
     constexpr double never = std::numeric_limits<double>::infinity();
     for (Queue& q : queues_) q.start();
+    // From event to event: a message ends or begins.
     for (double now = 0;;) {
       double sharers = 0, least = never, begins = never;
       for (const Queue& q : queues_) {
@@ -77,6 +85,7 @@ class Inbox {
     }
     void serve(double seconds, double now) {
       left -= seconds;
+      // Rounding must not leave a remainder that needs an event of its own.
       if (left > front().taken * 1e-9) return;
       stays.push_back(now - front().begin);
       if (!is_empty()) left = front().taken;
@@ -111,6 +120,7 @@ class Ranks {
   template <class Seconds>
   double operator()(Seconds seconds) {
     double makespan = run(seconds);
+    // Stays depend on arrivals and arrivals on stays, so both are computed in turn. The first pass has no stays.
     for (int pass = 1; pass < passes && !slow_.empty(); ++pass) {
       for (auto& [rank, slow] : slow_) slow.inbox.settle();
       makespan = run(seconds);
@@ -137,12 +147,14 @@ class Ranks {
     workers_.assign(ranks_ * channels_, {}), nic_.assign(ranks_, 0);
     std::vector<double> ends;
     for (std::int64_t l = 0; l < followed_; ++l) {
+      // On its first dimension a loop sends only the rank's own data, so it waits for nothing that was received.
       for (Worker& w : workers_) w.heard = 0;
       for (std::size_t place = 0; place < places_; ++place) send_all(place, l, seconds);
       double& end = ends.emplace_back(0);
       for (const Worker& w : workers_) end = std::max(end, w.received);
     }
     const auto at = [&](std::int64_t back) { return ends[ends.size() - static_cast<std::size_t>(back)]; };
+    // The last loop may be a shorter one, so the time per loop is that of the two before it: (end[-2] - end[-4]) / 2.
     return loops_ == followed_ ? at(1) : at(1) + static_cast<double>(loops_ - followed_) * (at(2) - at(4)) / 2;
   }
 
@@ -154,6 +166,8 @@ class Ranks {
       bursts.push_back(burst_of(run_.channels[c], place, loop));
       if (bursts.back().messages > 0) order.push_back(c);
     }
+    // An all_gather begins with the farthest dimension and sends upwards in rank; a reduce_scatter does both the other
+    // way round.
     const std::size_t reach = std::size_t{1} << (gathers_ ? places_ - 1 - place : place);
     const std::size_t step = gathers_ ? reach % ranks_ : ranks_ - reach % ranks_;
     // Each rank sends to a different one and reads only its own state from before the dimension, so any order will do.
@@ -241,6 +255,7 @@ class Ranks {
 
 }  // namespace
 
+// The fastest port is the reference: slower ones are differences between links, which pat_delay adds.
 PatNetwork pat_network(const ChannelView& v) {
   PatNetwork found;
   if (!v.loads.network) return found;
@@ -268,12 +283,15 @@ double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>
   };
   std::vector<double> contention;
   for (const PatContentions::Contention& c : contentions.contentions) {
+    // Of the messages counted for all channels, those in turn are on the link one channel at a time. In the bound
+    // engine no message meets another.
     const double messages = c.messages / (c.in_turn ? C : 1);
     contention.push_back(seconds_of(c.resource, v.loads.alone ? std::min(messages, 1.0) : messages));
   }
   std::vector<double> out, in;
   for (const std::uint32_t port : contentions.out) out.push_back(std::max(run.nic, seconds_of(port, 1)));
   for (const std::uint32_t port : contentions.in) in.push_back(std::max(run.nic, seconds_of(port, 1)));
+  // Channels whose paths differ send at once, so each has its share of the ports at both ends.
   const auto unlike = [&](std::size_t c, std::size_t place, std::size_t from, std::size_t to) {
     const std::vector<std::uint16_t>& numbers = contentions.at(channels[c], static_cast<int>(place));
     const std::uint16_t number = numbers.empty() ? 0 : numbers[from];
@@ -282,9 +300,11 @@ double pat_delay(const ChannelView& v, const PatRun& run, const std::vector<int>
     return SendPace{std::max({own, contention[number], sharers * (in.empty() ? run.nic : in[to])}), own, in_turn};
   };
   const auto alike = [&](std::size_t, std::size_t, std::size_t, std::size_t) { return SendPace{run.nic, run.nic}; };
+  // Of ranks that are alike, one that sends to itself stands for all.
   const double alone = Ranks(run, gathers, 1, 1)(alike);
   Ranks ranks(run, gathers, contentions.ranks, network.threads());
   for (std::size_t r = 0; r < in.size(); ++r)
+    // Ports of one speed must not differ by rounding: sharing costs several passes.
     if (in[r] > run.nic * 1.01) ranks.receive_slowly(r, in[r]);
   return ranks(unlike) - alone;
 }

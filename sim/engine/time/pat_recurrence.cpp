@@ -1,3 +1,15 @@
+// Two kinds of events: a message becomes ready for the proxy thread or the NIC (`posts_`), and a message leaves the
+// NIC. Everything else follows from them. For message k of a channel on a dimension i, with b bytes,
+//
+//    copied   = max( previous copied,  all of the loop used on i-1,  used of message k - slots, + latency ) + o + b c
+//    posted   = max( proxy thread free, copied ) + proxy + thread b
+//    sent     = when the NIC has sent b bytes, after the dimension's earlier messages, at 1/d of its rate while d
+//               dimensions have messages there
+//    arrived  = sent + latency
+//    used     = max( arrived, previous used ) + o + b c     (b c times `receive` on the last dimension)       (1)
+//
+// (docs/models/pat.md; slots, order of the schedule: [NCCL-PAT]). `used` frees the slot; the news of it takes the
+// latency of a message.
 #include "pat_recurrence.hpp"
 
 #include <algorithm>
@@ -23,11 +35,13 @@ class PatSimulation {
     }
   }
 
+  /// The makespan, s.
   double operator()() {
     for (std::size_t c = 0; c < channels_.size(); ++c) send_next(c);
     while (true) {
       const double sent = next_sent();
       if (!posts_.empty() && std::get<0>(posts_.top()) <= sent) {
+        // At equal times in the order in which they were posted, so results do not depend on the heap.
         const auto [time, order, c, at_nic] = posts_.top();
         posts_.pop();
         elapse(time);
@@ -39,6 +53,7 @@ class PatSimulation {
         break;
       }
     }
+    // A rank is done when it has received everything; what it sends arrives at itself.
     double end = 0;
     for (const Channel& c : channels_) end = std::max(end, c.receiver);
     return end;
@@ -67,6 +82,7 @@ class PatSimulation {
     std::deque<Message> posted;                      ///< waiting for the proxy thread, or in it
   };
 
+  // The last message of a dimension may have fewer blocks than the others.
   double bytes(const Channel& c, const Place& p) const {
     const PatMessages& d = (*c.dimensions)[p.dimension];
     const double block = p.loop < c.loops ? run_.block : c.tail;
@@ -87,6 +103,7 @@ class PatSimulation {
     if (p.dimension > 0) {
       const std::vector<double>& before = c.used[p.dimension - 1];
       const auto needed = static_cast<std::size_t>((p.loop + 1) * (*c.dimensions)[p.dimension - 1].messages);
+      // Not received yet: `finish_sent` tries again after each message of the channel.
       if (before.size() < needed) return;
       start = std::max(start, before[needed - 1]);
     }
@@ -105,6 +122,7 @@ class PatSimulation {
   void post(std::size_t index) {
     Channel& c = channels_[index];
     c.posted.push_back({index, c.sent.dimension, bytes(c, c.sent)});
+    // One thread for all channels: first come, first served.
     proxy_ = std::max(proxy_, now_) + run_.proxy + run_.thread * c.posted.back().bytes;
     posts_.push({proxy_, next_++, index, true});
     c.copying = false;
@@ -120,6 +138,7 @@ class PatSimulation {
 
   // ---- the NIC ----
 
+  // The NIC's rate is divided evenly over dimensions, since each goes to another rank, over another connection.
   std::size_t active() const {
     return static_cast<std::size_t>(
         std::count_if(queues_.begin(), queues_.end(), [](const auto& q) { return !q.empty(); }));
@@ -177,6 +196,8 @@ class PatSimulation {
 }  // namespace
 
 double pat_makespan(const PatRun& run) {
+  // Once the loops are periodic, each period adds the same time. With a and b the numbers of loops of two short runs
+  // that differ by one period, T = T(b) + periods (T(b) - T(a)). Whole periods are left out of all channels alike.
   constexpr std::int64_t followed = 12, period = 8;  // loops; they become periodic long before
   std::int64_t loops = 0;
   for (const PatShare& share : run.channels) loops = std::max(loops, share.loops);
