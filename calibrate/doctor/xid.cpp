@@ -99,14 +99,10 @@ Finding of_switch(const XidEvent& e, const std::string& times) {
 
 Finding of_gpu(const HostFiles& host, const XidEvent& e, const std::string& times) {
   const Known* k = known(e.code);
-  return {"",
-          subject_of(host, e),
+  return {"", subject_of(host, e),
           // An unknown code is a warning: new drivers add codes.
-          k ? k->status : bad,
-          fmt::format("Xid {}{}: {}", e.code, times, k ? k->words : e.text),
-          "no Xid",
-          k ? k->why : "an Xid that doctor does not know",
-          k ? k->fix : "look it up in NVIDIA's Xid catalog",
+          k ? k->status : bad, fmt::format("Xid {}{}: {}", e.code, times, k ? k->words : e.text), "no Xid",
+          k ? k->why : "an Xid that doctor does not know", k ? k->fix : "look it up in NVIDIA's Xid catalog",
           std::string(from::xid)};
 }
 

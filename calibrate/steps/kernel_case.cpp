@@ -70,6 +70,8 @@ KernelCase kernel_case(const std::string& text) {
       c.causal = value.get<bool>();
     } else if (key == "short_loop") {
       c.short_loop = value.get<bool>();
+    } else if (key == "flash_2") {
+      c.flash_2 = value.get<bool>();
     } else if (key == "gap") {
       c.gap = value.get<bool>();
     } else {
@@ -118,7 +120,9 @@ double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
   check_precision(kernels, c.precision, "kernel.precision");
   // In a short loop the GPU has not yet reached its power limit and clocks higher than in a step (`burst`).
   if (c.short_loop && c.kind == KernelKind::gemm) kernels.speed *= kernels.model.burst.value;
-  return alone(c, kernels) + (c.gap ? kernels.kernel_gap().value : 0);
+  const bool attention = c.kind == KernelKind::flash_forward || c.kind == KernelKind::flash_backward;
+  const double rate = attention && c.flash_2 ? kernels.model.flash_2.value : 1;
+  return alone(c, kernels) / rate + (c.gap ? kernels.kernel_gap().value : 0);
 }
 
 }  // namespace fabricast

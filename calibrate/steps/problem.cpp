@@ -75,7 +75,10 @@ Hardware StepProblem::hardware(const Eigen::VectorXd& theta) const {
   Hardware h = prior_;
   std::size_t j = 0;
   for (const auto& [path, ref] : h.all_parameters())
-    if (j < paths_.size() && path == paths_[j]) ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+    if (j < paths_.size() && path == paths_[j]) {
+      const double value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
+      ref.parameter->value = ref.share ? std::min(1.0, value) : value;
+    }
   return h;
 }
 

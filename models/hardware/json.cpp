@@ -83,6 +83,7 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     s.framework = *framework;
     s.fused_attention = j.at("fused_attention"), s.fused_accumulation = j.at("fused_accumulation");
     s.fused_loss = j.value("fused_loss", false);
+    s.flash_2 = j.value("flash_2", false), s.grouped_experts = j.value("grouped_experts", false);
     s.owns_tensors = j.value("owns_tensors", false);
     s.gathers_cast = j.value("gathers_cast", false), s.reorders_parts = j.value("reorders_parts", false);
     s.current_scaling = j.value("current_scaling", false);

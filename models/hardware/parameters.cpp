@@ -124,10 +124,14 @@ std::vector<ParameterRef> parameters(ComputeModel& c) {
       {"flash", "", "fused attention, forward, heads of 128: fraction of the 16-bit peak", &c.flash, share},
       {"flash_backward", "", "its backward pass: rate relative to forward", &c.flash_backward, share},
       {"flash_block", "keys", "mean number of keys per query at which it reaches half of that", &c.flash_block},
+      {"flash_backward_block", "keys", "the same for the backward pass", &c.flash_backward_block},
+      {"flash_2", "", "FlashAttention 2, which was written for Ampere: rate relative to that", &c.flash_2, share},
       {"flash_head", "", "cost of a score besides its GEMMs, in dimensions of a head", &c.flash_head},
       {"unfused", "", "attention by separate GEMMs: fraction of the 16-bit peak", &c.unfused, share},
       {"power_exponent", "", "GEMM rates scale with (limit / power of the data sheet) to this exponent",
-       &c.power_exponent}};
+       &c.power_exponent},
+      {"stream_power", "", "power of element-wise kernels, relative to that of the data sheet", &c.stream_power, share},
+      {"flash_power", "", "the same of fused attention", &c.flash_power, share}};
 }
 
 // Errors of forecasts that remain if all parameters are known, by size of the call (docs/models/intervals.md).

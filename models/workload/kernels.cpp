@@ -101,12 +101,13 @@ double memory_seconds(const Kernels& k, const Parameter& share, double bytes) {
 }
 
 /// \param flops_factor, bytes_factor  relative to the forward pass
-Seconds flash(const Kernels& k, const AttentionBlock& b, double share, double flops_factor, double bytes_factor) {
+Seconds flash(const Kernels& k, const AttentionBlock& b, double share, const Parameter& block, double flops_factor,
+              double bytes_factor) {
   if (is_empty(b)) return {};
   // Pairs of queries and keys determine the work. Blocks of few keys per query leave part of a tile idle: the rate
   // rises as L / (L + flash_block) with L keys per query on average.
   const double pairs = attended(b), flops = 2 * pairs * real(b.sequences * b.heads.heads) * 2 * head_dim(b.heads);
-  const double filled = pairs / (pairs + real(b.queries) * k.model.flash_block.value);
+  const double filled = pairs / (pairs + real(b.queries) * block.value);
   return {std::max(pairs > 0 ? flops_factor * flops / flash_rate(k, b.heads, share * filled) : 0,
                    memory_seconds(k, k.model.gemm_memory, bytes_factor * operand_bytes(b)))};
 }
@@ -135,7 +136,7 @@ double Kernels::gemm_rate(Precision p) const {
   // Some GEMMs run in bf16 whatever the precision of the step. GPUs without bf16 run them in fp16.
   if (p == Precision::bf16 && !has(p)) p = Precision::fp16;
   FABRICAST_CHECK(has(p), fmt::format("{} does not support {}", gpu, name_of(p)));
-  return at_power(*this, peak[static_cast<std::size_t>(p)], model.gemms(p).value);
+  return at_power(*this, peak[static_cast<std::size_t>(p)], model.gemms(p).value * boost);
 }
 
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
@@ -144,8 +145,9 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
   k.gpu = gpu.name, k.peak = gpu.sheet.peak, k.multiprocessors = gpu.sheet.multiprocessors;
   k.memory = spec.memory, k.memory_rate = spec.memory_rate;
   k.model = hardware.compute_model(gpu.compute);
+  k.power = spec.power / gpu.sheet.power;
   // Arithmetic follows the clock and, with an exponent below one, the power limit. Memory does not.
-  k.speed = spec.clock.value * std::pow(spec.power / gpu.sheet.power, k.model.power_exponent.value);
+  k.speed = spec.clock.value * std::pow(k.power, k.model.power_exponent.value);
   return k;
 }
 
@@ -212,13 +214,14 @@ double attended(const AttentionBlock& b) {
 }
 
 Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block) {
-  return flash(kernels, block, kernels.model.flash.value, 1, 1);
+  return flash(kernels, block, kernels.model.flash.value, kernels.model.flash_block, 1, 1);
 }
 
 Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block) {
   // Twice the bytes of the forward pass: gradients of all operands are written, and the output and its gradient are
   // read.
-  return flash(kernels, block, kernels.model.flash.value * kernels.model.flash_backward.value, 2.5, 2);
+  const double share = kernels.model.flash.value * kernels.model.flash_backward.value;
+  return flash(kernels, block, share, kernels.model.flash_backward_block, 2.5, 2);
 }
 
 Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block) {

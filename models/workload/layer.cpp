@@ -188,7 +188,8 @@ class LayerTimer {
       // Unfused kernels compute the whole square, so every rank has as many blocks as there are ranks.
       seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
     }
-    return seconds / stack_.attention_rate.value;
+    const double kernel = stack_.fused_attention && stack_.flash_2 ? k.model.flash_2.value : 1;
+    return seconds / (kernel * stack_.attention_rate.value);
   }
 
   /// Bytes of the element-wise kernels of half a layer that tensor parallelism does not split.
@@ -244,12 +245,13 @@ class LayerTimer {
     // experts have equally many tokens, so that one kernel casts them.
     const double each = casts() && step_.capacity == 0 ? 3 : 1;
     // Dispatch, permutation, activation and combine take as many kernels as a dense block.
-    half.launch = stack_.launch.us().value + local_experts * each * stack_.expert_launch.us().value;
+    const double gemms = stack_.grouped_experts ? 1 : local_experts * each;
+    half.launch = stack_.launch.us().value + gemms * stack_.expert_launch.us().value;
     const bool fused = step_.dispatcher == Dispatcher::hybridep;
     if (step_.cuda_graphs < CudaGraphs::router)
       half.launch_before = (fused ? stack_.fused_launch : stack_.router_launch).us().value;
     // HybridEP counts tokens on the GPU, and with a capacity the counts are fixed, so the host need not wait for them.
-    half.synchronizes = !fused && step_.capacity == 0;
+    half.synchronizes = !fused && !stack_.grouped_experts && step_.capacity == 0;
   }
 
   /// Copies that reorder a gathered and a reduced tensor; each is read and written [PyTorch-DTensor].
@@ -332,6 +334,46 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
   if (experts)
     seconds += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
   return seconds;
+}
+
+// A GPU's power limit holds for the mean of many kernels. GEMMs draw more than the limit at the full clock, so a long run
+// of them lowers the clock; between kernels that draw less, the clock stays up. To first order the energy of a GEMM does
+// not depend on the clock near its top. A mix therefore takes the longer of its time at the full clock and its energy
+// over the limit: GEMMs take t - sum of (1 - p) of the others, but at least t / burst [gpu-measurements-2026-11].
+double boost_of(const Kernels& kernels, const KernelMix& mix) {
+  if (mix.gemms <= 0) return 1;
+  const ComputeModel& model = kernels.model;
+  const auto unused = [&](const Parameter& p) { return 1 - std::min(1.0, p.value / kernels.power); };
+  const double left = mix.attention * unused(model.flash_power) + mix.others * unused(model.stream_power);
+  // Below the data sheet's limit, GEMMs are slower under load, but not at the full clock.
+  const double most = std::max(1.0, model.burst.value / kernels.speed);
+  return std::clamp(mix.gemms / std::max(mix.gemms - left, mix.gemms / most), 1.0, most);
+}
+
+KernelMix kernel_mix(const TrainingStep& step) {
+  KernelMix mix;
+  // Backward has twice the GEMMs of forward. Fused attention computes its scores again: 5 GEMMs compared with 2.
+  const double attention = step.stack.fused_attention ? 3.5 : 3;
+  const auto add = [&](const HalfLayer& half, double layers) {
+    const double all = half.before + half.forward + half.before_backward + half.data_gradient + half.weight_gradient;
+    const double gemms = 3 * half.gemms, core = attention * half.core;
+    mix.gemms += layers * gemms, mix.attention += layers * core;
+    mix.others += layers * std::max(0.0, all - gemms - core);
+  };
+  const Transformer& m = step.model;
+  const double sparse = m.experts > 0 ? static_cast<double>(m.layers - m.dense_layers) : 0;
+  const double dense = static_cast<double>(m.layers) - sparse;
+  const auto add_layers = [&](double layers, bool experts) {
+    if (layers == 0) return;
+    const LayerTimes t = time_layer(step, experts);
+    add(t.attention, layers), add(t.ffn, layers);
+  };
+  add_layers(dense, false), add_layers(sparse, true);
+  const VocabularyTimes v = time_vocabulary(step);
+  const double vocab = static_cast<double>(m.vocab) / step.layout.tensor;
+  const double logits = stream_seconds(step, step.tokens() * vocab * step.stack.logit);
+  mix.gemms += v.forward + v.backward - logits, mix.others += logits;
+  return mix;
 }
 
 VocabularyTimes time_vocabulary(const TrainingStep& step) {

@@ -14,6 +14,7 @@
 
 #include "complaints.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/workload/layer.hpp"
 
 namespace fabricast {
 
@@ -268,6 +269,8 @@ void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("gradients", spec.gradients, "how gradients are reduced");
   visit("experts", spec.experts, "MoE: load balance and dispatch of tokens");
   visit("compiled", spec.compiled, "whether a compiler fuses element-wise kernels");
+  visit("flash_2", spec.flash_2,
+        "whether attention runs FlashAttention 2 instead of the GPU's own kernel, such as cuDNN's or FlashAttention 3");
   visit("cuda_graphs", spec.cuda_graphs,
         "what runs as CUDA graphs: none, the MoE router, attention and the router, or the whole step");
   visit("fixed", spec.fixed,
@@ -321,6 +324,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
   if (spec.gradients.precision == GradientPrecision::automatic)
     spec.gradients.precision = stack.gradient_bytes == 2 ? GradientPrecision::bf16 : GradientPrecision::fp32;
   spec.compiled = choose(spec.compiled, stack.compiled);
+  spec.flash_2 = choose(spec.flash_2, stack.flash_2);
   spec.experts.fused_permutation = choose(spec.experts.fused_permutation, spec.compiled == Choose::yes);
   if (spec.experts.dispatcher == Dispatcher::automatic) spec.experts.dispatcher = Dispatcher::alltoall;
   if (spec.experts.copies > 0 && spec.experts.dispatcher != Dispatcher::alltoall)
@@ -379,10 +383,11 @@ TrainingStep training_step(const TrainingSpec& spec, const NodeSpec& node, const
   step.stack = find_stack(hardware, spec.framework, spec.stack);
   // The scenario overrides what the software would do.
   step.stack.gradient_bytes = spec.gradients.precision == GradientPrecision::bf16 ? 2 : 4;
-  step.stack.step_fixed.value = spec.fixed.value;
+  step.stack.step_fixed.value = spec.fixed.value, step.stack.flash_2 = spec.flash_2 == Choose::yes;
   step.kernels = resolve_kernels(node, hardware);
   step.offloaded = spec.offload_layers, step.host_rate = host_rate(node, hardware);
   check_precision(step.kernels, spec.precision, "workload.precision");
+  step.kernels.boost = boost_of(step.kernels, kernel_mix(step));
   return step;
 }
 

@@ -69,7 +69,6 @@ std::string fields_of(Spec& spec) {
   return table_of(tree.take());
 }
 
-// Topologies and routing policies have specs of types that only they know.
 std::string fields_of(void (*visit)(FieldVisitor&, std::any&), std::any spec) {
   FieldTree tree;
   visit(tree, spec);
@@ -171,7 +170,6 @@ std::string model_line(const ModelPreset& preset) {
 }
 
 /// The dimensions of a model, its parameters and FLOPs, and the published numbers for comparison.
-/// Published counts next to ours show whether the dimensions are right.
 std::string describe_model(const ModelPreset& preset) {
   ModelSpec spec = preset_model(preset.name);
   const Transformer model = resolve(spec);
@@ -186,7 +184,6 @@ std::string describe_model(const ModelPreset& preset) {
   out += fmt::format("  {:.5g} FLOPs per training token at sequence length {} (full attention), {:.5g} (causal)\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
-  // So that the table shows resolved dimensions instead of `auto`.
   spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
   return out + fields_of(spec);
 }
@@ -231,7 +228,6 @@ std::string describe_collective(const std::string& name) {
   const auto op = enum_from<CollectiveOp>(name);
   if (!op) return {};
   std::string out = fmt::format("{}: a collective, for `workload.collective`\n", name);
-  // The factor depends on the number of ranks for most operations.
   constexpr std::int64_t ranks = 64;
   out += fmt::format("  busbw       algbw x {:g} on {} ranks\n  algorithms ", bus_factor(*op, ranks), ranks);
   for (const CollectiveAlgorithm& a : collective_algorithms())
@@ -312,7 +308,6 @@ constexpr std::array catalogues = {
                 std::string out = fmt::format("{}: {}\n", name, it->second.summary);
                 if (!it->second.like.empty()) out += fmt::format("  other parameters: as {}\n", it->second.like);
                 for (const ParameterRef& p : parameters(it->second))
-                  // Parameters that are as in a relative are shown there.
                   if (!p.parameter->inherited) out += parameter_line(p);
                 return out;
               }},
@@ -462,7 +457,6 @@ int list_verb(const std::vector<std::string>& arguments) {
                     suggestion(what, names_of(catalogues)));
   std::string out;
   for (const Catalogue& c : catalogues) {
-    // Long catalogues are only named in the overview.
     if (what.empty() && (c.name == "parameters" || c.name == "scenario" || c.name == "variables" ||
                          c.name == "prices" || c.name == "regressions"))
       out += fmt::format("{}: {} (`fabricast list {}`)\n", c.name, c.what, c.name);

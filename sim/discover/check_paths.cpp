@@ -49,7 +49,7 @@ PathsChecked check_paths(const FileFabric& contents, const ForwardingTables& tab
       try {
         router->route({from, to, 0, 0}, path);
         result.longest = std::max(result.longest, static_cast<int>(path.resources.size()));
-      // The router reports a wrong table as an error of the user. Here it is a finding, and the check goes on.
+        // The router reports a wrong table as an error of the user. Here it is a finding, and the check goes on.
       } catch (const UserError& e) {
         ++result.broken;
         if (result.faults.size() < most_faults)

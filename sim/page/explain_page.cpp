@@ -93,7 +93,7 @@ Page explain_step_page(const World& world, const StepExplanation& e, std::string
   for (const StepWhatIf& w : e.what_ifs) {
     TableRow row = helps_row(w.what, w.seconds, w.gain, w.set);
     if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
-    if (w.fits && !best) best = &w;
+    if (w.fits && w.gain > 0 && !best) best = &w;
     table.rows.push_back(std::move(row));
   }
   if (best) page.answer += best_text(best->what, best->gain);

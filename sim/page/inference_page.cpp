@@ -121,12 +121,14 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
   page.answer +=
       fmt::format(" 90 % interval: within a factor of {:.2f}{}.", f.factors.step,
                   serving ? fmt::format(" ({:.2f} for the time to first token)", f.factors.wait) : std::string());
-  page.figures = {{"throughput", rate_text(f.tokens_per_second),
-                   fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))},
-                  {prompts ? "prefill pass" : "decode step", seconds_text(f.step.seconds),
-                   f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} samples", seconds_text(f.step_p5),
-                                               seconds_text(f.step_p95), f.samples)
-                                 : std::string()}};
+  const std::string one = reduces ? "all-reduce" : prompts ? "prefill pass" : "decode step";
+  if (!reduces)
+    page.figures.push_back({"throughput", rate_text(f.tokens_per_second),
+                            fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))});
+  page.figures.push_back({one, seconds_text(f.step.seconds),
+                          f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} samples", seconds_text(f.step_p5),
+                                                      seconds_text(f.step_p95), f.samples)
+                                        : std::string()});
   if (f.prefill > 0) page.figures.push_back({"prefill of one prompt", seconds_text(f.prefill), {}});
   page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
                           fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
@@ -139,7 +141,9 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
     page.sections.push_back({"network", "Communication", {collective_page_table(f.step.program, f.step.collectives)}});
   page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
   if (f.samples > 1)
-    page.sections.push_back(samples_section(f.sample_seconds, prompts ? "A prefill pass" : "A decode step"));
+    page.sections.push_back(samples_section(f.sample_seconds, reduces   ? "An all-reduce"
+                                                              : prompts ? "A prefill pass"
+                                                                        : "A decode step"));
   return page;
 }
 

@@ -89,7 +89,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
     measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);
     row.state = RowState::done;
-  // A refused row has no values at all, even if its bill was computed before the fault.
+    // A refused row has no values at all, even if its bill was computed before the fault.
   } catch (const UserError& e) { row = {number, RowState::refused, reason(e), {}, {}}; }
   return row;
 }

@@ -81,6 +81,13 @@ Value of_risk(const Measured& m, F f) {
 
 double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.begin(), times.exposed.end(), 0.0); }
 
+/// Requests as they are served: on the GPUs that decode if prefill is disaggregated. Null for a single phase.
+const Serving* serving_of(const Measured& m) {
+  if (!m.inference) return nullptr;
+  if (m.inference->disaggregated) return &m.inference->disaggregated->serving;
+  return m.inference->shared ? &*m.inference->shared : nullptr;
+}
+
 constexpr std::array table = {
     Metric{"gpus", "GPUs of the job", Better::neither, [](const Measured& m) { return Value(gpus(m)); }},
     Metric{"time_s", "s of the largest size or of a step, median over samples", Better::lower, seconds},
@@ -129,11 +136,13 @@ constexpr std::array table = {
            }},
     Metric{"first_token_s", "s, time to first token (TTFT), mean", Better::lower,
            [](const Measured& m) {
-             return m.inference && m.inference->shared ? Value(m.inference->shared->first_token.mean) : std::nullopt;
+             const Serving* serving = serving_of(m);
+             return serving ? Value(serving->first_token.mean) : std::nullopt;
            }},
     Metric{"inter_token_s", "s, time per output token (TPOT), mean", Better::lower,
            [](const Measured& m) {
-             return m.inference && m.inference->shared ? Value(m.inference->shared->inter_token.mean) : std::nullopt;
+             const Serving* serving = serving_of(m);
+             return serving ? Value(serving->inter_token.mean) : std::nullopt;
            }},
     Metric{"switches", "switches of all tiers", Better::lower,
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.switches(); }); }},

@@ -41,7 +41,7 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
   }
   if (!f.shared) return {};
   return fmt::format("  requests: prompts take {:.1f} % of the time between tokens\n",
-                     100 * std::max(0.0, 1 - f.step.seconds / f.shared->inter_token.mean));
+                     100 * std::max(0.0, 1 - decoding_per_token(world, f) / f.shared->inter_token.mean));
 }
 
 // Two answers, because they differ: the largest component of the time, and the communication that would be worth a

@@ -28,11 +28,15 @@ ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
 }
 
 // On shared GPUs, prompts are the limit if they take more than half of the time between tokens.
+double decoding_per_token(const World& world, const InferenceForecast& f) {
+  return f.step.seconds / inference_of(world).speculation.tokens_per_step();
+}
+
 const TimedPasses& binding_passes(const World& world, const InferenceForecast& f) {
   if (goal_of(world) == InferenceGoal::step) return f.step;
   if (f.disaggregated)
     return limit_of(world, *f.disaggregated) == ServingLimit::decoding ? f.step : f.disaggregated->prompt;
-  return f.step.seconds < f.shared->inter_token.mean / 2 ? f.prompt : f.step;
+  return decoding_per_token(world, f) < f.shared->inter_token.mean / 2 ? f.prompt : f.step;
 }
 
 InferenceBinding binding_of(const TimedPasses& passes) {

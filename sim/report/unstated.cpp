@@ -31,7 +31,7 @@ std::vector<double> times_of(const World& world, Scenario scenario) {
     other->setup.times_only = true, other->samples.count = std::min(world.samples.count, most_samples);
     other->beside = world.beside;
     for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);
-  // E.g. a version of NCCL that does not know the scenario's GPU. The ratio stays 1: such a machine cannot exist.
+    // E.g. a version of NCCL that does not know the scenario's GPU. The ratio stays 1: such a machine cannot exist.
   } catch (const UserError&) { times.clear(); }
   return times;
 }

@@ -62,8 +62,12 @@ std::string grouped(std::int64_t number) {
 /// The result in two sentences, for readers who stop here.
 std::string summary(const Risk& risk) {
   const MonthForecast& m = risk.month;
-  std::string text = fmt::format("{} of a month is useful work (90 % interval {} to {})", percent(m.goodput),
-                                 percent(m.goodput_p5), percent(m.goodput_p95));
+  // Work is measured at the pace of the median launch. Where launches differ, the faster ones can gain more than failures
+  // cost.
+  const std::string_view is =
+      m.goodput > 1 ? "of a month's work at the median pace is done" : "of a month is useful work";
+  std::string text = fmt::format("{} {} (90 % interval {} to {})", percent(m.goodput), is, percent(m.goodput_p5),
+                                 percent(m.goodput_p95));
   const auto stopping = std::max_element(
       risk.classes.begin(), risk.classes.end(),
       [](const RiskClass& a, const RiskClass& b) { return (a.stops ? a.per_month : 0) < (b.stops ? b.per_month : 0); });

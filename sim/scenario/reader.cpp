@@ -5,10 +5,7 @@
 //    2  hardware: the shipped data, overlaid by profiles, and the topology file that `node` names
 //    3  `node` alone, since defaults of other sections (fabric, routing, NCCL's version) depend on it
 //    4  all fields, in the order of visit_fields; unknown keys
-//    5  checks across sections, and the files that sections name
-//
-// Faults of all steps are collected, so that one run reports as many as possible. Later steps run only where earlier
-// ones leave something sensible to check.
+//    5  checks across sections, and the files that sections name; faults of all steps are collected
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,23 +45,6 @@ std::string_view usual_routing(LinkKind kind) {
     case LinkKind::efa: return "spray";
     default: return "ecmp";
   }
-}
-
-/// `path=value`.
-std::vector<Override> split_overrides(const std::vector<std::string>& words, std::vector<Diagnostic>& faults) {
-  std::vector<Override> overrides;
-  for (const std::string& word : words) {
-    const auto equals = word.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      Diagnostic d;
-      d.message = fmt::format("'--set {}' has no value", word),
-      d.hint = "write --set KEY=VALUE, e.g. --set fabric.switch.rate=800Gbps";
-      faults.push_back(std::move(d));
-      continue;
-    }
-    overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
-  }
-  return overrides;
 }
 
 class Reading {
@@ -156,7 +136,6 @@ class Reading {
       d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
       result_.warnings.push_back(std::move(d));
     }
-    // `objective` without a sweep is harmless, so it has no warning.
     root_.remove("sweep"), root_.remove("objective");
   }
 
@@ -187,7 +166,6 @@ class Reading {
   }
 
   /// The text at a path, before fields are read: their defaults depend on it.
-  /// An override wins over the file here as it does later.
   std::string early(std::initializer_list<const char*> keys) const {
     YAML::Node node;
     node.reset(root_);
@@ -324,7 +302,6 @@ class Reading {
     check_version(s);
     for (std::size_t op = 0; op < s.measured.texts.size(); ++op)
       guarded([&] { (void)measured_values(s.measured, static_cast<CollectiveOp>(op)); });
-    // Names that fit several products, for example.
     for (Diagnostic& doubt : doubts_about_gpu(s.hardware, early({"node", "gpu"})))
       result_.warnings.push_back(std::move(doubt));
     if (s.workload.kind == WorkloadKind::trace)
@@ -379,7 +356,6 @@ class Reading {
       if (clocked && (f.at.value > 0 || f.until.value > 0))
         refuse(at("clock"), "holds for the whole step, and `at` or `until` is given",
                "a fault of its own for the rate");
-      // A slow clock alone leaves the links as they are.
       if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
       if (!reader_->given(at("rate")) && !clocked)

@@ -171,6 +171,17 @@ std::string to_yaml(const Scenario& scenario) {
   for (const char* name : {"NCCL_TOPO_FILE", "NCCL_GRAPH_FILE"})
     if (const auto it = scenario.nccl.env.find(name); it != scenario.nccl.env.end())
       j["nccl"]["env"][name] = from_root(folder / it->second);
+  const auto move_path = [&](Json& section, const char* key, const std::filesystem::path& from) {
+    if (!section.contains(key) || section[key].get<std::string>().empty()) return;
+    section[key] = from_root(from / section[key].get<std::string>());
+  };
+  move_path(j, "profile", folder);
+  Json& workload = j["workload"];
+  if (workload.contains("model")) move_path(workload["model"], "config", folder);
+  // The reader has already put these behind the scenario's folder.
+  if (workload.contains("load")) move_path(workload["load"], "file", {});
+  if (workload.contains("trace"))
+    for (const char* key : {"path", "file", "groups"}) move_path(workload["trace"], key, {});
   std::string text;
   write_yaml(j, 0, text);
   return text;

@@ -378,4 +378,20 @@ void YamlReader::finish() {
   }
 }
 
+std::vector<Override> split_overrides(const std::vector<std::string>& words, std::vector<Diagnostic>& faults) {
+  std::vector<Override> overrides;
+  for (const std::string& word : words) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      Diagnostic d;
+      d.message = fmt::format("'--set {}' has no value", word),
+      d.hint = "write --set KEY=VALUE, e.g. --set fabric.switch.rate=800Gbps";
+      faults.push_back(std::move(d));
+      continue;
+    }
+    overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+  return overrides;
+}
+
 }  // namespace fabricast

@@ -25,6 +25,9 @@ struct Override {
   std::string path, value;
 };
 
+/// The words of `--set`, each `path=value`. A word of another form adds to `faults`.
+std::vector<Override> split_overrides(const std::vector<std::string>& words, std::vector<Diagnostic>& faults);
+
 /// The visitor that reads fields. Use: construct, visit the spec, `finish`, then check `failed`.
 class YamlReader final : public FieldVisitor {
  public:

@@ -4,7 +4,7 @@
 // a case counts as one independent measurement in each size band. Priors are the intervals that the fit started from,
 // widened because systems differ. Together they give the error of each parameter. A parameter matters by what its error
 // does to forecasts of the cases, and of the same collectives on one node, two nodes and the largest number of nodes.
-// docs/models/fit.md, "What the data do not tell", has the thresholds.
+// docs/models/fit.md, "What the data do not determine", has the thresholds.
 //
 // Errors and effects are standard deviations of natural logarithms. Results are deterministic. Pure functions.
 #pragma once

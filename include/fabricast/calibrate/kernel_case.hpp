@@ -32,6 +32,7 @@ struct KernelCase {
   std::int64_t head_dim = 128;             ///< of keys and of values
   std::int64_t sequences = 1, tokens = 0;  ///< tokens per sequence; for decode_attention those in the cache
   bool causal = true;
+  bool flash_2 = false;     ///< fused attention in training and prefill: FlashAttention 2, not the GPU's own kernel
   std::int64_t bytes = 0;   ///< stream, optimizer: bytes read plus bytes written
   bool short_loop = false;  ///< gemm: timed before the power limit lowers the clock (`burst`)
   bool gap = false;         ///< timed back to back, so the time includes the gap to the next kernel

@@ -46,25 +46,29 @@ struct GpuSheet {
 /// Efficiency of kernels on a generation of GPUs. Fractions are at most 1.
 struct ComputeModel {
   std::string summary;
-  std::string like;            ///< generation from which missing parameters are inherited
-  Parameter gemm_16;           ///< large GEMMs in fp16, bf16, tf32 or fp32: fraction of the peak
-  Parameter gemm_8;            ///< the same in fp8
-  Parameter gemm_4;            ///< the same in fp4
-  Parameter gemm_depth;        ///< K at which a 16-bit GEMM reaches half of that
-  Parameter grouped;           ///< rate of grouped GEMMs (experts), relative to a single GEMM
-  Parameter burst;             ///< rate of a GEMM before the power limit lowers the clock, relative to later
-  Parameter gemm_memory;       ///< memory-bound GEMMs: fraction of the memory bandwidth
-  Parameter gemm_memory_4;     ///< the same with 4-bit weights
-  Parameter decode_memory;     ///< the same for decode attention, which reads the KV cache
-  Parameter stream;            ///< the same for element-wise kernels
-  Parameter optimizer_stream;  ///< the same for the optimizer
-  Parameter kernel_gap;        ///< us between the end of a kernel and the start of the next
-  Parameter flash;             ///< fused attention, forward, heads of 128: fraction of the 16-bit peak
-  Parameter flash_backward;    ///< its backward pass: rate relative to forward
-  Parameter flash_block;       ///< mean number of keys per query at which it reaches half of that
-  Parameter flash_head;        ///< cost of a score besides its GEMMs, in dimensions of a head
-  Parameter unfused;           ///< attention by separate GEMMs: fraction of the 16-bit peak
-  Parameter power_exponent;    ///< GEMM rates scale with (power limit / power) to this exponent
+  std::string like;                ///< generation from which missing parameters are inherited
+  Parameter gemm_16;               ///< large GEMMs in fp16, bf16, tf32 or fp32: fraction of the peak
+  Parameter gemm_8;                ///< the same in fp8
+  Parameter gemm_4;                ///< the same in fp4
+  Parameter gemm_depth;            ///< K at which a 16-bit GEMM reaches half of that
+  Parameter grouped;               ///< rate of grouped GEMMs (experts), relative to a single GEMM
+  Parameter burst;                 ///< rate of a GEMM before the power limit lowers the clock, relative to later
+  Parameter gemm_memory;           ///< memory-bound GEMMs: fraction of the memory bandwidth
+  Parameter gemm_memory_4;         ///< the same with 4-bit weights
+  Parameter decode_memory;         ///< the same for decode attention, which reads the KV cache
+  Parameter stream;                ///< the same for element-wise kernels
+  Parameter optimizer_stream;      ///< the same for the optimizer
+  Parameter kernel_gap;            ///< us between the end of a kernel and the start of the next
+  Parameter flash;                 ///< fused attention, forward, heads of 128: fraction of the 16-bit peak
+  Parameter flash_backward;        ///< its backward pass: rate relative to forward
+  Parameter flash_block;           ///< mean number of keys per query at which it reaches half of that
+  Parameter flash_backward_block;  ///< the same for the backward pass
+  Parameter flash_2;               ///< FlashAttention 2, which was written for Ampere: rate relative to `flash`
+  Parameter flash_head;            ///< cost of a score besides its GEMMs, in dimensions of a head
+  Parameter unfused;               ///< attention by separate GEMMs: fraction of the 16-bit peak
+  Parameter power_exponent;        ///< GEMM rates scale with (power limit / power) to this exponent
+  Parameter stream_power;          ///< power of element-wise kernels, relative to that of the data sheet
+  Parameter flash_power;           ///< the same of fused attention
 
   /// Efficiency of large GEMMs in a precision, as a fraction of its peak.
   const Parameter& gemms(Precision p) const {

@@ -29,7 +29,9 @@ struct Stack {
   Framework framework = Framework::megatron;
   int year = 0;  ///< the newest stack of a framework is its default
   // What it does.
-  bool fused_attention = true;     ///< flash attention; else separate GEMMs, softmax, mask and dropout
+  bool fused_attention = true;   ///< flash attention; else separate GEMMs, softmax, mask and dropout
+  bool flash_2 = false;          ///< flash attention is FlashAttention 2 whatever the GPU; else the GPU's own kernel
+  bool grouped_experts = false;  ///< one kernel for the GEMMs of all local experts, which learns their sizes on the GPU
   bool fused_accumulation = true;  ///< GEMMs accumulate weight gradients; else a separate pass does
   bool fused_loss = false;         ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
   bool hides_tensor_backward = true;  ///< weight-gradient GEMMs overlap collectives of tensor parallelism

@@ -56,6 +56,9 @@ struct EnumNames<ServingLimit> {
 /// \pre prefill is disaggregated
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
 
+/// Seconds of a decode step per output token of a sequence: with speculation a step yields more than one.
+double decoding_per_token(const World& world, const InferenceForecast& forecast);
+
 /// The passes that should become shorter. For a single phase this is its step. For phase both it is one prompt if
 /// prompts (or, with disaggregated prefill, prompts or KV-cache transfers) are the limit, otherwise the decode step.
 /// \returns a reference into `forecast`

@@ -30,7 +30,10 @@ struct Kernels {
   std::string gpu;
   std::array<double, 6> peak{};  ///< FLOP/s of the data sheet by Precision; 0: not supported
   double speed = 1;              ///< of arithmetic at the given clock and power limit, relative to the data sheet
-  int multiprocessors = 1;       ///< SMs
+  double power = 1;              ///< power limit, relative to that of the data sheet
+  /// Rate of GEMMs beyond that under sustained load, because other kernels leave them power (boost_of in layer.hpp).
+  double boost = 1;
+  int multiprocessors = 1;  ///< SMs
   Bytes memory;
   BytesPerSecond memory_rate;
   ComputeModel model;
@@ -78,7 +81,9 @@ struct AttentionBlock {
 /// Query-key pairs that the block evaluates, per head and sequence.
 double attended(const AttentionBlock& block);
 
-/// Fused (flash) attention, which keeps scores on chip. The backward pass recomputes them: 5 GEMMs compared with 2.
+/// Fused (flash) attention, which keeps scores on chip. The backward pass recomputes them: 5 GEMMs compared with 2. The
+/// kernel is the one written for the GPU, such as FlashAttention 3 or cuDNN's on Hopper; FlashAttention 2 has `flash_2`
+/// times its rate.
 Seconds flash_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds flash_backward(const Kernels& kernels, const AttentionBlock& block);
 /// 16-bit GEMMs of the size of a head, run as kernels of their own, at the rate of unfused attention.

@@ -57,6 +57,17 @@ struct VocabularyTimes {
 };
 VocabularyTimes time_vocabulary(const TrainingStep& step);
 
+/// Seconds of kernels that alternate on a GPU, each as long as under sustained load.
+struct KernelMix {
+  double gemms = 0, attention = 0, others = 0;
+};
+/// The kernels of a micro-batch in all layers of the model, forward and backward. Collectives, bubbles and
+/// recomputation, during which a GPU draws less, are not counted.
+/// \pre step.kernels.boost is 1
+KernelMix kernel_mix(const TrainingStep& step);
+/// Rate of GEMMs in a mix, relative to a long run of GEMMs, whose power lowers the clock: 1 to `burst`.
+double boost_of(const Kernels& kernels, const KernelMix& mix);
+
 /// What a module of multi-token prediction computes in addition to its layer and the vocabulary: the embedding of the
 /// later token, a norm of each of the two vectors, a GEMM that joins them to one, and a norm of the result.
 struct MtpTimes {

@@ -112,6 +112,7 @@ struct TrainingSpec {
   ExpertSpec experts;
   Scaling scaling = Scaling::automatic;
   Choose compiled = Choose::automatic;
+  Choose flash_2 = Choose::automatic;
   CudaGraphs cuda_graphs = CudaGraphs::none;
   Seconds fixed{-1};  ///< per step, outside computation and communication; below 0: the framework's
   MemoryCheck memory = MemoryCheck::check;

@@ -51,7 +51,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
   // A cost that is linear in bytes: its value at 0, and its slope.
   run.proxy = v.costs.proxy(0), run.thread = v.costs.proxy(1) - run.proxy,
   // The slower of the port and the link from the GPU to it.
-  run.nic = std::max(network.nic, services.alone_at_nic());
+      run.nic = std::max(network.nic, services.alone_at_nic());
   run.latency = v.costs.network_latency(run.block) + network.latency;
   // Empty slices (scale 0) do not contend for links.
   return pat_makespan(run) + (scale > 0 ? pat_delay(v, run, channels) : 0);

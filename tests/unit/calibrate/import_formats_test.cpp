@@ -1,6 +1,8 @@
 // Logs of perftest, OSU, p2pBandwidthLatencyTest, nvidia-smi and NCCL. The figures are invented.
 #include <catch2/catch.hpp>
+#include <cmath>
 
+#include "fabricast/core/file.hpp"
 #include "support/import_text.hpp"
 
 namespace fabricast {
@@ -301,6 +303,42 @@ TEST_CASE("text of no known format is passed over", "[import]") {
   CHECK(log.problems.empty());
   CHECK(log.lines == 5);
   CHECK(import_text_of("").empty());
+}
+
+// Written by real programs on a real GPU (tests/data/telemetry/README.md).
+TEST_CASE("logs of NCCL 2.28.9 and nccl-tests 2.19.6 from a GPU", "[import]") {
+  const auto read = [](const std::string& file) {
+    return import_text_of(read_file(FABRICAST_SOURCE_DIR "/tests/data/telemetry/" + file));
+  };
+  for (const std::string name : {"all_reduce", "alltoall", "sendrecv"}) {
+    INFO(name);
+    const Imported text = read("nccl-tests/two-nodes-" + name + ".txt");
+    const Imported json = read("nccl-tests/two-nodes-" + name + ".json");
+    REQUIRE(text.tables.size() == 1);
+    REQUIRE(json.tables.size() == 1);
+    CHECK(text.problems.empty());
+    CHECK(json.problems.empty());
+    CHECK(text.tables[0].operation == name);
+    CHECK(text.tables[0].ranks == 2);
+    CHECK(text.tables[0].hosts == json.tables[0].hosts);
+    REQUIRE(text.tables[0].rows.size() == json.tables[0].rows.size());
+    // The text has two decimals.
+    for (std::size_t i = 0; i < text.tables[0].rows.size(); ++i) {
+      CHECK(text.tables[0].rows[i].bytes == json.tables[0].rows[i].bytes);
+      CHECK(std::abs(text.tables[0].rows[i].time_us - json.tables[0].rows[i].time_us) < 0.0051);
+    }
+  }
+  const Imported log = read("nccl-log/four-ranks.rank0.log");
+  CHECK(log.problems.empty());
+  CHECK(log.nccl.version == "2.28.9");
+  CHECK(log.nccl.channels == 2);
+  REQUIRE(log.nccl.communicators.size() == 2);
+  CHECK(log.nccl.communicators[0].ranks == 4);
+  CHECK(log.nccl.env.at("NCCL_HOSTID") == "node0");
+  CHECK(log.nccl.networks == std::vector<std::string>{"Socket"});
+  const Imported topology = read("nccl-log/topology.xml");
+  CHECK(topology.problems.empty());
+  REQUIRE(topology.node.has_value());
 }
 
 }  // namespace

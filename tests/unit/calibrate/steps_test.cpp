@@ -36,11 +36,15 @@ StepForecast forecast(const std::string& id, const std::vector<std::string>& set
 TEST_CASE("published steps are forecast as well as the validation says") {
   const StepValidation v = validate_steps(shipped(), shipped_hardware());
   // Mean and worst error allowed, by source. One row of llm-foundry, and the one held out, were starved of memory.
-  const std::map<std::string, std::pair<double, double>> allowed{
-      {"megatron-sc21", {0.03, 0.07}},     {"korthikanti", {0.025, 0.06}},
-      {"megascale", {0.035, 0.08}},       {"nemo", {0.04, 0.09}},
-      {"torchtitan", {0.032, 0.085}},      {"llm-foundry", {0.04, 0.3}},
-      {"torchtitan-context", {0.1, 0.205}}};
+  const std::map<std::string, std::pair<double, double>> allowed{{"megatron-sc21", {0.03, 0.07}},
+                                                                 {"korthikanti", {0.025, 0.06}},
+                                                                 {"megascale", {0.035, 0.08}},
+                                                                 {"nemo", {0.04, 0.09}},
+                                                                 {"torchtitan", {0.032, 0.085}},
+                                                                 {"llm-foundry", {0.04, 0.3}},
+                                                                 {"torchtitan-context", {0.1, 0.205}},
+                                                                 {"own-h100", {0.03, 0.1}},
+                                                                 {"own-h200", {0.03, 0.1}}};
   const auto summaries = summarize(v.rows);
   CHECK(summaries.size() == allowed.size());
   for (const StepSummary& s : summaries) {
@@ -104,6 +108,7 @@ TEST_CASE("the fit finds hidden parameters again") {
   Hardware found = fit.hardware;
   CHECK(fit.loss_after < 0.1 * fit.loss_before);
   const auto rate = [](Hardware& h) { return h.find("compute.ampere.gemm_16")->value; };
+  // The power that other kernels leave to GEMMs is another unknown, which five steps do not separate from their rate.
   CHECK(rate(found) == Approx(rate(hidden)).epsilon(0.06));
   for (const StepRow& row : validate_steps(steps, found).rows) CHECK(std::abs(row.error()) < 0.005);
 }

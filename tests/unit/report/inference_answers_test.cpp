@@ -1,6 +1,7 @@
 // The answers of `explain` for inference steps: what limits them, and what would help.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fabricast/report/inference_advice.hpp"
@@ -155,6 +156,12 @@ TEST_CASE("requests are limited by what they wait for most: prompts or decoding"
   };
   CHECK(of("input: 32768, output: 8") == "prompt");
   CHECK(of("input: 128, output: 1024") == "step");
+  // With speculation a step yields several tokens, and a token takes less than a step.
+  const auto world = test::world_of(one_node +
+                                    "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, batch: 8, "
+                                    "speculation: {tokens: 4, acceptance: 0.9}}\n");
+  const InferenceForecast f = run_inference(*world);
+  CHECK(f.step.seconds / decoding_per_token(*world, f) == Approx((1 - std::pow(0.9, 5)) / 0.1));
 }
 
 }  // namespace

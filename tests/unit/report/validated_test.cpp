@@ -25,8 +25,9 @@ TEST_CASE("a kind of GPU with guessed rates is named") {
 }
 
 TEST_CASE("software without measured steps is named") {
-  CHECK(
-      any_says(said({"workload.framework=ddp", "workload.parallel.zero=0", "node.memory=512GiB"}), "pytorch-ddp-2.4"));
+  CHECK(any_says(said({"workload.framework=ddp", "workload.stack=pytorch-ddp-2.4", "workload.parallel.zero=0",
+                       "node.memory=512GiB"}),
+                 "pytorch-ddp-2.4"));
 }
 
 TEST_CASE("MoE models with software without measured MoE steps are named") {

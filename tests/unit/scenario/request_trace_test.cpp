@@ -1,9 +1,11 @@
 // Files of requests for a serving load: what is read, and where faults are.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/trial.hpp"
 #include "support/scratch.hpp"
 
 namespace fabricast {
@@ -38,6 +40,21 @@ TEST_CASE("a trace of requests is read in any order of columns", "[trace]") {
   CHECK(requests[0].output == 7);
   CHECK(requests[1].arrival == 0.5);
   CHECK(requests[1].input == 20);
+}
+
+TEST_CASE("a changed scenario finds its trace, whatever folder it is in", "[trace]") {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "below");
+  std::ofstream(folder / "below/requests.csv", std::ios::binary) << "arrival_s,input,output\n0,10,2\n";
+  // A relative path is what is joined twice if a path from the file is taken for one from here.
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  const Scenario read = parse_scenario(scenario, "below/scenario.yaml").scenario;
+  const std::string effective = to_yaml(read);
+  const Scenario changed_one = changed(read, effective, {"workload.batch=4"});
+  std::filesystem::current_path(here);
+  CHECK(changed_one.workload.inference.load.trace.size() == 1);
+  CHECK(parse_scenario(effective, "/elsewhere/scenario.yaml").scenario.workload.inference.load.trace.size() == 1);
 }
 
 TEST_CASE("errors in a request trace have line and column", "[trace]") {
