@@ -45,7 +45,7 @@ InferenceForecast forecast_of(const World& world) {
 
 ServingFigures of_requests(const InferenceForecast& f) {
   // Phase `both` has exactly one of the two.
-  const Serving& s = f.disaggregated ? f.disaggregated->serving : *f.shared;
+  const Serving& s = *f.serving();
   ServingFigures figures{};
   of(figures, ServingMetric::tpot_ms) = ms * s.inter_token.mean;
   of(figures, ServingMetric::itl_p50_ms) = ms * s.inter_token_median;

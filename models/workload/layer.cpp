@@ -370,9 +370,7 @@ KernelMix kernel_mix(const TrainingStep& step) {
   };
   add_layers(dense, false), add_layers(sparse, true);
   const VocabularyTimes v = time_vocabulary(step);
-  const double vocab = static_cast<double>(m.vocab) / step.layout.tensor;
-  const double logits = stream_seconds(step, step.tokens() * vocab * step.stack.logit);
-  mix.gemms += v.forward + v.backward - logits, mix.others += logits;
+  mix.gemms += v.forward + v.backward - v.logits, mix.others += v.logits;
   return mix;
 }
 
@@ -380,11 +378,11 @@ VocabularyTimes time_vocabulary(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens();
   const double vocab = static_cast<double>(step.model.vocab) / step.layout.tensor;
   // Passes over the logits for the loss: one third in the forward pass, two thirds in the backward pass.
-  const double logits = stream_seconds(step, tokens * vocab * step.stack.logit);
   const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, Precision::bf16); };
   VocabularyTimes v;
-  v.forward = gemm(tokens, vocab, hidden) + logits / 3;
-  v.backward = gemm(tokens, hidden, vocab) + gemm(vocab, hidden, tokens) + logits * 2 / 3;
+  v.logits = stream_seconds(step, tokens * vocab * step.stack.logit);
+  v.forward = gemm(tokens, vocab, hidden) + v.logits / 3;
+  v.backward = gemm(tokens, hidden, vocab) + gemm(vocab, hidden, tokens) + v.logits * 2 / 3;
   v.embedding = stream_seconds(step, 4 * hidden * tokens);
   v.embedding_backward = stream_seconds(step, 8 * hidden * tokens);
   return v;

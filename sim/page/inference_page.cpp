@@ -114,7 +114,7 @@ Page inference_page(const World& world, const InferenceForecast& f, std::string 
     page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
                               seconds_text(f.step.seconds));
   // What the scenario describes, not the comparison.
-  const Serving* serving = f.disaggregated ? &f.disaggregated->serving : f.shared ? &*f.shared : nullptr;
+  const Serving* serving = f.serving();
   if (serving)
     page.answer += fmt::format(" Time to first token {}, time per output token {}.",
                                seconds_text(serving->first_token.mean), seconds_text(serving->inter_token.mean));

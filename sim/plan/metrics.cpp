@@ -81,12 +81,7 @@ Value of_risk(const Measured& m, F f) {
 
 double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.begin(), times.exposed.end(), 0.0); }
 
-/// Requests as they are served: on the GPUs that decode if prefill is disaggregated. Null for a single phase.
-const Serving* serving_of(const Measured& m) {
-  if (!m.inference) return nullptr;
-  if (m.inference->disaggregated) return &m.inference->disaggregated->serving;
-  return m.inference->shared ? &*m.inference->shared : nullptr;
-}
+const Serving* serving_of(const Measured& m) { return m.inference ? m.inference->serving() : nullptr; }
 
 constexpr std::array table = {
     Metric{"gpus", "GPUs of the job", Better::neither, [](const Measured& m) { return Value(gpus(m)); }},

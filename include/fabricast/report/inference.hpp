@@ -102,6 +102,9 @@ struct InferenceForecast {
   std::optional<DisaggregatedForecast> disaggregated;  ///< phase both with prefill GPUs
   ServingFactors factors;
   std::uint64_t fingerprint = 0;  ///< hash of the step in all samples and of the main rates
+  /// How requests are served: with disaggregated prefill where that is asked for, else on shared GPUs. Null for a single
+  /// phase.
+  const Serving* serving() const { return disaggregated ? &disaggregated->serving : shared ? &*shared : nullptr; }
 };
 
 /// The step of the scenario. For phase both its batch is reduced to what fits in memory; further requests wait.

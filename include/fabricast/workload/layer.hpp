@@ -53,6 +53,7 @@ double sent_tokens(const TrainingStep& step);
 /// Embedding, output matrix and loss.
 struct VocabularyTimes {
   double forward = 0, backward = 0;  ///< output matrix and loss
+  double logits = 0;                 ///< of both: element-wise kernels
   double embedding = 0, embedding_backward = 0;
 };
 VocabularyTimes time_vocabulary(const TrainingStep& step);
