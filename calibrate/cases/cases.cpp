@@ -215,7 +215,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
   // NCCL's graph searches depend on the topology and not on fitted parameters.
-  searches_ = build_world(scenario_)->searches;
+  searches_ = build_world(scenario_).searches();
   scenario_.hardware = {};  // each run sets its own
 }
 
@@ -224,19 +224,17 @@ bool CaseRunner::uses(const std::string& parameter) const {
                      [&](const std::string& p) { return parameter.starts_with(p); });
 }
 
-std::unique_ptr<World> CaseRunner::world_of(const Hardware& hardware, std::vector<Bytes> sizes) const {
+World CaseRunner::world_of(const Hardware& hardware, std::vector<Bytes> sizes) const {
   Scenario scenario = scenario_;
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
-  auto world = build_world(std::move(scenario), searches_);
-  // Fits and validations need times alone; what bounds a row costs extra.
-  world->setup.times_only = true;
-  return world;
+  // Fits and validations need times alone.
+  return build_world(std::move(scenario), searches_).with_times_only();
 }
 
 ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
   const auto world = world_of(hardware, scenario_.workload.sizes);
-  Forecast forecast = run_forecast(*world, one_thread);
+  Forecast forecast = run_forecast(world, one_thread);
   ForecastOfCase out;
   for (const ForecastRow& row : forecast.rows) {
     const std::vector<Candidate>& candidates = row.plan.candidates;
@@ -246,8 +244,8 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
                         !row.plan.stands_in, 1, nccl});
   }
   if (residuals) {
-    add_unstated(*world, forecast, one_thread);
-    out.residuals = residual_rows(*world, forecast, one_thread);
+    add_unstated(forecast, one_thread);
+    out.residuals = residual_rows(forecast, one_thread);
   }
   return out;
 }
@@ -256,7 +254,7 @@ std::vector<double> CaseRunner::times(const Hardware& hardware, const std::vecto
   std::vector<Bytes> sizes;
   for (const std::size_t row : rows) sizes.push_back(scenario_.workload.sizes[row]);
   std::vector<double> out;
-  for (const ForecastRow& row : run_forecast(*world_of(hardware, std::move(sizes)), one_thread).rows)
+  for (const ForecastRow& row : run_forecast(world_of(hardware, std::move(sizes)), one_thread).rows)
     out.push_back(row.time);
   return out;
 }

@@ -17,7 +17,7 @@ Symptoms no_nvls(const World& w) {
   return one_symptom(comm_of(w).heads.size() > 1, "no reduction in the NVSwitches", {env_word("NCCL_NVLS_ENABLE", 0)});
 }
 Symptoms no_sharp(const World& w) {
-  return one_symptom(networked(w) && w.planner.settings.collnet_enable && comm_of(w).sharp.available(),
+  return one_symptom(networked(w) && w.planner().settings.collnet_enable && comm_of(w).sharp.available(),
                      "no reduction in the network switches", {env_word("NCCL_COLLNET_ENABLE", 0)});
 }
 

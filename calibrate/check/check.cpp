@@ -46,7 +46,7 @@ class Examination {
     const auto first = world_of({}, 0);
     expect();
     const SiteLikelihood likelihood(shipped_residuals(), site_.residuals.measured(), site_.residuals.logs());
-    std::vector<Tried> tried = try_all(symptoms_of(*first));
+    std::vector<Tried> tried = try_all(symptoms_of(first));
     judge(tried, likelihood);
     finish();
     cite();
@@ -62,7 +62,7 @@ class Examination {
     std::vector<ResidualRow> rows;  ///< with the forecast times; empty: the changed scenario is invalid
   };
 
-  std::unique_ptr<World> world_of(const std::vector<std::string>& set, std::size_t m) const {
+  World world_of(const std::vector<std::string>& set, std::size_t m) const {
     if (set.empty()) return build_world(measured_[m].scenario, searches_);
     // The change is applied to the text of the effective scenario, so a symptom may set any key, and the result is
     // validated like a scenario of a user.
@@ -74,13 +74,12 @@ class Examination {
     std::vector<std::vector<ResidualRow>> rows(measured_.size());
     std::vector<std::vector<double>> times(measured_.size());
     in_parallel(measured_.size(), thread_count(options_.threads), [&](std::size_t m) {
-      const auto world = world_of({}, m);
-      world->setup.times_only = true;
-      Forecast forecast = run_forecast(*world, one_thread);
+      const World world = world_of({}, m).with_times_only();
+      Forecast forecast = run_forecast(world, one_thread);
       // Settings that the scenario does not state, such as NCCL's version, widen the distribution and thus soften the
       // verdict.
-      add_unstated(*world, forecast, one_thread);
-      rows[m] = residual_rows(*world, forecast, one_thread);
+      add_unstated(forecast, one_thread);
+      rows[m] = residual_rows(forecast, one_thread);
       for (const ForecastRow& row : forecast.rows) times[m].push_back(row.time);
     });
     for (std::size_t m = 0; m < measured_.size(); ++m) {
@@ -105,10 +104,9 @@ class Examination {
     // A change may be invalid together with other keys of the scenario. The symptom is left out then.
     try {
       for (std::size_t m = 0; m < measured_.size(); ++m) {
-        const auto world = world_of(symptom.set, m);
-        world->setup.times_only = true;
-        const ResidualKind kind = residual_kind(*world);
-        for (const ForecastRow& from : run_forecast(*world, one_thread).rows) {
+        const World world = world_of(symptom.set, m).with_times_only();
+        const ResidualKind kind = residual_kind(world);
+        for (const ForecastRow& from : run_forecast(world, one_thread).rows) {
           ResidualRow& row = rows[at++];
           // A symptom may move the system to another kind, for example from one NVLink domain to several nodes over
           // InfiniBand, whose forecasts have other errors.
@@ -229,7 +227,7 @@ class Examination {
       const auto world = world_of({}, m);
       for (const std::int64_t bytes : measured_[m].scenario.sizes()) {
         if (row++->verdict != Verdict::slow) continue;
-        for (const Regression* known : regressions_of(world->planner, plan_workload(*world, bytes)))
+        for (const Regression* known : regressions_of(world.planner(), plan_workload(world, bytes)))
           if (std::find(report_.known.begin(), report_.known.end(), known) == report_.known.end())
             report_.known.push_back(known);
       }

@@ -29,8 +29,8 @@ bool may_be(const NamedGpu& product, const GpuKind& expected) {
 }
 
 void compare_gpu(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
-  const Hardware& hardware = world.scenario.hardware;
-  const GpuKind& expected = hardware.gpus.at(world.scenario.node.spec.gpu);
+  const Hardware& hardware = world.scenario().hardware;
+  const GpuKind& expected = hardware.gpus.at(world.scenario().node.spec.gpu);
   const std::string name = shown(table.gpu, longest_name);
   if (name.empty()) return;
   const auto product = find_gpu(hardware, table.gpu);
@@ -44,7 +44,7 @@ void compare_gpu(const LogTable& table, const World& world, std::vector<Contradi
 }
 
 void compare_nodes(int line, int logged, const World& world, std::vector<Contradiction>& found) {
-  const int nodes = world.scenario.cluster.nodes;
+  const int nodes = world.scenario().cluster.nodes;
   if (logged == 0 || logged == nodes) return;
   found.push_back({line, "cluster.nodes", std::to_string(logged), std::to_string(nodes),
                    fmt::format("--set cluster.nodes={}, with as many GPUs per node as in the log", logged)});
@@ -53,7 +53,7 @@ void compare_nodes(int line, int logged, const World& world, std::vector<Contrad
 /// If the hosts have different numbers of ranks, the number of GPUs per host is unknown.
 void compare_gpus(int line, int ranks, int nodes, const World& world, std::vector<Contradiction>& found) {
   if (ranks == 0 || nodes == 0 || ranks % nodes != 0) return;
-  const int logged = ranks / nodes, gpus = world.scenario.node.spec.gpus;
+  const int logged = ranks / nodes, gpus = world.scenario().node.spec.gpus;
   if (logged != gpus)
     found.push_back(
         {line, "node.gpus", std::to_string(logged), std::to_string(gpus), fmt::format("--set node.gpus={}", logged)});
@@ -61,10 +61,10 @@ void compare_gpus(int line, int ranks, int nodes, const World& world, std::vecto
 
 /// Ranks per process, if the scenario states them. If it does not, they are taken from the log (calibrate/measured).
 void compare_processes(const LogTable& table, const World& world, std::vector<Contradiction>& found) {
-  const HarnessSpec& harness = world.scenario.workload.harness;
+  const HarnessSpec& harness = world.scenario().workload.harness;
   const auto compare = [&](std::string key, int logged, int given, int usual) {
     // A default that the scenario does not mention is no statement. `places` holds the keys that its file gives.
-    const bool stated = given != usual || world.scenario.places.contains(key);
+    const bool stated = given != usual || world.scenario().places.contains(key);
     if (logged == 0 || logged == given || !stated) return;
     found.push_back(
         {table.line, key, std::to_string(logged), std::to_string(given), fmt::format("--set {}={}", key, logged)});
@@ -119,9 +119,9 @@ void compare_rate(const NcclFacts& nccl, const NicSpec& nics, std::vector<Contra
 
 /// Fewer NICs than the scenario has are a cause. More NICs, or NICs of another kind, belong to another cluster.
 void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contradiction>& found) {
-  const NodeSpec& node = world.scenario.node.spec;
+  const NodeSpec& node = world.scenario().node.spec;
   // On one node NCCL lists NICs as well, but no collective uses them.
-  if (world.scenario.cluster.nodes < 2) return;
+  if (world.scenario().cluster.nodes < 2) return;
   if (const auto logged = link_of(nccl); logged && *logged != node.nics.link)
     found.push_back({nccl.line, "node.nics.link", std::string(name_of(*logged)), std::string(name_of(node.nics.link)),
                      fmt::format("--set node.nics.link={}", name_of(*logged))});
@@ -138,11 +138,12 @@ void compare_communicator(const Imported& log, const World& world, std::vector<C
   const NcclCommunicator comm = log.nccl.largest();
   const bool logged = std::any_of(log.tables.begin(), log.tables.end(), [](const LogTable& t) { return t.nodes > 0; });
   const auto set = [&](const char* name) {
-    return log.nccl.env.contains(name) || world.scenario.nccl.env.contains(name);
+    return log.nccl.env.contains(name) || world.scenario().nccl.env.contains(name);
   };
   const bool several = std::any_of(log.nccl.communicators.begin(), log.nccl.communicators.end(),
                                    [&](const NcclCommunicator& other) { return other.ranks != comm.ranks; });
-  if (logged || several || world.scenario.nvlink_domain.nodes > 1 || set("NCCL_P2P_DISABLE") || set("NCCL_SHM_DISABLE"))
+  if (logged || several || world.scenario().nvlink_domain.nodes > 1 || set("NCCL_P2P_DISABLE") ||
+      set("NCCL_SHM_DISABLE"))
     return;
   compare_nodes(log.nccl.line, comm.nodes, world, found);
   compare_gpus(log.nccl.line, comm.ranks, comm.nodes, world, found);
@@ -150,7 +151,7 @@ void compare_communicator(const Imported& log, const World& world, std::vector<C
 
 /// Patch levels of a release are not compared: scenarios rarely state them.
 void compare_version(int line, const std::string& logged, const World& world, std::vector<Contradiction>& found) {
-  const Scenario& scenario = world.scenario;
+  const Scenario& scenario = world.scenario();
   if (logged.empty() || !scenario.nccl.version_given) return;
   const GpuKind& gpu = scenario.hardware.gpus.at(scenario.node.spec.gpu);
   const auto read = parse_nccl_versions(logged, gpu.compute_capability);

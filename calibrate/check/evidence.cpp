@@ -50,7 +50,7 @@ std::map<Cause, double> evidence(const Imported& log, const World& world) {
   weigh_nccl(weights, log.nccl, world);
   weigh_tables(weights, log);
   // Only if the scenario has PCIe switches: otherwise a flat matrix is what it says.
-  if (log.topo && world.scenario.node.spec.pcie_switches > 0)
+  if (log.topo && world.scenario().node.spec.pcie_switches > 0)
     if (const auto near = near_nic(*log.topo)) weights.hint(Cause::vm_topology, !*near, *near);
   return weights.take();
 }

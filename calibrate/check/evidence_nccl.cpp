@@ -15,7 +15,7 @@ namespace {
 class NcclEvidence {
  public:
   NcclEvidence(Weights& weights, const NcclFacts& log, const World& world)
-      : weights_(weights), log_(log), world_(world), comm_(world.planner.comm) {}
+      : weights_(weights), log_(log), world_(world), comm_(world.planner().comm) {}
 
   /// The order matters: connections replace what variables suggested.
   void weigh() {
@@ -34,8 +34,8 @@ class NcclEvidence {
   }
   /// Whether the log sets the variable to a value that the scenario does not set.
   bool forced(const char* name) const {
-    const auto given = world_.scenario.nccl.env.find(name);
-    return log_.env.contains(name) && (given == world_.scenario.nccl.env.end() || given->second != value(name));
+    const auto given = world_.scenario().nccl.env.find(name);
+    return log_.env.contains(name) && (given == world_.scenario().nccl.env.end() || given->second != value(name));
   }
   bool forced_to(const char* name, std::initializer_list<std::string_view> values) const {
     return forced(name) && std::find(values.begin(), values.end(), value(name)) != values.end();
@@ -112,7 +112,7 @@ class NcclEvidence {
   std::size_t expected_nics() const {
     // Not the number of NICs of the node: NCCL may leave some unused, and they are not missing.
     std::set<int> numbers;
-    for (const SearchGraph* graph : {&world_.planner.graphs.ring, &world_.planner.graphs.tree})
+    for (const SearchGraph* graph : {&world_.planner().graphs.ring, &world_.planner().graphs.tree})
       for (const ChannelShape& shape : graph->shapes)
         for (const int nic : {shape.nic_in, shape.nic_out})
           if (nic >= 0) numbers.insert(nic);
@@ -152,7 +152,7 @@ class NcclEvidence {
       const auto op = enum_from<CollectiveOp>(choice.operation);
       if (op != CollectiveOp::all_reduce && op != CollectiveOp::broadcast && op != CollectiveOp::reduce) continue;
       if (choice.bytes < 1 || choice.bytes > largest_size.value) continue;
-      const Plan plan = plan_collective(world_.planner, *op, choice.bytes);
+      const Plan plan = plan_collective(world_.planner(), *op, choice.bytes);
       ++compared;
       const bool same = name_of(plan.algorithm) == choice.algorithm;
       other_algorithm += !same;

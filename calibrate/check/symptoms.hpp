@@ -10,8 +10,8 @@ namespace fabricast {
 using Symptoms = std::vector<Symptom>;
 inline constexpr auto one_symptom = one_if<Symptom>;
 
-inline const Communicator& comm_of(const World& w) { return w.planner.comm; }
-inline const NicSpec& nics_of(const World& w) { return w.scenario.node.spec.nics; }
+inline const Communicator& comm_of(const World& w) { return w.planner().comm; }
+inline const NicSpec& nics_of(const World& w) { return w.scenario().node.spec.nics; }
 inline bool networked(const World& w) { return comm_of(w).nodes() > 1; }
 inline bool rdma(const World& w) { return networked(w) && nics_of(w).link != LinkKind::socket; }
 

@@ -9,11 +9,11 @@ namespace fabricast {
 
 namespace {
 
-const NodeSpec& host(const World& w) { return w.scenario.node.spec; }
+const NodeSpec& host(const World& w) { return w.scenario().node.spec; }
 
 /// Whether the node has PCIe switches by its number of them, and not by a topology file.
 bool usual_switches(const World& w) {
-  return host(w).topology.empty() && !w.scenario.nccl.env.contains("NCCL_TOPO_FILE") && host(w).pcie_switches > 0;
+  return host(w).topology.empty() && !w.scenario().nccl.env.contains("NCCL_TOPO_FILE") && host(w).pcie_switches > 0;
 }
 
 /// Whether some GPUs of a host reach each other over PCIe.
@@ -95,7 +95,7 @@ Symptoms flat_topology(const World& w) {
 }
 
 Symptoms one_process(const World& w) {
-  const HarnessSpec& harness = w.scenario.workload.harness;
+  const HarnessSpec& harness = w.scenario().workload.harness;
   // If the scenario has several GPUs per process already, their launches are part of the forecast.
   return one_symptom(
       harness.ranks_per_process == 1 && harness.tool != Tool::isolated && host(w).gpus > 1,

@@ -46,8 +46,8 @@ Symptoms few_channels(const World& w) {
 Symptoms regressions(const World& w) {
   Symptoms list;
   std::vector<const Regression*> seen;
-  for (const std::int64_t bytes : w.scenario.sizes())
-    for (const Regression* known : regressions_of(w.planner, plan_workload(w, bytes))) {
+  for (const std::int64_t bytes : w.scenario().sizes())
+    for (const Regression* known : regressions_of(w.planner(), plan_workload(w, bytes))) {
       if (known->simulated.empty() || std::find(seen.begin(), seen.end(), known) != seen.end()) continue;
       seen.push_back(known);
       list.push_back({"regression " + known->id, known->simulated});

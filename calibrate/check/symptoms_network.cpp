@@ -17,7 +17,7 @@ std::string faults_word(const World& w, const std::vector<std::string>& links, i
     list += fault;
   };
   // `--set faults=` replaces the whole list, so faults that the scenario states are repeated.
-  for (const FaultSpec& f : w.scenario.faults)
+  for (const FaultSpec& f : w.scenario().faults)
     add(fmt::format("{{link: '{}', rate: {}, at: {}s, until: {}s}}", f.target(), f.rate.value, f.at.value,
                     f.until.value));
   for (const std::string& link : links) add(fmt::format("{{link: {}, rate: {}%}}", link, percent));
@@ -77,10 +77,10 @@ Symptoms few_nics(const World& w) {
 
 Symptoms collisions(const World& w) {
   Symptoms list;
-  if (!networked(w) || w.scenario.fabric.kind == 0) return list;
+  if (!networked(w) || w.scenario().fabric.kind == 0) return list;
   // Where the scenario routes by hash, samples of the forecast contain collisions already, and only the quantile
   // changes. On an adaptive fabric, hashing itself is the fault: adaptive routing is off for this traffic.
-  const bool hashed = w.setup.policy->name == "ecmp" || w.setup.policy->name == "static";
+  const bool hashed = w.setup().policy->name == "ecmp" || w.setup().policy->name == "static";
   const std::vector<std::string> set =
       hashed ? std::vector<std::string>{} : std::vector<std::string>{"routing.kind=ecmp", "routing.seeds=16"};
   if (!hashed) list.push_back({"paths chosen by hash, not by load", set, 0.5});
@@ -100,7 +100,7 @@ Symptoms thin_uplinks(const World& w) {
 /// Traffic of other jobs leaves a fraction of every uplink. A loss below a quarter cannot be distinguished from noise.
 Symptoms busy_uplinks(const World& w) {
   Symptoms list;
-  if (!networked(w) || !w.fabric || w.fabric->find_links("uplinks").empty()) return list;
+  if (!networked(w) || !w.fabric() || w.fabric()->find_links("uplinks").empty()) return list;
   for (const int percent : {75, 50, 30, 15})
     list.push_back(
         {fmt::format("other jobs leave {} % of every uplink", percent), {faults_word(w, {"uplinks"}, percent)}});

@@ -21,7 +21,7 @@ namespace {
 /// The collective of a table; the scenario's for a bare list of sizes and times; empty if it is no collective.
 std::optional<CollectiveOp> collective_of(const LogTable& table, const World& world) {
   if (table.tool != "nccl_tests" && table.tool != "csv") return std::nullopt;
-  return table.operation.empty() ? world.scenario.workload.collective : enum_from<CollectiveOp>(table.operation);
+  return table.operation.empty() ? world.scenario().workload.collective : enum_from<CollectiveOp>(table.operation);
 }
 
 /// Names in NCCL_IB_HCA, such as `=mlx5_0:1,mlx5_3`; none for a list of exclusions.
@@ -39,8 +39,8 @@ std::vector<std::string> picked_nics(const NcclFacts& nccl) {
 
 /// The `--set` words that make the scenario run on as many ranks as a table.
 std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
-  const std::int64_t ranks = table.ranks, gpus = world.scenario.node.spec.gpus;
-  if (ranks <= 0 || ranks == world.planner.comm.ranks()) return {};
+  const std::int64_t ranks = table.ranks, gpus = world.scenario().node.spec.gpus;
+  if (ranks <= 0 || ranks == world.planner().comm.ranks()) return {};
   // A run on fewer nodes is informative about more. Part of a node has other rings and NICs and is not.
   if (ranks % gpus == 0) return {fmt::format("cluster.nodes={}", ranks / gpus)};
   throw UserError({Diagnostic{
@@ -59,7 +59,7 @@ std::vector<std::string> set_harness(const LogTable& table, const Imported& log,
     if (table.threads > 1) set.push_back(fmt::format("workload.harness.threads={}", table.threads));
   }
   const std::string& version = table.nccl_version.empty() ? log.nccl.version : table.nccl_version;
-  if (!version.empty() && !world.scenario.nccl.version_given) set.push_back("nccl.version=\"" + version + "\"");
+  if (!version.empty() && !world.scenario().nccl.version_given) set.push_back("nccl.version=\"" + version + "\"");
   if (table.iterations > 0) set.push_back(fmt::format("workload.harness.iterations={}", table.iterations));
   return set;
 }
@@ -67,7 +67,7 @@ std::vector<std::string> set_harness(const LogTable& table, const Imported& log,
 MeasuredSeries series_with(const World& world, const std::string& effective, std::vector<std::string> set,
                            CollectiveOp op, const std::map<std::int64_t, double>& seconds, std::string from) {
   set.push_back(fmt::format("workload.collective={}", name_of(op)));
-  MeasuredSeries series{changed(world.scenario, effective, set), {}, std::move(from), {}, {}};
+  MeasuredSeries series{changed(world.scenario(), effective, set), {}, std::move(from), {}, {}};
   std::vector<std::int64_t> sizes;
   for (const auto& [bytes, time] : seconds) sizes.push_back(bytes), series.seconds.push_back(time);
   set_sizes(series.scenario, sizes);
@@ -77,7 +77,7 @@ MeasuredSeries series_with(const World& world, const std::string& effective, std
 }  // namespace
 
 std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string& path, const World& world) {
-  const std::string effective = to_yaml(world.scenario);
+  const std::string effective = to_yaml(world.scenario());
   std::vector<MeasuredSeries> list;
   for (const LogTable& table : log.tables) {
     const auto op = collective_of(table, world);
@@ -104,13 +104,13 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
 }
 
 std::vector<MeasuredSeries> series_of_scenario(const World& world) {
-  const std::string effective = to_yaml(world.scenario);
+  const std::string effective = to_yaml(world.scenario());
   std::vector<MeasuredSeries> list;
-  for (std::size_t i = 0; i < world.scenario.measured.texts.size(); ++i) {
+  for (std::size_t i = 0; i < world.scenario().measured.texts.size(); ++i) {
     const auto op = static_cast<CollectiveOp>(i);
-    const std::int64_t ranks = world.planner.comm.ranks();
+    const std::int64_t ranks = world.planner().comm.ranks();
     std::map<std::int64_t, double> seconds;
-    for (const MeasuredValue& value : measured_values(world.scenario.measured, op)) {
+    for (const MeasuredValue& value : measured_values(world.scenario().measured, op)) {
       // busbw = bytes / time x factor, solved for the time (s).
       const double at_rate = static_cast<double>(value.bytes.value) * bus_factor(op, ranks) / value.bus_bandwidth.value;
       seconds[value.bytes.value] = value.time.value > 0 ? value.time.value : at_rate;
@@ -126,12 +126,12 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
   for (const MeasuredCase& c : cases) {
     const CaseRunner runner(c);
     Scenario scenario = runner.scenario();
-    if (scenario.node.spec.gpu != world.scenario.node.spec.gpu)
+    if (scenario.node.spec.gpu != world.scenario().node.spec.gpu)
       throw UserError(fmt::format("case {} was measured on {}, but the scenario has {}", c.id, scenario.node.spec.gpu,
-                                  world.scenario.node.spec.gpu),
+                                  world.scenario().node.spec.gpu),
                       "rows of other GPUs say nothing about these");
     // The case states its own system, but parameters are those of the user's profile.
-    scenario.hardware = world.scenario.hardware;
+    scenario.hardware = world.scenario().hardware;
     MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
     for (const MeasuredRow& row : c.rows) series.seconds.push_back(row.time_us * 1e-6);
     list.push_back(std::move(series));

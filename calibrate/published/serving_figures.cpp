@@ -24,8 +24,8 @@ const std::shared_ptr<SearchStore>& searches() {
   return found;
 }
 
-std::unique_ptr<World> world_of(const std::string& scenario, const std::string& id, const Hardware& hardware,
-                                const std::vector<std::string>& set = {}) {
+World world_of(const std::string& scenario, const std::string& id, const Hardware& hardware,
+               const std::vector<std::string>& set = {}) {
   ReadResult read = parse_scenario(scenario, id, set);
   read.scenario.hardware = hardware;
   return build_world(std::move(read.scenario), searches());
@@ -90,17 +90,17 @@ ServingFigures of_prompts(const InferenceForecast& f, double outside) {
 ServingFigures serving_figures(const std::string& scenario, const std::string& id, const Hardware& hardware) {
   using namespace serving;
   const auto world = world_of(scenario, id, hardware);
-  if (world->scenario.workload.kind == WorkloadKind::collective) {
+  if (world.scenario().workload.kind == WorkloadKind::collective) {
     ServingFigures figures{};
-    of(figures, ServingMetric::allreduce_us) = us * run_forecast(*world, one_thread).rows.front().time;
+    of(figures, ServingMetric::allreduce_us) = us * run_forecast(world, one_thread).rows.front().time;
     return figures;
   }
-  const InferenceSpec& spec = world->scenario.workload.inference;
-  const InferenceForecast f = forecast_of(*world);
+  const InferenceSpec& spec = world.scenario().workload.inference;
+  const InferenceForecast f = forecast_of(world);
   switch (spec.phase) {
     case InferencePhase::prefill:
       return of_prompts(
-          f, find_serving_stack(world->scenario.hardware, spec.framework, spec.stack).request_fixed.us().value);
+          f, find_serving_stack(world.scenario().hardware, spec.framework, spec.stack).request_fixed.us().value);
     case InferencePhase::both: return of_requests(f);
     case InferencePhase::all_reduce: {
       ServingFigures figures{};
@@ -112,7 +112,7 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
   // The prompts of a static batch are one pass of phase prefill with the same batch.
   const auto prompts =
       world_of(scenario, id, hardware, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
-  return of_batch(f, run_inference(*prompts, one_thread, false).step.seconds, spec);
+  return of_batch(f, run_inference(prompts, one_thread, false).step.seconds, spec);
 }
 
 }  // namespace fabricast

@@ -15,7 +15,7 @@ namespace fabricast {
 /// Collectives do not depend on the fitted parameters, so they are timed once, in the first sample of the network.
 struct StepRunner::State {
   KernelCase kernel;
-  std::unique_ptr<World> world;  ///< null: this is a kernel
+  std::optional<World> world;  ///< empty: this is a kernel
   Program program;
   std::unique_ptr<Traffic> traffic;
   std::vector<std::string> prefixes;  ///< of the paths of parameters that it uses
@@ -56,14 +56,14 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));
   // Times of collectives are taken with the scenario's parameters of the network and kept for all later runs.
-  state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->samples.first_seed);
+  state_->traffic = make_flow_traffic(*state_->world, state_->program, state_->world->samples().first_seed);
 }
 StepRunner::~StepRunner() = default;
 StepRunner::StepRunner(StepRunner&&) noexcept = default;
 
 double StepRunner::seconds(const Hardware& hardware) {
   if (!state_->world) return kernel_seconds(state_->kernel, hardware);
-  const TrainingStep step = step_with(state_->world->scenario, hardware);
+  const TrainingStep step = step_with(state_->world->scenario(), hardware);
   const Program program = training_program(step);
   constexpr std::size_t most_known = 256;
   // A bound on memory. Emptying is good enough, because repeats follow each other within one set of derivatives.
@@ -81,7 +81,7 @@ void StepRunner::check_memory() const {
 }
 
 std::string StepRunner::stack() const {
-  return state_->world ? state_->world->scenario.workload.training.stack : std::string();
+  return state_->world ? state_->world->scenario().workload.training.stack : std::string();
 }
 
 bool StepRunner::experts() const { return state_->world && step_of(*state_->world).model.experts > 0; }

@@ -21,12 +21,13 @@ namespace {
 class Billing {
  public:
   explicit Billing(const World& world)
-      : s_(world.scenario),
-        comm_(world.planner.comm),
+      : s_(world.scenario()),
+        comm_(world.planner().comm),
         demand_(demand_of_hosts(s_, comm_)),
         basics_(topologies()[s_.fabric.kind].basics(s_.fabric.spec)) {}
 
   Bill make(const World& world) {
+    bill_.world = world;
     // All hosts on the fabric are billed, whether or not the job uses them; the job bears its share of the cost.
     bill_.nodes = s_.cluster.size, bill_.spare_nodes = s_.site.spare_nodes;
     bill_.gpus = bill_.nodes * s_.node.spec.gpus;
@@ -84,8 +85,8 @@ class Billing {
   void add_fabric(const World& world) {
     std::unique_ptr<Fabric> made;
     // A job on one host has no fabric in its world, so it is built from the scenario.
-    if (!world.fabric) made = std::make_unique<Fabric>(fabric_of_hosts(s_, comm_));
-    const Fabric& fabric = world.fabric ? *world.fabric : *made;
+    if (!world.fabric()) made = std::make_unique<Fabric>(fabric_of_hosts(s_, comm_));
+    const Fabric& fabric = world.fabric() ? *world.fabric() : *made;
     const Clos* clos = fabric.clos();
     const std::int64_t planes = clos ? clos->planes : 1;
     bill_.planes = static_cast<int>(planes);

@@ -86,7 +86,7 @@ Cost cost_of(const Bill& bill, const Prices& prices) {
 }
 
 std::vector<Work> work_of(const World& world, const RunOptions& options) {
-  switch (world.scenario.workload.kind) {
+  switch (world.scenario().workload.kind) {
     case WorkloadKind::training_step: {
       require_memory(world);
       const StepForecast step = run_step(world, options);
@@ -103,8 +103,8 @@ std::vector<Work> work_of(const World& world, const RunOptions& options) {
   }
   std::vector<Work> work;
   for (const ForecastRow& row : run_forecast(world, options).rows)
-    work.push_back(
-        {fmt::format("{} of {}", name_of(world.scenario.workload.collective), to_text(Bytes{row.bytes})), row.time, 0});
+    work.push_back({fmt::format("{} of {}", name_of(world.scenario().workload.collective), to_text(Bytes{row.bytes})),
+                    row.time, 0});
   return work;
 }
 

@@ -58,10 +58,10 @@ Json cost_json(const Prices& prices, const Cost& cost, const std::vector<Work>& 
 
 }  // namespace
 
-std::string bill_json(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
-                      const std::vector<Work>& work) {
+std::string bill_json(const Bill& bill, const Prices* prices, const Cost* cost, const std::vector<Work>& work) {
+  const World& world = bill.world;
   Json j;
-  j["fabricast"] = version_text(), j["scenario"] = effective_json(world.scenario);
+  j["fabricast"] = version_text(), j["scenario"] = effective_json(world.scenario());
   Json& b = j["bill"];
   b["nodes"] = bill.nodes, b["spare_nodes"] = bill.spare_nodes, b["gpus"] = bill.gpus, b["planes"] = bill.planes;
   Json lines = Json::array(), tiers = Json::array();

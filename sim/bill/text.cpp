@@ -95,9 +95,9 @@ std::string text_of_cost(const Bill& bill, const Prices& prices, const Cost& cos
 
 }  // namespace
 
-std::string bill_text(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
-                      const std::vector<Work>& work) {
-  const Scenario& s = world.scenario;
+std::string bill_text(const Bill& bill, const Prices* prices, const Cost* cost, const std::vector<Work>& work) {
+  const World& world = bill.world;
+  const Scenario& s = world.scenario();
   std::string out = fmt::format(
       "{}: {} host{}{}, {} GPUs, {}\n\n", s.name.empty() ? s.file : s.name, grouped(bill.nodes),
       bill.nodes == 1 ? "" : "s",

@@ -24,20 +24,20 @@ int bill_verb(const std::vector<std::string>& arguments) {
   require_own_places(places);
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  placed(world->scenario, [&] {
+  placed(world.scenario(), [&] {
     std::optional<Prices> prices;
-    if (!world->scenario.prices.empty()) prices = prices_of(world->scenario);
+    if (!world.scenario().prices.empty()) prices = prices_of(world.scenario());
     const Prices* known = prices ? &*prices : nullptr;
-    const Bill bill = bill_of(*world, known);
+    const Bill bill = bill_of(world, known);
     std::optional<Cost> cost;
     std::vector<Work> work;
     if (known) cost = cost_of(bill, *known);
     // Only prices need a forecast: counts and power follow from the scenario.
-    if (known && !options.has("no-forecast")) work = work_of(*world, how);
+    if (known && !options.has("no-forecast")) work = work_of(world, how);
     const Cost* sums = cost ? &*cost : nullptr;
-    if (!json.empty()) emit(json, bill_json(*world, bill, known, sums, work));
+    if (!json.empty()) emit(json, bill_json(bill, known, sums, work));
     if (!csv.empty()) emit(csv, bill_csv(bill, sums));
-    if (leaves_standard_output(places)) emit("-", bill_text(*world, bill, known, sums, work));
+    if (leaves_standard_output(places)) emit("-", bill_text(bill, known, sums, work));
   });
   return 0;
 }

@@ -22,7 +22,7 @@ MeasuredSeries bare_number(const Options& options, const World& world) {
     throw UserError("fabricast check: --size needs either --busbw or --time", "e.g. --size 8GiB --busbw 210");
   const std::int64_t bytes = chosen_size(options, world);
   const std::string value = options.has("time") ? options.text("time") : options.text("busbw");
-  const CollectiveOp op = world.scenario.workload.collective;
+  const CollectiveOp op = world.scenario().workload.collective;
   double seconds = 0;
   if (options.has("time")) {
     const auto time = parse_seconds(value);
@@ -32,10 +32,10 @@ MeasuredSeries bare_number(const Options& options, const World& world) {
     const auto rate = parse_number(value);
     if (!rate) throw UserError(fmt::format("--busbw {}", rate.error), "write GB/s as nccl-tests prints them, e.g. 210");
     constexpr double giga = 1e9;
-    seconds = static_cast<double>(bytes) * bus_factor(op, world.planner.comm.ranks()) / (rate.value * giga);
+    seconds = static_cast<double>(bytes) * bus_factor(op, world.planner().comm.ranks()) / (rate.value * giga);
   }
   if (!(seconds > 0 && seconds < 1e9)) throw UserError(fmt::format("'{}' must be above 0", value));
-  MeasuredSeries series{world.scenario, {seconds}, "the command line", {}, {}};
+  MeasuredSeries series{world.scenario(), {seconds}, "the command line", {}, {}};
   series.scenario.workload.sizes = {Bytes{bytes}};
   return series;
 }
@@ -75,26 +75,26 @@ int check_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const std::vector<NamedLog> logs = read_logs(options.list("LOG..."));
   const auto world = load_world(options, Beside::left_out, "scenario");
-  if (world->scenario.workload.kind != WorkloadKind::collective)
+  if (world.scenario().workload.kind != WorkloadKind::collective)
     throw UserError("fabricast check: the workload of the scenario is not a collective",
                     "e.g. --set 'workload={collective: all_reduce}'");
   // A log of another cluster, NCCL or number of ranks would look like a fault. It is refused with what differs.
-  if (const auto found = contradictions_of(logs, *world); !found.empty()) {
-    if (!json.empty()) emit(json, contradictions_json(world->scenario, found));
-    if (json != "-") emit("-", contradictions_text(world->scenario, found));
+  if (const auto found = contradictions_of(logs, world); !found.empty()) {
+    if (!json.empty()) emit(json, contradictions_json(world.scenario(), found));
+    if (json != "-") emit("-", contradictions_text(world.scenario(), found));
     return 1;
   }
-  CheckReport report = placed(world->scenario, [&] {
-    std::vector<MeasuredSeries> measured = series_of_logs(logs, *world);
-    if (measured.empty()) measured.push_back(bare_number(options, *world));
+  CheckReport report = placed(world.scenario(), [&] {
+    std::vector<MeasuredSeries> measured = series_of_logs(logs, world);
+    if (measured.empty()) measured.push_back(bare_number(options, world));
     // `--against` is a log of the same cluster when it was healthy. It makes the interval narrow, as any measurement of
     // the site does.
-    const MeasuredSite site = site_of(options, *world, {}, options.list("against"));
-    return check(measured, site, evidence_of(logs, *world), how);
+    const MeasuredSite site = site_of(options, world, {}, options.list("against"));
+    return check(measured, site, evidence_of(logs, world), how);
   });
   report.wrong = wrong_rows_of(logs);
-  if (!json.empty()) emit(json, check_json(world->scenario, report));
-  if (json != "-") emit("-", check_text(world->scenario, report));
+  if (!json.empty()) emit(json, check_json(world.scenario(), report));
+  if (json != "-") emit("-", check_text(world.scenario(), report));
   return report.healthy() ? 0 : 1;
 }
 

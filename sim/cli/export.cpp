@@ -16,8 +16,8 @@ struct Export {
 };
 
 constexpr std::array exports = {
-    Export{"tuner", [](const World& w, const RunOptions& options) { return tuner_csv(w, tuner_tables(w, options)); }},
-    Export{"env", [](const World& w, const RunOptions& options) { return env_script(w, advise(w, options)); }},
+    Export{"tuner", [](const World& w, const RunOptions& options) { return tuner_csv(tuner_tables(w, options)); }},
+    Export{"env", [](const World& w, const RunOptions& options) { return env_script(advise(w, options)); }},
 };
 
 }  // namespace
@@ -42,11 +42,11 @@ int export_verb(const std::vector<std::string>& arguments) {
   const std::string output = options.has("output") ? output_path(options, "output") : "-";
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  if (const WorkloadKind kind = world->scenario.workload.kind; kind != WorkloadKind::collective)
+  if (const WorkloadKind kind = world.scenario().workload.kind; kind != WorkloadKind::collective)
     throw UserError(
         fmt::format("fabricast export: advice is for one collective, and the workload is a {}", name_of(kind)),
         "--set 'workload={collective: all_gather}' for one of its collectives, which `run` lists");
-  emit(output, placed(world->scenario, [&] { return found->write(*world, how); }));
+  emit(output, placed(world.scenario(), [&] { return found->write(world, how); }));
   return 0;
 }
 

@@ -45,7 +45,7 @@ double probability_of(const Options& options) {
 
 /// The collectives of `--collectives` without repetitions, or that of the scenario.
 std::vector<CollectiveOp> operations_of(const Options& options, const World& world) {
-  if (!options.has("collectives")) return {world.scenario.workload.collective};
+  if (!options.has("collectives")) return {world.scenario().workload.collective};
   std::vector<CollectiveOp> list;
   const auto& names = EnumNames<CollectiveOp>::names;
   for (const std::string& word : split(options.text("collectives"), ',')) {
@@ -58,7 +58,7 @@ std::vector<CollectiveOp> operations_of(const Options& options, const World& wor
   return list;
 }
 
-using GateWriter = std::string (*)(const World&, const Gate&);
+using GateWriter = std::string (*)(const Gate&);
 struct GateFormat {
   const char* name;
   const char* doc;
@@ -101,16 +101,16 @@ int judge_logs(const Options& options, const World& world, const GateOutputs& to
                const RunOptions& how) {
   const std::vector<NamedLog> logs = read_logs(options.list("log"));
   if (const auto found = contradictions_of(logs, world); !found.empty()) {
-    emit_verdict(to, unjudged_json(world.scenario, found), contradictions_text(world.scenario, found));
+    emit_verdict(to, unjudged_json(world.scenario(), found), contradictions_text(world.scenario(), found));
     return 1;
   }
-  GateVerdict verdict = placed(world.scenario, [&] {
+  GateVerdict verdict = placed(world.scenario(), [&] {
     // Measurements of the healthy site, not the logs that are judged.
     const MeasuredSite site = site_of(options, world, {});
     return judge(series_of_logs(logs, world), site, probability, how);
   });
   verdict.wrong = wrong_rows_of(logs);
-  emit_verdict(to, verdict_json(world.scenario, verdict), verdict_text(world.scenario, verdict));
+  emit_verdict(to, verdict_json(world.scenario(), verdict), verdict_text(world.scenario(), verdict));
   return verdict.passes() ? 0 : 1;
 }
 
@@ -146,18 +146,18 @@ int gate_verb(const std::vector<std::string>& arguments) {
   const double probability = probability_of(options);
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  if (world->scenario.workload.kind != WorkloadKind::collective)
+  if (world.scenario().workload.kind != WorkloadKind::collective)
     throw UserError("fabricast gate: the workload of the scenario is not a collective",
                     "e.g. --set 'workload={collective: all_reduce}'");
-  if (options.has("log")) return judge_logs(options, *world, to, probability, how);
-  const Gate gate = placed(world->scenario, [&] {
-    return gate_of(*world, operations_of(options, *world), site_of(options, *world, {}), probability, how);
+  if (options.has("log")) return judge_logs(options, world, to, probability, how);
+  const Gate gate = placed(world.scenario(), [&] {
+    return gate_of(world, operations_of(options, world), site_of(options, world, {}), probability, how);
   });
-  placed(world->scenario, [&] {
+  placed(world.scenario(), [&] {
     for (std::size_t i = 0; i < formats.size(); ++i)
-      if (!to[i].empty()) emit(to[i], formats[i].write(*world, gate));
+      if (!to[i].empty()) emit(to[i], formats[i].write(gate));
   });
-  if (leaves_standard_output(places_of(to))) emit("-", gate_text(*world, gate));
+  if (leaves_standard_output(places_of(to))) emit("-", gate_text(gate));
   return 0;
 }
 

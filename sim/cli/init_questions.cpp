@@ -181,7 +181,7 @@ namespace {
 
 bool fits(const std::vector<GivenKey>& keys) {
   try {
-    require_memory(*build_world(scenario_with(keys)));
+    require_memory(build_world(scenario_with(keys)));
     return true;
   } catch (const UserError&) { return false; }
 }
@@ -203,7 +203,7 @@ void add_precision(std::vector<GivenKey>& keys) {
 
 /// The first split of a training step that divides evenly (the batch over replicas, the GPUs over ranks), whether or
 /// not it fits in memory. The search for a better split starts from its world.
-std::unique_ptr<World> dividing_world(std::vector<GivenKey>& keys) {
+World dividing_world(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
   std::optional<UserError> first;
   // Tensor parallelism stays inside a host; stages are added when that is not enough.
@@ -236,13 +236,13 @@ void overlay(std::vector<GivenKey>& keys, const std::vector<GivenKey>& added) {
 void add_training_split(std::vector<GivenKey>& keys) {
   // The quick estimate of `plan --search parallel` knows which splits fit in memory.
   const auto world = dividing_world(keys);
-  const SplitSearch found = search_splits(*world);
+  const SplitSearch found = search_splits(world);
   if (found.candidates.empty())
     throw UserError(fmt::format("{} does not fit in the memory of {} GPUs with any split",
-                                world->scenario.workload.training.model.preset, gpus_of(world->scenario)),
+                                world.scenario().workload.training.model.preset, gpus_of(world.scenario())),
                     "use more nodes or a smaller --model");
   std::vector<GivenKey> split;
-  for (const std::string& word : words_of(found.candidates.front().split, step_of(*world))) {
+  for (const std::string& word : words_of(found.candidates.front().split, step_of(world))) {
     const std::size_t equals = word.find('=');
     split.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
@@ -274,7 +274,7 @@ void add_split(std::vector<GivenKey>& keys) {
   if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
   // Degrees that the user gives are not second-guessed, but they must fit.
   if (has("workload.parallel", ""))
-    require_memory(*build_world(scenario_with(keys)));
+    require_memory(build_world(scenario_with(keys)));
   else if (has("workload.kind", "training_step"))
     add_training_split(keys);
   else if (has("workload.kind", "inference"))

@@ -24,16 +24,16 @@ int jobs_verb(const std::vector<std::string>& arguments) {
   require_own_places(places);
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
-  const bool call = world->scenario.workload.kind == WorkloadKind::collective;
+  const bool call = world.scenario().workload.kind == WorkloadKind::collective;
   if (!call && options.has("size")) throw UserError("--size is for collectives, but the workload is a step");
   // The largest size: interference of jobs is about bandwidth.
   const std::int64_t size = !call                 ? 0
-                            : options.has("size") ? chosen_size(options, *world)
-                                                  : world->scenario.sizes().back();
-  const JobsForecast found = placed(world->scenario, [&] { return forecast_jobs(*world, size, how); });
-  if (!json.empty()) emit(json, jobs_json(*world, found));
+                            : options.has("size") ? chosen_size(options, world)
+                                                  : world.scenario().sizes().back();
+  const JobsForecast found = placed(world.scenario(), [&] { return forecast_jobs(world, size, how); });
+  if (!json.empty()) emit(json, jobs_json(found));
   if (!csv.empty()) emit(csv, jobs_csv(found));
-  if (leaves_standard_output(places)) emit("-", jobs_text(*world, found));
+  if (leaves_standard_output(places)) emit("-", jobs_text(found));
   return 0;
 }
 

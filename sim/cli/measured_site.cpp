@@ -42,19 +42,19 @@ MeasuredSite site_of(const Options& options, const World& world, const RunOption
     append(series, holds_cases(beginning_of(path)) ? series_of_cases(read_cases(path), world)
                                                    : series_of_log(read_log(path), path, world));
   }
-  const bool collective = world.scenario.workload.kind == WorkloadKind::collective;
+  const bool collective = world.scenario().workload.kind == WorkloadKind::collective;
   if (!series.empty() && !collective)
     throw UserError("--measured is for collectives, but the workload is not a collective",
                     "`fabricast calibrate fit` makes a profile from measured collectives");
   // Steps are affected by the parameters of a profile only.
   if (!collective) return unmeasured_site();
   append(series, series_of_scenario(world));
-  if (!series.empty() && world.scenario.network.engine != EngineKind::flow)
+  if (!series.empty() && world.scenario().network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "only forecasts of the flow engine can be conditioned on measured rows",
                         "leave out the measured rows, or use --set network.engine=flow");
   // A fitted profile keeps the cases that it was fitted to. Its parameters are in the hardware already; its rows
   // condition what the parameters leave open.
-  for (const std::string& path : profiles_of(world.scenario))
+  for (const std::string& path : profiles_of(world.scenario()))
     append(series, series_of_cases(cases_in_profile(read_file(path), path), world));
   return measured_site(shipped_residuals(), series, how);
 }

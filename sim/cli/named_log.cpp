@@ -33,7 +33,8 @@ std::vector<Contradiction> contradictions_of(const std::vector<NamedLog>& logs, 
   for (const NamedLog& named : logs) {
     for (Contradiction& found : contradictions(named.log, world)) all.push_back(std::move(found));
     for (const LogTable& table : named.log.tables)
-      one_fits = one_fits || table.nodes == world.scenario.cluster.nodes || table.ranks == world.planner.comm.ranks();
+      one_fits =
+          one_fits || table.nodes == world.scenario().cluster.nodes || table.ranks == world.planner().comm.ranks();
   }
   if (one_fits) std::erase_if(all, [](const Contradiction& c) { return c.key == "cluster.nodes"; });
   return all;

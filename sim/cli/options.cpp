@@ -210,20 +210,20 @@ std::vector<std::string> set_words(const Options& options) {
   return set;
 }
 
-std::unique_ptr<World> load_world(const Options& options, Beside others, const std::string& option) {
+World load_world(const Options& options, Beside others, const std::string& option) {
   ReadResult read = read_scenario(options.get<std::string>(option), set_words(options));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   // Errors while building the world name keys. Their positions in the file turn these into lines.
   Scenario names;  // outlives the scenario's move into the world
   names.file = read.scenario.file, names.places = read.scenario.places,
   names.fabric_places = read.scenario.fabric_places;
-  auto world = placed(names, [&] { return build_world(std::move(read.scenario)); });
-  for (Diagnostic& w : world->warnings) names.locate(w), print_diagnostic(w);
+  World world = placed(names, [&] { return build_world(std::move(read.scenario)); });
+  for (Diagnostic w : world.warnings()) names.locate(w), print_diagnostic(w);
   // A warning and not an error: most verbs can answer for the job alone, as long as they say so.
-  if (others == Beside::left_out && has_others(world->scenario)) {
+  if (others == Beside::left_out && has_others(world.scenario())) {
     Diagnostic d{Diagnostic::Severity::warning,
                  {},
-                 world->scenario.jobs.empty() ? "background" : "jobs",
+                 world.scenario().jobs.empty() ? "background" : "jobs",
                  "left out here: the job is treated as if it were alone",
                  "`fabricast run` and `fabricast jobs` include other jobs and flows"};
     names.locate(d), print_diagnostic(d);
@@ -240,7 +240,7 @@ std::int64_t chosen_size(const Options& options, const World& world) {
                       fmt::format("between 1B and {}", to_text(largest_size)));
     return size.value.value;
   }
-  const auto sizes = world.scenario.sizes();
+  const auto sizes = world.scenario().sizes();
   // The middle of the sweep: neither latency nor bandwidth alone.
   return sizes[sizes.size() / 2];
 }

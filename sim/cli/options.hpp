@@ -113,8 +113,7 @@ enum class Beside { left_out, counted };
 /// Reads a scenario, prints its warnings, and builds its world.
 /// \param option  the option or positional argument that names the file
 /// \throws UserError with positions in the file
-std::unique_ptr<World> load_world(const Options& options, Beside others = Beside::left_out,
-                                  const std::string& option = "SCENARIO");
+World load_world(const Options& options, Beside others = Beside::left_out, const std::string& option = "SCENARIO");
 /// The size of `--size` in bytes, or the middle one of the scenario's sizes.
 /// \throws UserError if `--size` is invalid
 std::int64_t chosen_size(const Options& options, const World& world);

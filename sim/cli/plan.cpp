@@ -49,11 +49,10 @@ struct PlanQuestion {
 constexpr std::size_t rows_of_text = 20;
 
 PlanOutput search_parallel(const PlanQuestion& q) {
-  if (q.world.scenario.workload.kind != WorkloadKind::training_step)
+  if (q.world.scenario().workload.kind != WorkloadKind::training_step)
     throw UserError::at("workload.kind", "--search parallel is only for training steps", "write kind: training_step");
   const PlanResult result = plan_parallel(q.world, q.limit, q.how);
-  return {plan_text(q.world, result, q.top > 0 ? q.top : rows_of_text), plan_json(q.world, result, q.top),
-          plan_csv(result, q.top)};
+  return {plan_text(result, q.top > 0 ? q.top : rows_of_text), plan_json(result, q.top), plan_csv(result, q.top)};
 }
 
 struct PlanSearch {
@@ -72,7 +71,7 @@ void search(const Options& options, const PlanPaths& to, std::size_t top) {
   const auto limit = static_cast<std::size_t>(options.integer("limit", 200, 1, 1'000'000));
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  emit_all(to, placed(world->scenario, [&] { return search->run({*world, limit, top, how}); }));
+  emit_all(to, placed(world.scenario(), [&] { return search->run({world, limit, top, how}); }));
 }
 
 /// If no row can be forecast, the error is probably in what all rows share. It is then reported with its position.
@@ -117,7 +116,7 @@ MeasuredSite measured_of(const Study& study, const Options& options) {
     } catch (const UserError&) { return unmeasured_site(); }  // every row reports the error
   }
   try {
-    return site_of(options, *build_world(std::move(base)), {});
+    return site_of(options, build_world(std::move(base)), {});
   } catch (const UserError&) {
     if (options.has("measured")) throw;
     return unmeasured_site();

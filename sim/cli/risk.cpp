@@ -35,14 +35,14 @@ int risk_verb(const std::vector<std::string>& arguments) {
   how.every = options.has("every");
   if (how.every && options.has("elements")) throw UserError("--every cannot be combined with --elements");
   const auto world = load_world(options);
-  const Risk risk = placed(world->scenario, [&] {
+  const Risk risk = placed(world.scenario(), [&] {
     // A job that does not fit has no failures to forecast.
-    require_memory(*world);
-    return assess(*world, how);
+    require_memory(world);
+    return assess(world, how);
   });
-  if (!json.empty()) emit(json, risk_json(*world, risk));
+  if (!json.empty()) emit(json, risk_json(risk));
   if (!csv.empty()) emit(csv, risk_csv(risk));
-  if (leaves_standard_output(places)) emit("-", risk_text(*world, risk));
+  if (leaves_standard_output(places)) emit("-", risk_text(risk));
   return 0;
 }
 

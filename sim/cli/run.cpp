@@ -29,18 +29,18 @@ namespace {
 // By NCCL's version where the scenario leaves it open.
 Forecast forecast_all_versions(const World& world, const RunOptions& how) {
   Forecast forecast = run_forecast(world, how);
-  forecast_versions(world, forecast, how);
+  forecast_versions(forecast, how);
   return forecast;
 }
 
 /// A forecast, with intervals for the flow engine. The bound engine gives no time to put an interval on, and the chunk
 /// engine would take minutes.
 Forecast forecast_with_intervals(const World& world, const MeasuredSite& site, const RunOptions& how, bool intervals) {
-  if ((!intervals && site.rows.empty()) || world.scenario.network.engine != EngineKind::flow)
+  if ((!intervals && site.rows.empty()) || world.scenario().network.engine != EngineKind::flow)
     return forecast_all_versions(world, how);
   constexpr double own_part = 0.3;
   Forecast forecast = forecast_all_versions(world, part_of(how, 0, own_part));
-  add_intervals(world, forecast, site, part_of(how, own_part, 1));
+  add_intervals(forecast, site, part_of(how, own_part, 1));
   return forecast;
 }
 
@@ -69,18 +69,17 @@ std::vector<std::string_view> charts_of(WorkloadKind kind) {
 }
 
 template <class F>
-void write_all(const RunOutputs& to, const World& world, const F& forecast, std::string (*json)(const World&, const F&),
-               std::string (*csv)(const World&, const F&), std::string (*text)(const World&, const F&),
-               Page (*page)(const World&, const F&, std::string)) {
-  if (!to.json.empty()) emit(to.json, json(world, forecast));
-  if (!to.csv.empty()) emit(to.csv, csv(world, forecast));
-  if (!to.html.empty() || !to.svg.empty()) write_page(page(world, forecast, to.command), to.html, to.svg, to.chart);
-  if (leaves_standard_output(to.files())) emit("-", text(world, forecast));
+void write_all(const RunOutputs& to, const F& forecast, std::string (*json)(const F&), std::string (*csv)(const F&),
+               std::string (*text)(const F&), Page (*page)(const F&, std::string)) {
+  if (!to.json.empty()) emit(to.json, json(forecast));
+  if (!to.csv.empty()) emit(to.csv, csv(forecast));
+  if (!to.html.empty() || !to.svg.empty()) write_page(page(forecast, to.command), to.html, to.svg, to.chart);
+  if (leaves_standard_output(to.files())) emit("-", text(forecast));
 }
 
 void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
-  write_all(to, world, forecast_with_intervals(world, *to.site, how, to.intervals), forecast_json, forecast_csv,
-            forecast_text, collective_page);
+  write_all(to, forecast_with_intervals(world, *to.site, how, to.intervals), forecast_json, forecast_csv, forecast_text,
+            collective_page);
 }
 
 void write_timeline(const std::string& file, const StepForecast& step) {
@@ -94,20 +93,20 @@ void run_training(const World& world, const RunOutputs& to, const RunOptions& ho
   require_memory(world);
   constexpr double own_part = 0.5;
   StepForecast step = run_step(world, part_of(how, 0, to.intervals ? own_part : 1));
-  if (to.intervals) add_interval(world, step, part_of(how, own_part, 1));
+  if (to.intervals) add_interval(step, part_of(how, own_part, 1));
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text, step_page);
+  write_all(to, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_execution_trace(const World& world, const RunOutputs& to, const RunOptions& how) {
   const StepForecast step = run_trace(world, how);
   if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, world, step, step_json, step_csv, step_text, step_page);
+  write_all(to, step, step_json, step_csv, step_text, step_page);
 }
 
 void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
   require_memory(world);
-  write_all(to, world, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
+  write_all(to, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
 }
 
 /// The function that runs each kind of workload.
@@ -118,8 +117,8 @@ bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_ste
 
 /// Conditions an explanation on measured rows. All times at the size, including those of what was tried, move by the
 /// same factor.
-void condition_on(const MeasuredSite& site, const World& world, Explanation& e) {
-  add_intervals(world, e.forecast, site);
+void condition_on(const MeasuredSite& site, Explanation& e) {
+  add_intervals(e.forecast, site);
   const double level = e.forecast.rows.front().level;
   for (ForecastRow& row : e.weighed.rows) row.time *= level;
   for (WhatIf& change : e.what_ifs)
@@ -134,34 +133,33 @@ struct ExplainOutputs {
 };
 
 template <class E>
-void write_explanation(const ExplainOutputs& to, const World& world, const E& found,
-                       std::string (*json)(const World&, const E&), std::string (*text)(const World&, const E&),
-                       Page (*page)(const World&, const E&, std::string)) {
-  if (!to.json.empty()) emit(to.json, json(world, found));
-  if (!to.html.empty()) emit(to.html, page_html(page(world, found, to.command)));
-  if (to.json != "-" && to.html != "-") emit("-", text(world, found));
+void write_explanation(const ExplainOutputs& to, const E& found, std::string (*json)(const E&),
+                       std::string (*text)(const E&), Page (*page)(const E&, std::string)) {
+  if (!to.json.empty()) emit(to.json, json(found));
+  if (!to.html.empty()) emit(to.html, page_html(page(found, to.command)));
+  if (to.json != "-" && to.html != "-") emit("-", text(found));
 }
 
 void explain_training(const World& world, const ExplainOutputs& to, const RunOptions& how) {
-  const StepExplanation found = placed(world.scenario, [&] {
+  const StepExplanation found = placed(world.scenario(), [&] {
     require_memory(world);
     StepExplanation e;
     e.forecast = run_step(world, part_of(how, 0, part_of_forecast));
-    e.what_ifs = what_would_help_step(world, e.forecast, part_of(how, part_of_forecast, 1));
+    e.what_ifs = what_would_help_step(e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  write_explanation(to, world, found, explain_step_json, explain_step_text, explain_step_page);
+  write_explanation(to, found, explain_step_json, explain_step_text, explain_step_page);
 }
 
 void explain_serving(const World& world, const ExplainOutputs& to, const RunOptions& how) {
-  const InferenceExplanation found = placed(world.scenario, [&] {
+  const InferenceExplanation found = placed(world.scenario(), [&] {
     require_memory(world);
     InferenceExplanation e;
     e.forecast = run_inference(world, part_of(how, 0, part_of_forecast));
-    e.what_ifs = what_would_help_inference(world, e.forecast, part_of(how, part_of_forecast, 1));
+    e.what_ifs = what_would_help_inference(e.forecast, part_of(how, part_of_forecast, 1));
     return e;
   });
-  write_explanation(to, world, found, explain_inference_json, explain_inference_text, explain_inference_page);
+  write_explanation(to, found, explain_inference_json, explain_inference_text, explain_inference_page);
 }
 
 }  // namespace
@@ -195,20 +193,19 @@ int run_verb(const std::vector<std::string>& arguments) {
   const RunOptions how = run_options(options);
   const auto world = load_world(options, Beside::counted);
   // After building the world, so that the scenario is known to be valid, and with NVLink domains made even.
-  if (options.has("dump-effective")) return emit("-", to_yaml(world->scenario)), 0;
-  const WorkloadKind kind = world->scenario.workload.kind;
+  if (options.has("dump-effective")) return emit("-", to_yaml(world.scenario())), 0;
+  const WorkloadKind kind = world.scenario().workload.kind;
   const std::vector<std::string_view> charts = charts_of(kind);
   if (options.has("chart") && std::find(charts.begin(), charts.end(), to.chart) == charts.end())
     throw UserError(fmt::format("--chart: there is no chart '{}'", to.chart), suggestion(to.chart, charts));
   if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is for training steps and execution traces, but the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
-  placed(world->scenario, [&] {
-    const MeasuredSite site = site_of(options, *world, how);
+  placed(world.scenario(), [&] {
+    const MeasuredSite site = site_of(options, world, how);
     to.site = &site;
     // Other jobs are forecast first; their traffic then slows the job's own forecast.
-    add_others(*world, how);
-    runs[static_cast<std::size_t>(kind)](*world, to, how);
+    runs[static_cast<std::size_t>(kind)](with_others(world, how), to, how);
   });
   return 0;
 }
@@ -233,43 +230,45 @@ int explain_verb(const std::vector<std::string>& arguments) {
   to.command = command_text("explain", arguments);
   require_own_places({{"json", &to.json}, {"html", &to.html}});
   const RunOptions how = run_options(options);
-  auto world = load_world(options);
-  placed(world->scenario, [&] {
-    if (world->scenario.workload.kind == WorkloadKind::trace)
+  const World world = load_world(options);
+  placed(world.scenario(), [&] {
+    if (world.scenario().workload.kind == WorkloadKind::trace)
       throw UserError::at("workload.kind", "explain does not support execution traces",
                           "`fabricast run` forecasts them");
   });
-  if (world->scenario.workload.kind != WorkloadKind::collective) {
+  if (world.scenario().workload.kind != WorkloadKind::collective) {
     for (const char* other : {"size", "advise"})
       if (options.has(other))
         throw UserError(fmt::format("--{} is for collectives, but the workload is a step", other));
-    if (world->scenario.workload.kind == WorkloadKind::inference)
-      explain_serving(*world, to, how);
+    if (world.scenario().workload.kind == WorkloadKind::inference)
+      explain_serving(world, to, how);
     else
-      explain_training(*world, to, how);
+      explain_training(world, to, how);
     return 0;
   }
-  const Explanation found = placed(world->scenario, [&] {
+  const Explanation found = placed(world.scenario(), [&] {
     Explanation e;
     const double begin = options.has("advise") ? 0.9 : 0;
-    if (options.has("advise")) e.advice = advise(*world, part_of(how, 0, begin));
+    if (options.has("advise")) e.advice = advise(world, part_of(how, 0, begin));
     // The explanation is of one size; advice above was for all of them.
-    world->scenario.workload.sizes = {Bytes{chosen_size(options, *world)}};
+    Scenario one_size = world.scenario();
+    set_sizes(one_size, {chosen_size(options, world)});
+    const World at_size = build_world(std::move(one_size), world.searches());
     const auto part = [&](double from, double until) {
       return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
     };
-    e.forecast = forecast_all_versions(*world, part(0, 0.05));
-    e.weighed = run_candidates(*world, e.forecast, part(0.05, 0.15));
-    if (world->scenario.network.engine == EngineKind::flow) add_unstated(*world, e.forecast, part(0.15, 0.2));
+    e.forecast = forecast_all_versions(at_size, part(0, 0.05));
+    e.weighed = run_candidates(e.forecast, part(0.05, 0.15));
+    if (world.scenario().network.engine == EngineKind::flow) add_unstated(e.forecast, part(0.15, 0.2));
     // Runs of the chunk engine may take minutes, and the what-ifs of the flow engine are as informative.
-    if (world->scenario.network.engine == EngineKind::flow)
-      e.what_ifs = what_would_help(*world, e.forecast, e.weighed, part(0.2, 1));
+    if (world.scenario().network.engine == EngineKind::flow)
+      e.what_ifs = what_would_help(e.forecast, e.weighed, part(0.2, 1));
     // Last: what-ifs compare simulated times with each other, and all move by the same factor.
-    if (const MeasuredSite site = site_of(options, *world, {}); !site.rows.empty()) condition_on(site, *world, e);
+    if (const MeasuredSite site = site_of(options, world, {}); !site.rows.empty()) condition_on(site, e);
     if (how.progress) how.progress(1);
     return e;
   });
-  write_explanation(to, *world, found, explain_json, explain_text, explain_page);
+  write_explanation(to, found, explain_json, explain_text, explain_page);
   return 0;
 }
 
@@ -301,23 +300,23 @@ int inspect_verb(const std::vector<std::string>& arguments) {
     throw UserError(fmt::format("--{} is only for `inspect fabric`", dot.empty() ? "svg" : "dot"));
   require_own_places({{"dot", &dot}, {"svg", &svg}});
   const auto world = load_world(options, Beside::counted);
-  placed(world->scenario, [&] {
-    if (!(dot.empty() && svg.empty()) && !world->fabric)
+  placed(world.scenario(), [&] {
+    if (!(dot.empty() && svg.empty()) && !world.fabric())
       throw UserError::at("cluster.nodes", "there is no fabric to draw, because the job has one NCCL node");
-    if (stage != "fabric" && graph_xml.empty() && world->scenario.workload.kind != WorkloadKind::collective)
+    if (stage != "fabric" && graph_xml.empty() && world.scenario().workload.kind != WorkloadKind::collective)
       throw UserError::at("workload.kind", fmt::format("`inspect {}` is only for collectives", stage),
                           "e.g. --set 'workload={collective: all_reduce}'");
   });
-  if (!graph_xml.empty()) emit(graph_xml, write_graphs(world->planner.graphs));
-  if (!dot.empty()) emit(dot, drawing_dot(scenario_drawing(*world)));
-  if (!svg.empty()) emit(svg, drawing_svg(scenario_drawing(*world)));
+  if (!graph_xml.empty()) emit(graph_xml, write_graphs(world.planner().graphs));
+  if (!dot.empty()) emit(dot, drawing_dot(scenario_drawing(world)));
+  if (!svg.empty()) emit(svg, drawing_svg(scenario_drawing(world)));
   if (graph_xml == "-" || dot == "-" || svg == "-") return 0;
-  const std::int64_t size = chosen_size(options, *world);
+  const std::int64_t size = chosen_size(options, world);
   const int channel = options.integer("channel", 0, 0, 63), rank = options.integer("rank", 0, 0, 1 << 30);
-  emit("-", placed(world->scenario, [&] {
-         if (stage == "fabric") return inspect_fabric_text(*world);
-         if (stage == "plan") return inspect_plan_text(*world, size);
-         return inspect_schedule_text(*world, size, channel, rank);
+  emit("-", placed(world.scenario(), [&] {
+         if (stage == "fabric") return inspect_fabric_text(world);
+         if (stage == "plan") return inspect_plan_text(world, size);
+         return inspect_schedule_text(world, size, channel, rank);
        }));
   return 0;
 }

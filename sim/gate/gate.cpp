@@ -18,9 +18,9 @@ namespace fabricast {
 namespace {
 
 // Each operation has its own plans and errors, so each has a world. NCCL's graph search is shared.
-std::unique_ptr<World> world_of(const World& world, const std::string& effective, CollectiveOp op) {
-  return build_world(changed(world.scenario, effective, {fmt::format("workload.collective={}", name_of(op))}),
-                     world.searches);
+World world_of(const World& world, const std::string& effective, CollectiveOp op) {
+  return build_world(changed(world.scenario(), effective, {fmt::format("workload.collective={}", name_of(op))}),
+                     world.searches());
 }
 
 /// The bandwidths of the rows are b_i e^(-y_i), with y a multivariate Student t. Because exp is convex, ln of their
@@ -52,7 +52,7 @@ std::pair<std::size_t, std::int64_t> steps_from(const std::vector<const GateRow*
 }  // namespace
 
 std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, double probability) {
-  const HarnessSpec& harness = world.scenario.workload.harness;
+  const HarnessSpec& harness = world.scenario().workload.harness;
   std::vector<GateRow> rows;
   for (const ForecastRow& row : forecast.rows) {
     GateRow g;
@@ -73,12 +73,12 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
 }
 
 Forecast forecast_with_residuals(const World& world, const MeasuredSite& site, const RunOptions& options) {
-  if (world.scenario.network.engine != EngineKind::flow)
+  if (world.scenario().network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "floors need the flow engine", "--set network.engine=flow");
   // Of the progress: the forecast itself. Derivatives for the intervals take the rest.
   constexpr double own_part = 0.3;
   Forecast forecast = run_forecast(world, part_of(options, 0, own_part));
-  add_intervals(world, forecast, site, part_of(options, own_part, 1));
+  add_intervals(forecast, site, part_of(options, own_part, 1));
   return forecast;
 }
 
@@ -105,18 +105,19 @@ std::vector<GateSweep> sweeps_of(const std::vector<GateRow>& rows) {
 Gate gate_of(const World& world, const std::vector<CollectiveOp>& operations, const MeasuredSite& site,
              double probability, const RunOptions& options) {
   Gate gate;
+  gate.world = world;
   gate.probability = probability;
   gate.measured = site.rows.size();
-  const std::string effective = to_yaml(world.scenario);
+  const std::string effective = to_yaml(world.scenario());
   const auto count = static_cast<double>(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto at = static_cast<double>(i);
     const auto own = world_of(world, effective, operations[i]);
-    const Forecast forecast = forecast_with_residuals(*own, site, part_of(options, at / count, (at + 1) / count));
-    const std::vector<GateRow> rows = gate_rows(*own, forecast, probability);
+    const Forecast forecast = forecast_with_residuals(own, site, part_of(options, at / count, (at + 1) / count));
+    const std::vector<GateRow> rows = gate_rows(own, forecast, probability);
     gate.rows.insert(gate.rows.end(), rows.begin(), rows.end());
     // Another tool has no command line to print.
-    if (world.scenario.workload.harness.tool != Tool::nccl_tests) continue;
+    if (world.scenario().workload.harness.tool != Tool::nccl_tests) continue;
     for (GateSweep& sweep : sweeps_of(rows)) gate.sweeps.push_back(std::move(sweep));
   }
   return gate;

@@ -25,7 +25,7 @@ Json gate_row_json(const GateRow& r) {
 
 Json sweep_json(const World& world, const GateSweep& sweep) {
   return {{"program", test_program(sweep.op)},
-          {"arguments", test_arguments(world.scenario, sweep)},
+          {"arguments", test_arguments(world.scenario(), sweep)},
           {"expected_average_busbw_gbps", digits(sweep.expected_average * 1e-9)},
           {"floor_average_busbw_gbps", digits(sweep.floor_average * 1e-9)},
           {"nccl_tests_min_bw", digits(minimum_of_tests(sweep))}};
@@ -48,15 +48,16 @@ Json judgement_json(const GateJudgement& r) {
 
 }  // namespace
 
-std::string gate_json(const World& world, const Gate& gate) {
-  const Communicator& comm = world.planner.comm;
+std::string gate_json(const Gate& gate) {
+  const World& world = gate.world;
+  const Communicator& comm = world.planner().comm;
   Json j{{"fabricast", version_text()},
-         {"name", world.scenario.name},
+         {"name", world.scenario().name},
          {"probability", gate.probability},
          {"probability_of", "one row of a healthy cluster, like the measured ones, is below its floor"},
          {"measured_rows", gate.measured},
          {"ranks", comm.ranks()},
-         {"nodes", world.scenario.cluster.nodes},
+         {"nodes", world.scenario().cluster.nodes},
          {"gpu", comm.node.gpu.name},
          {"nccl_version", to_text(comm.version)}};
   j["rows"] = Json::array();
@@ -80,7 +81,7 @@ std::string verdict_json(const Scenario& scenario, const GateVerdict& verdict) {
   return j.dump(1) + "\n";
 }
 
-std::string gate_yaml(const World& world, const Gate& gate) { return yaml_of_json(gate_json(world, gate)); }
+std::string gate_yaml(const Gate& gate) { return yaml_of_json(gate_json(gate)); }
 
 std::string verdict_yaml(const Scenario& scenario, const GateVerdict& verdict) {
   return yaml_of_json(verdict_json(scenario, verdict));

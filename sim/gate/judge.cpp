@@ -22,14 +22,14 @@ GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSit
   for (std::size_t s = 0; s < measured.size(); ++s) {
     const auto at = static_cast<double>(s);
     const auto world = build_world(measured[s].scenario, searches);
-    const Forecast forecast = forecast_with_residuals(*world, site, part_of(options, at / count, (at + 1) / count));
-    const std::vector<GateRow> rows = gate_rows(*world, forecast, probability);
+    const Forecast forecast = forecast_with_residuals(world, site, part_of(options, at / count, (at + 1) / count));
+    const std::vector<GateRow> rows = gate_rows(world, forecast, probability);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const ForecastRow& row = forecast.rows[i];
       GateJudgement judged;
       judged.op = rows[i].op;
       judged.bytes = rows[i].asked;
-      judged.nodes = world->scenario.cluster.nodes;
+      judged.nodes = world.scenario().cluster.nodes;
       judged.measured = measured[s].seconds[i];
       judged.expected = rows[i].expected;
       judged.ceiling = rows[i].ceiling;

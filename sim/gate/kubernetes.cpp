@@ -93,19 +93,20 @@ std::string mpi_job(const TestCommand& command, std::int64_t gpus, std::int64_t 
 
 }  // namespace
 
-std::string gate_kubernetes(const World& world, const Gate& gate) {
-  const std::int64_t ranks = world.planner.comm.ranks(), gpus = ranks / world.scenario.cluster.nodes;
-  const TestCommand command = test_command(world.scenario, ranks);
+std::string gate_kubernetes(const Gate& gate) {
+  const World& world = gate.world;
+  const std::int64_t ranks = world.planner().comm.ranks(), gpus = ranks / world.scenario().cluster.nodes;
+  const TestCommand command = test_command(world.scenario(), ranks);
   // Seconds: the script's own limit of a test, and the time to pull an image and start.
   constexpr std::int64_t of_a_test = 600, of_start = 600;
   const std::int64_t deadline = of_start + of_a_test * static_cast<std::int64_t>(gate.sweeps.size());
   const std::string usage =
       "#   sh gate.sh [LAUNCHER...]    LAUNCHER starts the processes of a test\n#\n# Environment variables:\n";
   std::string out =
-      fmt::format("# Floors and health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
+      fmt::format("# Floors and health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario()));
   out += "# The Job fails if a size exceeds its ceiling; `kubectl describe pod` then shows the reason.\n";
   out += "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: fabricast-gate\ndata:\n  floors.yaml: |\n";
-  out += indented(gate_yaml(world, gate), 4) + "  gate.sh: |\n";
+  out += indented(gate_yaml(gate), 4) + "  gate.sh: |\n";
   out += indented(gate_script(world, gate, usage, std::string(termination_report), ""), 4);
   return out + "---\n" + (command.hosts > 1 ? mpi_job(command, gpus, deadline) : job(command, gpus, deadline));
 }

@@ -122,7 +122,7 @@ printf 'gate: all sizes are within their ceilings\n'
 // The delimiter is quoted, so the shell expands nothing in the lines.
 std::string sweep_lines(const World& world, const GateSweep& sweep) {
   std::string out = fmt::format("\njudge {} \"$@\" \"${{tests}}{}$suffix\" {} <<'END'\n", name_of(sweep.op),
-                                test_program(sweep.op), test_arguments(world.scenario, sweep));
+                                test_program(sweep.op), test_arguments(world.scenario(), sweep));
   for (const GateRow& row : sweep.rows) out += fmt::format("{} {:.2f}\n", row.bytes, row.ceiling * 1e6);
   return out + "END\n";
 }
@@ -131,11 +131,11 @@ std::string sweep_lines(const World& world, const GateSweep& sweep) {
 
 std::string gate_script(const World& world, const Gate& gate, const std::string& usage, const std::string& report,
                         const std::string& launch) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   std::string out =
-      fmt::format("#!/bin/sh\n# Health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
+      fmt::format("#!/bin/sh\n# Health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario()));
   out += fmt::format("# {} ranks = {} hosts x {} {}, NCCL {}, conditioned on {} measured rows\n", comm.ranks(),
-                     world.scenario.cluster.nodes, comm.ranks() / world.scenario.cluster.nodes, comm.node.gpu.name,
+                     world.scenario().cluster.nodes, comm.ranks() / world.scenario().cluster.nodes, comm.node.gpu.name,
                      to_text(comm.version), gate.measured);
   out += fmt::format("# A row of a healthy cluster exceeds its ceiling with probability {}.\n#\n",
                      chance_text(gate.probability));
@@ -145,7 +145,7 @@ std::string gate_script(const World& world, const Gate& gate, const std::string&
       "#\n# Exit code: 0 all sizes are within their ceilings; 1 a size exceeds its ceiling, a result is wrong, or\n"
       "# a test crashed or hung; 2 no verdict, because a test could not be started or read.\n";
   out += opening;
-  for (const auto& [name, value] : test_command(world.scenario, comm.ranks()).environment)
+  for (const auto& [name, value] : test_command(world.scenario(), comm.ranks()).environment)
     out += fmt::format("export {}={}\n", name, shell_quoted(value));
   if (!launch.empty()) out += fmt::format("[ \"$#\" -gt 0 ] || set -- {}\n", launch);
   out += functions;
@@ -155,8 +155,9 @@ std::string gate_script(const World& world, const Gate& gate, const std::string&
   return out;
 }
 
-std::string gate_slurm(const World& world, const Gate& gate) {
-  const TestCommand command = test_command(world.scenario, world.planner.comm.ranks());
+std::string gate_slurm(const Gate& gate) {
+  const World& world = gate.world;
+  const TestCommand command = test_command(world.scenario(), world.planner().comm.ranks());
   // On one host, the node that runs the script is the one that failed. Several hosts may be slow by any of them.
   const bool one_host = command.hosts == 1;
   std::string usage = "#   sh THIS_FILE [LAUNCHER...]    LAUNCHER starts the processes of a test";

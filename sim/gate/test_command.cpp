@@ -79,10 +79,11 @@ std::string shell_quoted(const std::string& value) {
   return out + "'";
 }
 
-std::string gate_env(const World& world, const Gate& gate) {
-  const TestCommand command = test_command(world.scenario, world.planner.comm.ranks());
+std::string gate_env(const Gate& gate) {
+  const World& world = gate.world;
+  const TestCommand command = test_command(world.scenario(), world.planner().comm.ranks());
   std::string out =
-      fmt::format("# Floors for nccl-tests by fabricast {}: {}\n", version_text(), plain_name(world.scenario));
+      fmt::format("# Floors for nccl-tests by fabricast {}: {}\n", version_text(), plain_name(world.scenario()));
   out += fmt::format(
       "# The mean bus bandwidth of a run on a healthy cluster is below its floor with probability {} at most.\n"
       "# nccl-tests fails below 0.9 of NCCL_TESTS_MIN_BW (GB/s), so the variable is the floor divided by 0.9. The mean "
@@ -92,7 +93,7 @@ std::string gate_env(const World& world, const Gate& gate) {
   for (const auto& [name, value] : command.environment) out += fmt::format("export {}={}\n", name, shell_quoted(value));
   for (std::size_t i = 0; i < gate.sweeps.size(); ++i) {
     const GateSweep& sweep = gate.sweeps[i];
-    const std::string arguments = test_arguments(world.scenario, sweep), program = test_program(sweep.op);
+    const std::string arguments = test_arguments(world.scenario(), sweep), program = test_program(sweep.op);
     out += fmt::format("\n# expected {:.4g} GB/s, floor {:.4g} GB/s\n", sweep.expected_average * 1e-9,
                        sweep.floor_average * 1e-9);
     out += fmt::format("# NCCL_TESTS_MIN_BW={:.6g} {}{} {}\n", minimum_of_tests(sweep), launcher_text(command), program,

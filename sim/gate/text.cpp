@@ -14,12 +14,12 @@ namespace fabricast {
 namespace {
 
 std::string gate_heading(const World& world) {
-  const Communicator& comm = world.planner.comm;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario.name);
+  const Communicator& comm = world.planner().comm;
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario().name);
   out +=
       fmt::format("# {} ranks = {} nodes x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(), comm.gpus(),
-                  comm.node.gpu.name, to_text(comm.version), name_of(world.scenario.workload.harness.tool));
-  if (!world.scenario.faults.empty())
+                  comm.node.gpu.name, to_text(comm.version), name_of(world.scenario().workload.harness.tool));
+  if (!world.scenario().faults.empty())
     out += "# the scenario has faults: the floors are those of a cluster with these faults\n";
   return out;
 }
@@ -38,7 +38,7 @@ std::string meaning_text(const Gate& gate) {
 
 std::string sweep_text(const World& world, const GateSweep& sweep) {
   return fmt::format("  {} {}\n    mean {:.4g} GB/s, floor {:.4g} GB/s: NCCL_TESTS_MIN_BW={:.6g}\n",
-                     test_program(sweep.op), test_arguments(world.scenario, sweep), sweep.expected_average * 1e-9,
+                     test_program(sweep.op), test_arguments(world.scenario(), sweep), sweep.expected_average * 1e-9,
                      sweep.floor_average * 1e-9, minimum_of_tests(sweep));
 }
 
@@ -53,7 +53,8 @@ std::string plain_name(const Scenario& scenario) {
   return out;
 }
 
-std::string gate_text(const World& world, const Gate& gate) {
+std::string gate_text(const Gate& gate) {
+  const World& world = gate.world;
   std::string out = gate_heading(world) + meaning_text(gate);
   out +=
       "#\n#      collective         size    expected     ceiling   expected      floor  floor is\n"

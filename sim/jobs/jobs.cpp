@@ -33,7 +33,7 @@ using BySample = std::vector<Background>;
 
 /// One job.
 struct Runner {
-  World* world = nullptr;
+  World world;
   std::int64_t size = 0;
   double duty = 1;
 };
@@ -64,17 +64,15 @@ std::string what_of(const BackgroundSpec& flows) {
                      flows.network == FlowNetwork::own ? ", own network" : std::string());
 }
 
-// Owners are numbered: the main job, other jobs, flows. Each job has a world of its own, so jobs can be forecast in
-// parallel; each world is used by one thread at a time.
+// Owners are numbered: the main job, other jobs, flows.
 class Comparison {
  public:
-  Comparison(World& main, std::int64_t size, const RunOptions& options)
-      : main_(main), options_(options), jobs_(other_jobs(main)), at_(locality_of(*main.fabric)) {
+  Comparison(const World& main, std::int64_t size, const RunOptions& options)
+      : main_(main), options_(options), jobs_(other_jobs(main)), at_(locality_of(*main.fabric())) {
     single_.threads = 1;
-    runners_.push_back({&main, size, 1});
-    for (OtherJob& job : jobs_) runners_.push_back({job.world.get(), job.size, job.duty});
-    for (const Runner& r : runners_) samples_.push_back(r.world->samples);
-    owners_ = runners_.size() + main.scenario.background.size();
+    runners_.push_back({main, size, 1});
+    for (const OtherJob& job : jobs_) runners_.push_back({job.world, job.size, job.duty});
+    owners_ = runners_.size() + main.scenario().background.size();
     // Units of the progress: alone, beside all, pairs, and placements. Each counts the same, though training steps take
     // longer.
     work_ = 2 * runners_.size() + runners_.size() * owners_ + 8;
@@ -110,11 +108,11 @@ class Comparison {
       }
       const Runner& r = runners_[i];
       JobRow& row = f_.jobs[i];
-      row.alone = time_job(*r.world, r.size, single_);
-      traffic_[i] = traffic_of_job(*r.world, row.alone, r.duty, main_.samples, owner);
+      row.alone = time_job(r.world, r.size, single_);
+      traffic_[i] = traffic_of_job(r.world, row.alone, r.duty, main_.samples(), owner);
       row.name = i == 0 ? "main" : jobs_[i - 1].name;
-      row.what = what_of(r.world->scenario, r.size);
-      row.hosts = i == 0 ? main_.allocation.main : jobs_[i - 1].hosts;
+      row.what = what_of(r.world.scenario(), r.size);
+      row.hosts = i == 0 ? main_.allocation().main : jobs_[i - 1].hosts;
       row.shape = shape_of(at_, row.hosts);
       report(1);
     });
@@ -122,14 +120,11 @@ class Comparison {
 
   /// The time of a job concurrently with these owners. \param samples  maximum number of samples; 0: all
   double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
-    World& w = *runners_[job].world;
     std::vector<const BySample*> owners;
     for (const std::size_t o : others) owners.push_back(&traffic_[o]);
-    w.beside = beside_of(owners);
-    if (samples > 0) w.samples.count = std::min(w.samples.count, samples);
-    JobTime time = time_job(w, runners_[job].size, single_);
-    // The world is left as it was, for the next question about this job.
-    w.beside.clear(), w.samples = samples_[job];
+    World world = runners_[job].world.with_beside(beside_of(owners));
+    if (samples > 0) world = world.with_samples_up_to(samples);
+    JobTime time = time_job(world, runners_[job].size, single_);
     const double seconds = time.seconds;
     if (kept) *kept = std::move(time);
     return seconds;
@@ -149,7 +144,7 @@ class Comparison {
     });
     for (std::size_t k = runners_.size(); k < owners_; ++k) {
       FlowRow row;
-      const BackgroundSpec& flows = main_.scenario.background[k - runners_.size()];
+      const BackgroundSpec& flows = main_.scenario().background[k - runners_.size()];
       row.name = flows.name, row.what = what_of(flows);
       row.wanted =
           std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{}).value;
@@ -199,15 +194,15 @@ class Comparison {
         load[o] += u.use * traffic_[o].front().rate[u.item].value;
       }
     // Names of links need a router: with adaptive routing a resource is a bundle of links.
-    const auto router = main_.setup.policy->make(*main_.setup.policy_spec, *main_.fabric,
-                                                 main_.setup.segments.front().links, main_.samples.first_seed);
+    const auto router = main_.setup().policy->make(*main_.setup().policy_spec, *main_.fabric(),
+                                                   main_.setup().segments.front().links, main_.samples().first_seed);
     for (auto& [resource, load] : loads) {
       const double sum = std::accumulate(load.begin(), load.end(), 0.0);
       const auto users = std::count_if(load.begin(), load.end(), [](double l) { return l > 0; });
       if (users < 2) continue;
       ++f_.shared;
       f_.contended += sum > 1 + 1e-9;
-      f_.links.push_back({resource_name(*main_.fabric, *router, resource), sum, std::move(load)});
+      f_.links.push_back({resource_name(*main_.fabric(), *router, resource), sum, std::move(load)});
     }
     std::stable_sort(f_.links.begin(), f_.links.end(), [](const auto& a, const auto& b) { return a.load > b.load; });
     f_.links.resize(std::min(f_.links.size(), most_links));
@@ -217,35 +212,33 @@ class Comparison {
   /// Random policies would otherwise choose again, and lists are placed before policies, so everything else becomes a
   /// list. `filled` becomes the hosts that it took.
   Scenario moved(Placement placement, const std::vector<std::uint32_t>& order = {}) const {
-    Scenario s = main_.scenario;
+    Scenario s = main_.scenario();
     for (std::size_t j = 0; j < s.jobs.size(); ++j) {
       s.jobs[j].placement = Placement::list;
-      s.jobs[j].order.assign(main_.allocation.jobs[j].begin(), main_.allocation.jobs[j].end());
+      s.jobs[j].order.assign(main_.allocation().jobs[j].begin(), main_.allocation().jobs[j].end());
     }
     s.cluster.taken.clear();
-    for (const std::uint32_t host : main_.allocation.taken) s.cluster.taken.push_back(fmt::to_string(host));
+    for (const std::uint32_t host : main_.allocation().taken) s.cluster.taken.push_back(fmt::to_string(host));
     s.cluster.filled = {0};
     s.cluster.placement = placement, s.cluster.order.assign(order.begin(), order.end());
     return s;
   }
 
   PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
-    const auto world = build_world(moved(placement, order), main_.searches);
-    world->samples.count = std::min(world->samples.count, few_samples);
+    const World world = build_world(moved(placement, order), main_.searches()).with_samples_up_to(few_samples);
     PlacementTrial t;
-    t.placement = placement, t.hosts = world->allocation.main, t.shape = shape_of(at_, t.hosts);
-    t.alone = time_job(*world, runners_[0].size, single_).seconds;
+    t.placement = placement, t.hosts = world.allocation().main, t.shape = shape_of(at_, t.hosts);
+    t.alone = time_job(world, runners_[0].size, single_).seconds;
     std::vector<const BySample*> owners;
     for (std::size_t o = 1; o < runners_.size(); ++o) owners.push_back(&traffic_[o]);
     // Flows of the scenario's own job move with it.
     std::vector<BySample> flows(owners_ - runners_.size());
     for (std::size_t k = 0; k < flows.size(); ++k) {
-      flows[k] = traffic_of_flows(*world, k, static_cast<std::uint32_t>(runners_.size() + k));
+      flows[k] = traffic_of_flows(world, k, static_cast<std::uint32_t>(runners_.size() + k));
       owners.push_back(&flows[k]);
     }
-    world->beside = beside_of(owners);
-    t.beside = time_job(*world, runners_[0].size, single_).seconds;
-    t.given = t.hosts == main_.allocation.main;
+    t.beside = time_job(world.with_beside(beside_of(owners)), runners_[0].size, single_).seconds;
+    t.given = t.hosts == main_.allocation().main;
     return t;
   }
 
@@ -258,7 +251,7 @@ class Comparison {
       report(1);
     });
     if (std::none_of(f_.trials.begin(), f_.trials.end(), [](const auto& t) { return t.given; }))
-      f_.trials.push_back(try_on(Placement::list, main_.allocation.main));
+      f_.trials.push_back(try_on(Placement::list, main_.allocation().main));
     std::stable_sort(f_.trials.begin(), f_.trials.end(), [](const auto& a, const auto& b) {
       // Times that agree to six digits are equal; then the scenario's own placement wins, since moving a job costs
       // something.
@@ -269,7 +262,7 @@ class Comparison {
     // order. Hosts that share NVLink stay together.
     std::vector<HostUnit> units;
     const std::vector<std::uint32_t>& best = f_.trials.front().hosts;
-    const std::size_t hosts = main_.planner.comm.hosts_per_node;
+    const std::size_t hosts = main_.planner().comm.hosts_per_node;
     for (std::size_t i = 0; i < best.size(); i += hosts)
       units.emplace_back(best.begin() + static_cast<std::ptrdiff_t>(i),
                          best.begin() + static_cast<std::ptrdiff_t>(i + hosts));
@@ -281,21 +274,21 @@ class Comparison {
   }
 
   void finish() {
-    f_.samples_of_trials = std::min(main_.samples.count, few_samples);
-    f_.hosts = static_cast<std::uint32_t>(main_.scenario.cluster.size);
-    std::size_t held = main_.allocation.storage.size() + main_.allocation.taken.size();
-    for (const auto& hosts : main_.allocation.jobs) held += hosts.size();
+    f_.world = main_;
+    f_.samples_of_trials = std::min(main_.samples().count, few_samples);
+    f_.hosts = static_cast<std::uint32_t>(main_.scenario().cluster.size);
+    std::size_t held = main_.allocation().storage.size() + main_.allocation().taken.size();
+    for (const auto& hosts : main_.allocation().jobs) held += hosts.size();
     f_.free = f_.hosts - static_cast<std::uint32_t>(held);
     for (const JobRow& row : f_.jobs)
       f_.fingerprint = fold(fold(f_.fingerprint, row.alone.fingerprint), row.beside.fingerprint);
     if (options_.progress) options_.progress(1);
   }
 
-  World& main_;
+  const World& main_;
   RunOptions options_, single_;
   std::vector<OtherJob> jobs_;
   std::vector<Runner> runners_;
-  std::vector<Samples> samples_;  ///< of each runner
   Locality at_;
   std::vector<BySample> traffic_;  ///< by owner: jobs, then flows
   std::size_t owners_ = 0, work_ = 0;
@@ -306,23 +299,23 @@ class Comparison {
 
 }  // namespace
 
-JobsForecast forecast_jobs(World& world, std::int64_t size, const RunOptions& options) {
+JobsForecast forecast_jobs(const World& world, std::int64_t size, const RunOptions& options) {
   check_others(world);
   return Comparison(world, size, options).run();
 }
 
 std::vector<std::string> placement_words(const World& world, const std::vector<std::uint32_t>& hosts) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   std::vector<std::string> words{fmt::format("cluster.placement=[{}]", fmt::join(hosts, ", "))};
   if (s.cluster.filled.value > 0) {
-    words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation.taken)));
+    words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation().taken)));
     words.push_back("cluster.filled=0");
   }
   // Lists are placed before policies. Fixing the main job alone would therefore change which hosts the policies of
   // other jobs find free.
   for (std::size_t j = 0; j < s.jobs.size(); ++j)
     if (s.jobs[j].placement != Placement::list)
-      words.push_back(fmt::format("jobs[{}].placement=[{}]", j, fmt::join(world.allocation.jobs[j], ", ")));
+      words.push_back(fmt::format("jobs[{}].placement=[{}]", j, fmt::join(world.allocation().jobs[j], ", ")));
   return words;
 }
 

@@ -19,13 +19,13 @@ namespace {
 /// Node, network, NCCL and software are those of the main scenario. The hosts are those of the allocation, as a list,
 /// so that building this world does not place anything anew.
 Scenario scenario_of(const World& main, std::size_t index) {
-  const JobSpec& job = main.scenario.jobs[index];
-  Scenario s = main.scenario;
+  const JobSpec& job = main.scenario().jobs[index];
+  Scenario s = main.scenario();
   s.name = job.name, s.jobs.clear(), s.background.clear();
   s.cluster = ClusterSpec{};
-  s.cluster.nodes = job.nodes, s.cluster.size = main.scenario.cluster.size;
+  s.cluster.nodes = job.nodes, s.cluster.size = main.scenario().cluster.size;
   s.cluster.placement = Placement::list;
-  s.cluster.order.assign(main.allocation.jobs[index].begin(), main.allocation.jobs[index].end());
+  s.cluster.order.assign(main.allocation().jobs[index].begin(), main.allocation().jobs[index].end());
   s.workload = WorkloadSection{};
   s.workload.collective = job.workload.collective, s.workload.sizes = {job.workload.size};
   if (job.workload.kind == JobKind::training_step)
@@ -48,11 +48,11 @@ auto named(std::size_t index, F f) {
 
 // Flows belong to listed hosts, to a job by name, or to the main job.
 std::vector<std::uint32_t> hosts_of_flows(const World& main, std::size_t index) {
-  const BackgroundSpec& flows = main.scenario.background[index];
+  const BackgroundSpec& flows = main.scenario().background[index];
   if (!flows.hosts.empty()) return parse_hosts(flows.hosts, fmt::format("background[{}].hosts", index));
-  for (std::size_t j = 0; j < main.scenario.jobs.size(); ++j)
-    if (main.scenario.jobs[j].name == flows.job) return main.allocation.jobs[j];
-  return main.allocation.main;
+  for (std::size_t j = 0; j < main.scenario().jobs.size(); ++j)
+    if (main.scenario().jobs[j].name == flows.job) return main.allocation().jobs[j];
+  return main.allocation().main;
 }
 
 /// A connection of a host and a target. Both ends are ports of one rail, so that fabrics with separate rails connect
@@ -63,7 +63,7 @@ struct Connection {
 };
 
 std::vector<Connection> connections_of(const World& main, std::size_t index) {
-  const BackgroundSpec& flows = main.scenario.background[index];
+  const BackgroundSpec& flows = main.scenario().background[index];
   const std::string path = fmt::format("background[{}]", index);
   const std::vector<std::uint32_t> hosts = hosts_of_flows(main, index),
                                    targets = parse_hosts(flows.targets, path + ".targets");
@@ -78,7 +78,7 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
   constexpr std::uint32_t first_qp = 0x800000;  // above the queue pair numbers of communicators
   // Rates are given per host or in total; both are divided evenly over the connections of a host.
   const BytesPerSecond rate = flows.rate.value > 0 ? flows.rate : flows.total / static_cast<double>(hosts.size());
-  const std::uint32_t ports = main.fabric->ports_per_node();
+  const std::uint32_t ports = main.fabric()->ports_per_node();
   std::vector<Connection> list;
   for (std::uint32_t h = 0; h < hosts.size(); ++h)
     for (std::uint32_t t = 0; t < targets.size(); ++t)
@@ -87,7 +87,8 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
         // Connections take turns over the host's NICs. The target uses the port of the same number, hence the same
         // rail.
         const std::uint32_t port = (h + t * each + c) % ports, qp = first_qp + static_cast<std::uint32_t>(list.size());
-        Flow flow{main.fabric->endpoint(hosts[h], port).value, main.fabric->endpoint(targets[t], port).value, qp, qp};
+        Flow flow{main.fabric()->endpoint(hosts[h], port).value, main.fabric()->endpoint(targets[t], port).value, qp,
+                  qp};
         if (flows.kind == FlowKind::dataset_read) std::swap(flow.from, flow.to);
         list.push_back({flow, rate / static_cast<double>(targets.size() * each)});
       }
@@ -101,8 +102,8 @@ bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !sc
 // Each restriction keeps the traffic of a job a single constant: one plan per size, one state of the network, one
 // version.
 void check_others(const World& main) {
-  const Scenario& s = main.scenario;
-  if (!main.fabric)
+  const Scenario& s = main.scenario();
+  if (!main.fabric())
     throw UserError::at("cluster.nodes", "the job has one GPU, so no traffic that others could slow down",
                         "use more nodes or GPUs");
   if (s.network.engine != EngineKind::flow)
@@ -112,7 +113,7 @@ void check_others(const World& main) {
                         "use selection: nccl, and NCCL_ALGO in nccl.env");
   if (!nccl_versions(s).known())
     throw UserError::at("nccl.version", "several jobs need one version of NCCL", "e.g. version: 2.28");
-  if (main.setup.segments.size() > 1)
+  if (main.setup().segments.size() > 1)
     throw UserError::at("faults", "several jobs need one state of the network, but a fault starts or ends",
                         "omit `at` and `until`");
 }
@@ -120,12 +121,12 @@ void check_others(const World& main) {
 // Also checks that each job fits in memory, so that errors name the job before any forecast runs.
 std::vector<OtherJob> other_jobs(const World& main) {
   std::vector<OtherJob> list;
-  for (std::size_t j = 0; j < main.scenario.jobs.size(); ++j) {
-    const JobSpec& job = main.scenario.jobs[j];
+  for (std::size_t j = 0; j < main.scenario().jobs.size(); ++j) {
+    const JobSpec& job = main.scenario().jobs[j];
     OtherJob other;
-    other.name = job.name, other.hosts = main.allocation.jobs[j];
-    other.world = named(j, [&] { return build_world(scenario_of(main, j), main.searches); });
-    named(j, [&] { require_memory(*other.world); });
+    other.name = job.name, other.hosts = main.allocation().jobs[j];
+    other.world = named(j, [&] { return build_world(scenario_of(main, j), main.searches()); });
+    named(j, [&] { require_memory(other.world); });
     other.size = job.workload.size.value;
     if (job.workload.kind == JobKind::collective) other.duty = job.workload.duty.value;
     list.push_back(std::move(other));
@@ -148,21 +149,21 @@ std::vector<Background> traffic_of_job(const World& world, const JobTime& time, 
 // The path of each connection is that of a queue pair under the same router as collectives. A flow with a network of
 // its own leaves the fabric alone.
 std::vector<Background> traffic_of_flows(const World& main, std::size_t index, std::uint32_t owner) {
-  const BackgroundSpec& flows = main.scenario.background[index];
-  std::vector<Background> by_sample(static_cast<std::size_t>(main.samples.count));
+  const BackgroundSpec& flows = main.scenario().background[index];
+  std::vector<Background> by_sample(static_cast<std::size_t>(main.samples().count));
   if (flows.network == FlowNetwork::own) return by_sample;
   const std::vector<Connection> connections = connections_of(main, index);
-  const LinkState& state = main.setup.segments.front().links;
+  const LinkState& state = main.setup().segments.front().links;
   for (std::size_t d = 0; d < by_sample.size(); ++d) {
     const std::unique_ptr<Router> router =
-        main.setup.policy->make(*main.setup.policy_spec, *main.fabric, state, main.samples.first_seed + d);
+        main.setup().policy->make(*main.setup().policy_spec, *main.fabric(), state, main.samples().first_seed + d);
     Background& all = by_sample[d];
     Path path;
     for (const Connection& c : connections) {
       if (!router->route(c.flow, path))
         throw UserError::at(fmt::format("background[{}].targets", index),
-                            fmt::format("no path from {} to {}", main.fabric->name(VertexId(c.flow.from)),
-                                        main.fabric->name(VertexId(c.flow.to))));
+                            fmt::format("no path from {} to {}", main.fabric()->name(VertexId(c.flow.from)),
+                                        main.fabric()->name(VertexId(c.flow.to))));
       const auto item = static_cast<std::uint32_t>(all.rate.size());
       // A flow that sends for a fraction d of the time has that fraction of its rate on average, and counts as d
       // connections.
@@ -173,7 +174,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
         all.uses.push_back({path.resources[i], item,
                             // The fraction of the link that one B/s of the item takes; with spreading, each link
                             // carries its weight of it.
-                            path.weight(i) / capacity(*main.fabric, *router, state, path.resources[i]).value});
+                            path.weight(i) / capacity(*main.fabric(), *router, state, path.resources[i]).value});
     }
     std::sort(all.uses.begin(), all.uses.end(), [](const Background::Use& a, const Background::Use& b) {
       return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
@@ -183,8 +184,8 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
 }
 
 // Owners may have different numbers of samples: only those that all have can be combined.
-std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& owners) {
-  std::vector<std::shared_ptr<const Background>> by_sample;
+TrafficBySample beside_of(const std::vector<const std::vector<Background>*>& owners) {
+  TrafficBySample by_sample;
   if (owners.empty()) return by_sample;
   std::size_t samples = owners.front()->size();
   for (const std::vector<Background>* w : owners) samples = std::min(samples, w->size());
@@ -196,11 +197,11 @@ std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const
   return by_sample;
 }
 
-void add_others(World& world, const RunOptions& options) {
-  if (!has_others(world.scenario)) return;
+World with_others(const World& world, const RunOptions& options) {
+  if (!has_others(world.scenario())) return world;
   check_others(world);
   std::vector<OtherJob> jobs = other_jobs(world);
-  const std::size_t flows = world.scenario.background.size();
+  const std::size_t flows = world.scenario().background.size();
   std::vector<std::vector<Background>> traffic(jobs.size() + flows);
   in_parallel(traffic.size(), thread_count(options.threads), [&](std::size_t i) {
     const auto owner = static_cast<std::uint32_t>(i);
@@ -211,14 +212,12 @@ void add_others(World& world, const RunOptions& options) {
     RunOptions one;
     one.threads = 1;
     // One sample suffices for the duty of each collective.
-    const Samples samples = std::exchange(jobs[i].world->samples, Samples{world.samples.first_seed, 1});
-    const JobTime time = time_job(*jobs[i].world, jobs[i].size, one);
-    jobs[i].world->samples = samples;
-    traffic[i] = traffic_of_job(*jobs[i].world, time, jobs[i].duty, world.samples, owner);
+    const JobTime time = time_job(jobs[i].world.with_samples({world.samples().first_seed, 1}), jobs[i].size, one);
+    traffic[i] = traffic_of_job(jobs[i].world, time, jobs[i].duty, world.samples(), owner);
   });
   std::vector<const std::vector<Background>*> all;
   for (const std::vector<Background>& t : traffic) all.push_back(&t);
-  world.beside = beside_of(all);
+  return world.with_beside(beside_of(all));
 }
 
 }  // namespace fabricast

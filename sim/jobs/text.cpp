@@ -141,28 +141,30 @@ Json shape_json(const PlacementShape& shape) {
 
 }  // namespace
 
-std::string jobs_text(const World& world, const JobsForecast& f) {
-  const Scenario& s = world.scenario;
+std::string jobs_text(const JobsForecast& f) {
+  const World& world = f.world;
+  const Scenario& s = world.scenario();
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
   const auto count = [](std::size_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
   out += fmt::format("# {} hosts, {} fabric, {} routing: {}{}\n", f.hosts, topologies()[s.fabric.kind].name,
-                     world.setup.policy->name, count(f.jobs.size(), "job"),
+                     world.setup().policy->name, count(f.jobs.size(), "job"),
                      f.flows.empty() ? std::string() : ", " + count(f.flows.size(), "background flow"));
-  if (world.samples.count > 1)
+  if (world.samples().count > 1)
     out += fmt::format("# medians of {} samples of the ECMP hash from seed {}; pairs and placements: {} samples\n",
-                       world.samples.count, world.samples.first_seed, f.samples_of_trials);
+                       world.samples().count, world.samples().first_seed, f.samples_of_trials);
   return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f);
 }
 
-std::string jobs_json(const World& world, const JobsForecast& f) {
+std::string jobs_json(const JobsForecast& f) {
+  const World& world = f.world;
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = effective_json(world.scenario);
+  j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["hosts"] = f.hosts, j["free"] = f.free;
-  j["samples"] = world.samples.count, j["samples_of_trials"] = f.samples_of_trials;
+  j["samples"] = world.samples().count, j["samples_of_trials"] = f.samples_of_trials;
   Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(),
        trials = Json::array();
   for (const JobRow& row : f.jobs)

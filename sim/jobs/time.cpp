@@ -16,7 +16,7 @@ namespace {
 /// traffic_of takes a program, as steps have; a single collective becomes one without activities.
 Program program_of_call(const World& world, const Plan& plan) {
   Program program;
-  std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner.comm.ranks()));
+  std::vector<std::uint32_t> ranks(static_cast<std::size_t>(world.planner().comm.ranks()));
   for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
   program.groups.push_back({std::move(ranks)});
   CollectiveKind kind;
@@ -70,7 +70,7 @@ JobTime of_inference(const InferenceForecast& f) {
 }  // namespace
 
 JobTime time_job(const World& world, std::int64_t size, const RunOptions& options) {
-  switch (world.scenario.workload.kind) {
+  switch (world.scenario().workload.kind) {
     case WorkloadKind::training_step: return of_step(run_step(world, options));
     case WorkloadKind::inference: return of_inference(run_inference(world, options, false));
     case WorkloadKind::trace: return of_step(run_trace(world, options));

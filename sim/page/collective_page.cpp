@@ -26,16 +26,16 @@ std::string size_text(std::int64_t bytes) { return value_text(static_cast<double
 
 /// One line: the operation, the GPUs, the network, and NCCL.
 std::string context_text(const World& world, const Forecast& forecast) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op),
                                  number_text(static_cast<double>(forecast.ranks)),
                                  number_text(static_cast<double>(comm.nodes())), comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     text += fmt::format(", {} x {} {} per node, {} fabric, {} routing", comm.node.nics,
                         to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
-                        topologies()[world.scenario.fabric.kind].name, world.setup.policy->name);
-  return text +
-         fmt::format("; NCCL {}, timed as by {}", to_text(comm.version), name_of(world.scenario.workload.harness.tool));
+                        topologies()[world.scenario().fabric.kind].name, world.setup().policy->name);
+  return text + fmt::format("; NCCL {}, timed as by {}", to_text(comm.version),
+                            name_of(world.scenario().workload.harness.tool));
 }
 
 // Links with equal load are counted, since on a symmetric fabric the named one stands for hundreds.
@@ -167,7 +167,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
       table.columns.push_back({name, Measure::number, "us", "of the time over samples"});
   if (versions)
     for (const char* name : {"low", "high"})
-      table.columns.push_back({name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario.nccl.version)});
+      table.columns.push_back(
+          {name, Measure::number, "us", fmt::format("over NCCL {}", world.scenario().nccl.version)});
   table.columns.push_back({"algorithm", Measure::text, {}, "the algorithm that runs"});
   table.columns.push_back({"protocol", Measure::text, {}, {}});
   table.columns.push_back({"channels", Measure::number, {}, {}});
@@ -220,8 +221,8 @@ PageTable tier_table(const FabricDrawing& drawing) {
 // Of the median sample of the largest size. Loads are counted again from the plan, since forecasts keep only the
 // bottleneck.
 PageSection load_section(const World& world, const ForecastRow& row) {
-  const LinkLoads loads = link_loads(world.setup, row.plan, world.samples.first_seed + row.median_sample);
-  FabricDrawing drawing = draw_fabric(*world.fabric, loads.load);
+  const LinkLoads loads = link_loads(world.setup(), row.plan, world.samples().first_seed + row.median_sample);
+  FabricDrawing drawing = draw_fabric(*world.fabric(), loads.load);
   drawing.name = "load";
   drawing.title = fmt::format("Load of the fabric's links during {} of {}", name_of(row.plan.op), size_text(row.bytes));
   drawing.note =
@@ -236,7 +237,8 @@ PageSection load_section(const World& world, const ForecastRow& row) {
 
 }  // namespace
 
-Page collective_page(const World& world, const Forecast& forecast, std::string command) {
+Page collective_page(const Forecast& forecast, std::string command) {
+  const World& world = forecast.world;
   Page page = empty_page(world, std::move(command));
   const ForecastRow& last = forecast.rows.back();
   page.context = context_text(world, forecast);
@@ -250,12 +252,12 @@ Page collective_page(const World& world, const Forecast& forecast, std::string c
   page.sections.push_back(
       {"table", forecast.rows.size() > 1 ? "All sizes" : "Details", {sizes_table(world, forecast)}});
   // Other engines do not split the time of a call.
-  const bool flow = world.scenario.network.engine == EngineKind::flow;
+  const bool flow = world.scenario().network.engine == EngineKind::flow;
   if (flow) page.sections.push_back({"parts", "Where the time goes", {parts_chart(forecast)}});
   if (forecast.samples > 1)
     page.sections.push_back(
         samples_section(last.sample_times, fmt::format("{} of {}", name_of(forecast.op), size_text(last.bytes))));
-  if (flow && world.fabric && world.planner.comm.nodes() > 1) page.sections.push_back(load_section(world, last));
+  if (flow && world.fabric() && world.planner().comm.nodes() > 1) page.sections.push_back(load_section(world, last));
   return page;
 }
 

@@ -72,8 +72,9 @@ PageSection weighed_section(const Explanation& e) {
 
 }  // namespace
 
-Page explain_page(const World& world, const Explanation& e, std::string command) {
-  Page page = collective_page(world, e.forecast, std::move(command));
+Page explain_page(const Explanation& e, std::string command) {
+  const World& world = e.forecast.world;
+  Page page = collective_page(e.forecast, std::move(command));
   PageTable table = helps_table("us");
   for (const WhatIf& w : e.what_ifs) table.rows.push_back(helps_row(w.what, w.times.front() * 1e6, w.gain, w.set));
   if (!e.what_ifs.empty()) page.answer += best_text(e.what_ifs.front().what, e.what_ifs.front().gain);
@@ -81,13 +82,14 @@ Page explain_page(const World& world, const Explanation& e, std::string command)
   page.sections.erase(page.sections.begin());
   if (!e.forecast.rows.front().plan.candidates.empty()) page.sections.insert(page.sections.begin(), weighed_section(e));
   // Only the flow engine forecasts changes: others would take minutes.
-  if (world.scenario.network.engine == EngineKind::flow)
+  if (world.scenario().network.engine == EngineKind::flow)
     page.sections.insert(page.sections.begin(), helps_section(std::move(table)));
   return page;
 }
 
-Page explain_step_page(const World& world, const StepExplanation& e, std::string command) {
-  Page page = step_page(world, e.forecast, std::move(command));
+Page explain_step_page(const StepExplanation& e, std::string command) {
+  const World& world = e.forecast.world;
+  Page page = step_page(e.forecast, std::move(command));
   PageTable table = helps_table("s");
   const StepWhatIf* best = nullptr;
   for (const StepWhatIf& w : e.what_ifs) {
@@ -101,8 +103,9 @@ Page explain_step_page(const World& world, const StepExplanation& e, std::string
   return page;
 }
 
-Page explain_inference_page(const World& world, const InferenceExplanation& e, std::string command) {
-  Page page = inference_page(world, e.forecast, std::move(command));
+Page explain_inference_page(const InferenceExplanation& e, std::string command) {
+  const World& world = e.forecast.world;
+  Page page = inference_page(e.forecast, std::move(command));
   PageTable table = helps_table("ms");
   table.columns[1].title = "step";
   table.columns[2].what =

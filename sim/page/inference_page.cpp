@@ -97,9 +97,10 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
 
 }  // namespace
 
-Page inference_page(const World& world, const InferenceForecast& f, std::string command) {
+Page inference_page(const InferenceForecast& f, std::string command) {
+  const World& world = f.world;
   Page page = empty_page(world, std::move(command));
-  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   const InferenceStep step = inference_of(world);
   const bool prompts = spec.phase == InferencePhase::prefill;
   const bool reduces = spec.phase == InferencePhase::all_reduce;

@@ -17,20 +17,20 @@ namespace fabricast {
 // The effective scenario is part of each page, so that a page found years later can be run again.
 Page empty_page(const World& world, std::string command) {
   Page page;
-  page.title = world.scenario.name.empty() ? std::string("Forecast") : world.scenario.name;
+  page.title = world.scenario().name.empty() ? std::string("Forecast") : world.scenario().name;
   page.command = std::move(command);
-  page.scenario = to_yaml(world.scenario);
+  page.scenario = to_yaml(world.scenario());
   page.version = version_text();
-  for (const Diagnostic& d : world.warnings) page.warnings.push_back(d.message);
+  for (const Diagnostic& d : world.warnings()) page.warnings.push_back(d.message);
   for (std::string& sentence : not_validated(world)) page.warnings.push_back("not validated: " + std::move(sentence));
   return page;
 }
 
 FabricDrawing scenario_drawing(const World& world) {
-  FabricDrawing drawing = draw_fabric(*world.fabric);
+  FabricDrawing drawing = draw_fabric(*world.fabric());
   drawing.name = "fabric";
-  drawing.title = fmt::format("{} fabric of {} nodes", topologies()[world.scenario.fabric.kind].name,
-                              number_text(world.fabric->nodes()));
+  drawing.title = fmt::format("{} fabric of {} nodes", topologies()[world.scenario().fabric.kind].name,
+                              number_text(world.fabric()->nodes()));
   return drawing;
 }
 

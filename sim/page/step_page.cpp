@@ -114,7 +114,8 @@ std::vector<KeyFigure> figures_of(const StepForecast& f) {
 
 }  // namespace
 
-Page step_page(const World& world, const StepForecast& f, std::string command) {
+Page step_page(const StepForecast& f, std::string command) {
+  const World& world = f.world;
   Page page = empty_page(world, std::move(command));
   page.context = gpus_text(world, f.gpus);
   page.answer = answer_text(world, f);

@@ -39,18 +39,17 @@ void forecast_into(SweepRow& row, Measured& measured, const EvaluateOptions& how
     measured.*part = &forecast;
     row.values = measure(measured);
   };
-  switch (world.scenario.workload.kind) {
+  switch (world.scenario().workload.kind) {
     case WorkloadKind::collective: {
       Forecast forecast = run_forecast(world, run);
-      if (how.intervals && world.scenario.network.engine == EngineKind::flow)
-        add_intervals(world, forecast, how.site && tells_of(*how.site, world.scenario) ? *how.site : unmeasured_site(),
-                      run);
+      if (how.intervals && world.scenario().network.engine == EngineKind::flow)
+        add_intervals(forecast, how.site && tells_of(*how.site, world.scenario()) ? *how.site : unmeasured_site(), run);
       for (const ForecastRow& size : forecast.rows) row.sizes.push_back(size_result(forecast, size));
       return done(&Measured::collective, forecast);
     }
     case WorkloadKind::training_step: {
       StepForecast step = run_step(world, run);
-      if (how.intervals) add_interval(world, step, run);
+      if (how.intervals) add_interval(step, run);
       return done(&Measured::step, step);
     }
     case WorkloadKind::trace: return done(&Measured::step, run_trace(world, run));
@@ -75,17 +74,17 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   SweepRow row;
   row.row = number;
   try {
-    const auto world = build_world(scenario_of(study, number), options.searches);
-    require_memory(*world);
-    const auto prices = world->scenario.prices.empty() ? std::nullopt : std::optional(prices_of(world->scenario));
-    const Bill bill = bill_of(*world, prices ? &*prices : nullptr);
+    const World alone = build_world(scenario_of(study, number), options.searches);
+    require_memory(alone);
+    const auto prices = alone.scenario().prices.empty() ? std::nullopt : std::optional(prices_of(alone.scenario()));
+    const Bill bill = bill_of(alone, prices ? &*prices : nullptr);
     const auto cost = prices ? std::optional(cost_of(bill, *prices)) : std::nullopt;
     RunOptions others;
     others.threads = options.threads;
-    add_others(*world, others);
-    Measured measured{*world};
+    const World world = with_others(alone, others);
+    Measured measured{world};
     measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
-    const auto risk = options.risk ? std::optional(assess(*world, quick_risk())) : std::nullopt;
+    const auto risk = options.risk ? std::optional(assess(world, quick_risk())) : std::nullopt;
     measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);
     row.state = RowState::done;

@@ -35,7 +35,7 @@ Value of_inference(const Measured& m, F f) {
 
 // GPUs of the job, not of the cluster: the bill has hosts that the job does not use.
 double gpus(const Measured& m) {
-  return static_cast<double>(m.world.scenario.cluster.nodes) * m.world.scenario.node.spec.gpus;
+  return static_cast<double>(m.world.scenario().cluster.nodes) * m.world.scenario().node.spec.gpus;
 }
 
 Value seconds(const Measured& m) {

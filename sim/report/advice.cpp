@@ -102,19 +102,20 @@ std::string advice_text(const Advice& advice) {
   return out;
 }
 
-std::string env_script(const World& world, const Advice& advice) {
-  const Communicator& comm = world.planner.comm;
+std::string env_script(const Advice& advice) {
+  const World& world = advice.before.world;
+  const Communicator& comm = world.planner().comm;
   std::string out =
-      fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(world.scenario.name));
+      fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(world.scenario().name));
   out += fmt::format("# {} of {} on {} ranks = {} nodes x {} {}, NCCL {}\n", name_of(advice.before.op),
                      sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.gpus(), comm.node.gpu.name,
                      to_text(comm.version));
   out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
   // The gains hold on top of the variables of the scenario, which the script does not set: without them the job runs in
   // another state than the one that was simulated.
-  if (!world.scenario.nccl.env.empty()) {
+  if (!world.scenario().nccl.env.empty()) {
     out += "# In addition to the variables that the scenario sets:";
-    for (const auto& [name, value] : world.scenario.nccl.env) out += " " + comment_text(name);
+    for (const auto& [name, value] : world.scenario().nccl.env) out += " " + comment_text(name);
     out += "\n";
   }
   if (advice.taken.empty())

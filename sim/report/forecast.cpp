@@ -28,11 +28,11 @@ struct Cell {
 /// Simulates the plans of all rows with all samples, and fills in the results.
 void simulate(const World& world, const RunOptions& options, Forecast& forecast) {
   if (forecast.rows.empty()) return;
-  const Scenario& s = world.scenario;
-  const Communicator& comm = world.planner.comm;
+  const Scenario& s = world.scenario();
+  const Communicator& comm = world.planner().comm;
   // A task is one sample with all sizes, because sizes share the counts of loads of a sample. With a single sample, the
   // sizes are divided among tasks instead.
-  const auto samples = static_cast<std::size_t>(world.samples.count), sizes = forecast.rows.size();
+  const auto samples = static_cast<std::size_t>(world.samples().count), sizes = forecast.rows.size();
   // Results go to fixed places and are combined afterwards in the order of samples, so the output does not depend on
   // which thread finishes first.
   std::vector<Cell> cells(samples * sizes);
@@ -41,17 +41,17 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // At most 8 parts, because each has an engine of its own, and sizes of different parts share fewer counts.
   const std::size_t parts = samples > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   // Threads that tasks do not need are given to their engines.
-  NetworkSetup setup = world.setup;
+  NetworkSetup setup = world.setup();
   setup.threads = std::max<std::size_t>(1, threads / (samples * parts));
   TaskProgress progress(options.progress, cells.size());
   in_parallel(samples * parts, threads, [&](std::size_t task) {
     const std::size_t sample = task / parts, part = task % parts;
     // The seed identifies the sample, not the size: all sizes of a sample see the same ECMP hash outcomes, as all calls
     // of one launch of a job do.
-    const std::uint64_t seed = world.samples.first_seed + sample;
+    const std::uint64_t seed = world.samples().first_seed + sample;
     const auto engine = make_engine(s.network.engine, setup, seed);
     const std::unique_ptr<CallBeside> beside =
-        world.beside.empty() ? nullptr : std::make_unique<CallBeside>(world, seed);
+        world.beside().empty() ? nullptr : std::make_unique<CallBeside>(world, seed);
     for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {
       stop_if_requested();
       Cell& cell = cells[sample * sizes + i];
@@ -80,8 +80,9 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
 
 Forecast empty_forecast(const World& world) {
   Forecast forecast;
-  forecast.ranks = world.planner.comm.ranks(), forecast.op = world.scenario.workload.collective;
-  forecast.samples = world.samples.count;
+  forecast.world = world;
+  forecast.ranks = world.planner().comm.ranks(), forecast.op = world.scenario().workload.collective;
+  forecast.samples = world.samples().count;
   return forecast;
 }
 
@@ -136,11 +137,11 @@ RunOptions part_of(const RunOptions& options, double begin, double end) {
 }
 
 Plan plan_workload(const World& world, std::int64_t asked) {
-  const WorkloadSection& w = world.scenario.workload;
+  const WorkloadSection& w = world.scenario().workload;
   // The rounding comes before NCCL's choice: nccl-tests passes the rounded size to NCCL, which may choose differently
   // for it.
-  const std::int64_t bytes = harness_bytes(w.harness, w.collective, world.planner.comm.ranks(), asked);
-  return plan_collective(world.planner, w.collective, bytes);
+  const std::int64_t bytes = harness_bytes(w.harness, w.collective, world.planner().comm.ranks(), asked);
+  return plan_collective(world.planner(), w.collective, bytes);
 }
 
 Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions& options) {
@@ -158,8 +159,8 @@ namespace {
 Forecast run_others(const World& world, const Forecast& forecast, const RunOptions& options) {
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows)
-    for (const Candidate& c : others_of(world.planner.comm, row, forecast.op))
-      plans.push_back(plan_collective(world.planner, forecast.op, row.plan.bytes, c.algorithm, c.protocol));
+    for (const Candidate& c : others_of(world.planner().comm, row, forecast.op))
+      plans.push_back(plan_collective(world.planner(), forecast.op, row.plan.bytes, c.algorithm, c.protocol));
   Forecast others = run_plans(world, std::move(plans), options);
   others.op = forecast.op;
   return others;
@@ -168,8 +169,8 @@ Forecast run_others(const World& world, const Forecast& forecast, const RunOptio
 }  // namespace
 
 Forecast run_forecast(const World& world, const RunOptions& options) {
-  const bool best = world.scenario.nccl.selection == Selection::best;
-  const std::vector<std::int64_t> sizes = world.scenario.sizes();
+  const bool best = world.scenario().nccl.selection == Selection::best;
+  const std::vector<std::int64_t> sizes = world.scenario().sizes();
   std::vector<Plan> plans;
   for (const std::int64_t bytes : sizes) plans.push_back(plan_workload(world, bytes));
   // With `best`, the alternatives are about four fifths of the work. The share is for the progress bar only.
@@ -178,10 +179,11 @@ Forecast run_forecast(const World& world, const RunOptions& options) {
   for (std::size_t i = 0; i < sizes.size(); ++i) own.rows[i].bytes = sizes[i];
   if (!best) return own;
   Forecast others = run_others(world, own, part_of(options, 0.2, 1));
-  return keep_fastest(world.planner.comm, std::move(others), std::move(own));
+  return keep_fastest(world.planner().comm, std::move(others), std::move(own));
 }
 
-Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options) {
+Forecast run_candidates(const Forecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
   Forecast weighed = run_others(world, forecast, options);
   // The rows of the forecast have been simulated already.
   weighed.rows.insert(weighed.rows.end(), forecast.rows.begin(), forecast.rows.end());

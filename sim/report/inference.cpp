@@ -42,10 +42,10 @@ double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
 
 // What the engine may use, which is less than the GPU's memory (memory_capacity).
 double capacity_of(const World& world, const InferenceStep& step) {
-  return static_cast<double>(memory_capacity(step, world.scenario.node.spec).value);
+  return static_cast<double>(memory_capacity(step, world.scenario().node.spec).value);
 }
 MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
-  return peak_memory(step.model, memory_question(step, batch, world.scenario.node.spec.gpus));
+  return peak_memory(step.model, memory_question(step, batch, world.scenario().node.spec.gpus));
 }
 
 /// Decode steps with batches of all powers of two that fit in memory, and with the scenario's own batch.
@@ -95,7 +95,7 @@ std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std:
 // The two rates are bounds in steady state. The waits of requests come from serve_apart, which simulates the queues.
 DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, double decode,
                                    const ServingSample& sample) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
   const KvTransfer kv_transfer = kv_transfer_of(prompts, step);
@@ -153,7 +153,7 @@ Bytes message_of(const InferenceSpec& spec, const InferenceStep& step) {
 /// The step on all GPUs of the job, with as many of the same replicas as fit.
 /// For comparison with disaggregated serving: what the same GPUs would do if prompts and decoding shared them.
 InferenceStep on_all_gpus(const World& world, InferenceStep step) {
-  const std::int64_t gpus = std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus;
+  const std::int64_t gpus = std::int64_t{world.scenario().cluster.nodes} * world.scenario().node.spec.gpus;
   step.first_rank = 0;
   const std::int64_t replica = std::int64_t{step.layout.tensor} * step.layout.pipeline;
   std::int64_t data = gpus / replica;
@@ -167,7 +167,7 @@ InferenceStep on_all_gpus(const World& world, InferenceStep step) {
 }  // namespace
 
 InferenceStep inference_of(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   InferenceStep step = inference_step(s.workload.inference, s.node.spec, s.nvlink_domain.nodes, s.hardware);
   // Under load, requests that do not fit in memory wait.
   if (s.workload.inference.phase == InferencePhase::both)
@@ -177,14 +177,15 @@ InferenceStep inference_of(const World& world) {
 
 InferenceForecast run_inference(const World& world, const RunOptions& options, bool batches) {
   const InferenceStep step = inference_of(world);
-  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   const bool prompts_only = spec.phase == InferencePhase::prefill, reduces = spec.phase == InferencePhase::all_reduce;
   InferenceForecast f;
+  f.world = world;
   f.gpus = step.layout.ranks() + spec.disaggregated.prefill.gpus;
-  f.samples = world.samples.count;
+  f.samples = world.samples().count;
   const auto samples = static_cast<std::size_t>(f.samples);
   const auto step_at = [&](std::size_t sample) {
-    const ServingSample d(world, world.samples.first_seed + sample);
+    const ServingSample d(world, world.samples().first_seed + sample);
     if (reduces) return d.all_reduce(step, message_of(spec, step));
     return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
   };
@@ -207,13 +208,13 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
   f.sample_seconds = seconds;
   f.factors = serving_factors(world, step, seconds);
-  const ServingSample sample(world, world.samples.first_seed + median);
+  const ServingSample sample(world, world.samples().first_seed + median);
   // Prompt tokens for phase prefill, output tokens otherwise. Phase both replaces this rate by that of the simulated
   // load.
   const double tokens = static_cast<double>(step.batch) *
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
   if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
-  f.near_the_limit = needs_more_memory(step, world.scenario.node.spec);
+  f.near_the_limit = needs_more_memory(step, world.scenario().node.spec);
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
   if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, sample);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
@@ -226,15 +227,14 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     if (apart) {
       if (spec.disaggregated.transfer == TransferPath::host) {
         // A transfer through host memory is a transfer without GPUDirect RDMA.
-        Scenario staged = world.scenario;
+        Scenario staged = world.scenario();
         staged.node.spec.gdr = Gdr::off;
         // Without GDR, NCCL may choose other algorithms and NICs share PCIe with the copies, so the world is built
         // again. The time of a decode step without transfers stays that of the scenario: only transfers go through host
         // memory.
-        const auto without = build_world(std::move(staged), world.searches);
-        without->beside = world.beside;
+        const World without = build_world(std::move(staged), world.searches()).with_beside(world.beside());
         f.disaggregated =
-            disaggregate(*without, step, f.step.seconds, ServingSample(*without, without->samples.first_seed + median));
+            disaggregate(without, step, f.step.seconds, ServingSample(without, without.samples().first_seed + median));
       } else {
         f.disaggregated = disaggregate(world, step, f.step.seconds, sample);
       }

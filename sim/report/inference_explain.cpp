@@ -19,8 +19,8 @@ namespace {
 
 /// A name for binding_passes.
 std::string_view passes_name(const World& world, const InferenceForecast& f) {
-  if (world.scenario.workload.inference.phase == InferencePhase::prefill) return "prompts";
-  return &binding_passes(world, f) == &f.step ? "decode step" : "one prompt";
+  if (world.scenario().workload.inference.phase == InferencePhase::prefill) return "prompts";
+  return &binding_passes(f) == &f.step ? "decode step" : "one prompt";
 }
 
 // Phase both only. Without disaggregated prefill, a request's time between tokens is longer than a decode step because
@@ -35,19 +35,20 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
     std::string out = fmt::format("  requests: limited by {}; prompts and transfers {:.4g} /s, decoding {:.4g} /s\n",
                                   what, d.prefill_rate, d.decode_rate);
     if (limit == ServingLimit::kv_transfer)
-      out += fmt::format("    by {}, bound by {}\n", name_of(world.scenario.workload.inference.disaggregated.transfer),
-                         d.collective.alone.bottleneck);
+      out +=
+          fmt::format("    by {}, bound by {}\n", name_of(world.scenario().workload.inference.disaggregated.transfer),
+                      d.collective.alone.bottleneck);
     return out;
   }
   if (!f.shared) return {};
   return fmt::format("  requests: prompts take {:.1f} % of the time between tokens\n",
-                     100 * std::max(0.0, 1 - decoding_per_token(world, f) / f.shared->inter_token.mean));
+                     100 * std::max(0.0, 1 - decoding_per_token(f) / f.shared->inter_token.mean));
 }
 
 // Two answers, because they differ: the largest component of the time, and the communication that would be worth a
 // faster network. The second is given with its bottleneck even if computation dominates.
 std::string binding_text(const World& world, const InferenceForecast& f) {
-  const TimedPasses& passes = binding_passes(world, f);
+  const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
   const auto percent = [&](double seconds) { return 100 * seconds / passes.seconds; };
   std::string out = "#\n# what limits it\n" + requests_text(world, f);
@@ -83,7 +84,8 @@ std::string section(const std::string& title, const std::string& lines) {
 
 }  // namespace
 
-std::string explain_inference_text(const World& world, const InferenceExplanation& explanation) {
+std::string explain_inference_text(const InferenceExplanation& explanation) {
+  const World& world = explanation.forecast.world;
   const InferenceForecast& f = explanation.forecast;
   const bool tokens = goal_of(world) == InferenceGoal::tokens;
   std::string fits, trades, large;
@@ -91,7 +93,7 @@ std::string explain_inference_text(const World& world, const InferenceExplanatio
   // a goal of step time), and changes that the memory does not allow.
   for (const InferenceWhatIf& w : explanation.what_ifs)
     (!w.fits ? large : w.gain < least_inference_gain ? trades : fits) += what_if_line(f, w);
-  const std::string out = inference_text(world, f) + binding_text(world, f);
+  const std::string out = inference_text(f) + binding_text(world, f);
   if (fits.empty() && trades.empty() && large.empty())
     return out + fmt::format("\nno change that was tried gains {:.1f} % or more\n", 100 * least_inference_gain);
   return out + section(tokens ? "what would increase throughput" : "what would shorten the step", fits) +
@@ -99,10 +101,11 @@ std::string explain_inference_text(const World& world, const InferenceExplanatio
          section(fmt::format("what would help, but does not fit in {:.1f} GiB", f.capacity / gib), large);
 }
 
-std::string explain_inference_json(const World& world, const InferenceExplanation& explanation) {
+std::string explain_inference_json(const InferenceExplanation& explanation) {
+  const World& world = explanation.forecast.world;
   const InferenceForecast& f = explanation.forecast;
-  Json j = Json::parse(inference_json(world, f));
-  const TimedPasses& passes = binding_passes(world, f);
+  Json j = Json::parse(inference_json(f));
+  const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
   Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.seconds)}};
   if (b.collective >= 0) {

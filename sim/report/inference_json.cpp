@@ -81,11 +81,12 @@ Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& 
 
 }  // namespace
 
-std::string inference_json(const World& world, const InferenceForecast& f) {
-  const InferenceSpec& spec = world.scenario.workload.inference;
+std::string inference_json(const InferenceForecast& f) {
+  const World& world = f.world;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = effective_json(world.scenario);
+  j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["not_validated"] = not_validated(world);
   j["phase"] = name_of(spec.phase);
@@ -124,7 +125,7 @@ std::string inference_json(const World& world, const InferenceForecast& f) {
 }
 
 // CSV holds one table. The batches are the table that people plot; phases without batches have the breakdown instead.
-std::string inference_csv(const World&, const InferenceForecast& f) {
+std::string inference_csv(const InferenceForecast& f) {
   if (f.batches.empty()) {
     std::string out = "quantity,seconds,share\n";
     out += fmt::format("step,{:.10g},1\n", f.step.seconds);

@@ -27,7 +27,7 @@ struct InferenceGround {
   bool apart() const { return spec.disaggregated.prefill.gpus > 0; }
   bool decodes() const { return spec.phase != InferencePhase::prefill; }
   // All GPUs of the job; with disaggregated prefill, both kinds together.
-  std::int64_t gpus() const { return std::int64_t{world.scenario.cluster.nodes} * world.scenario.node.spec.gpus; }
+  std::int64_t gpus() const { return std::int64_t{world.scenario().cluster.nodes} * world.scenario().node.spec.gpus; }
 };
 using G = const InferenceGround&;
 
@@ -125,7 +125,7 @@ Alternatives chunks(G g) {
 
 /// Alternatives (`others`) for the collective with the longest exposed time, if that time matters.
 Alternatives for_longest(G g, Alternatives (*others)(const World&, const CollectiveUse&)) {
-  const TimedPasses& passes = binding_passes(g.world, g.forecast);
+  const TimedPasses& passes = binding_passes(g.forecast);
   const InferenceBinding b = binding_of(passes);
   if (b.collective < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
   return others(g.world, passes.collectives[static_cast<std::size_t>(b.collective)]);
@@ -135,13 +135,13 @@ Alternatives for_longest(G g, Alternatives (*others)(const World&, const Collect
 Alternatives direct_kv_transfer(G g) {
   if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
   std::vector<std::string> set{key("disaggregated.transfer", "rdma")};
-  if (g.world.scenario.node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
+  if (g.world.scenario().node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
   return {{"KV-cache transfer by rdma", std::move(set)}};
 }
 
 // What a rack-scale system would gain, with one NVLink domain over all nodes. 72 GPUs is the domain of an NVL72 rack.
 Alternatives nvlink_kv_transfer(G g) {
-  const Scenario& s = g.world.scenario;
+  const Scenario& s = g.world.scenario();
   constexpr int largest_domain = 72;  // GPUs
   return one(g.apart() && g.spec.disaggregated.transfer != TransferPath::nvlink &&
                  s.node.spec.intranode == Intranode::nvswitch && g.gpus() <= largest_domain,
@@ -194,8 +194,9 @@ constexpr Kind kinds[] = {
 
 }  // namespace
 
-std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast) {
-  const InferenceGround ground{world, forecast, world.scenario.workload.inference, inference_of(world)};
+std::vector<Alternatives> inference_trials(const InferenceForecast& forecast) {
+  const World& world = forecast.world;
+  const InferenceGround ground{world, forecast, world.scenario().workload.inference, inference_of(world)};
   std::vector<Alternatives> all;
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));

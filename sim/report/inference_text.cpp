@@ -113,8 +113,9 @@ std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& 
 
 }  // namespace
 
-std::string inference_text(const World& world, const InferenceForecast& f) {
-  const Scenario& s = world.scenario;
+std::string inference_text(const InferenceForecast& f) {
+  const World& world = f.world;
+  const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep step = inference_of(world);
   const double gpus = static_cast<double>(f.gpus);

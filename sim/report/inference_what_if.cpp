@@ -12,7 +12,8 @@ namespace fabricast {
 // With requests the goal is tokens per second and GPU, which also compares configurations that divide the GPUs in
 // another way. A single phase has no requests, so its only figure is the time of its step.
 InferenceGoal goal_of(const World& world) {
-  return world.scenario.workload.inference.phase == InferencePhase::both ? InferenceGoal::tokens : InferenceGoal::step;
+  return world.scenario().workload.inference.phase == InferencePhase::both ? InferenceGoal::tokens
+                                                                           : InferenceGoal::step;
 }
 
 double step_seconds(const InferenceForecast& f) { return f.disaggregated ? f.disaggregated->decode : f.step.seconds; }
@@ -22,21 +23,23 @@ double tokens_per_gpu(const InferenceForecast& f) { return f.tokens_per_second /
 // limit it. Senders are pairs of replicas, as in disaggregate of inference.cpp.
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   if (d.decode_rate <= d.prefill_rate) return ServingLimit::decoding;
-  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   const int replicas = std::min(spec.parallel.data, spec.disaggregated.prefill.parallel.data);
   return replicas / d.transfer <= d.prefill_rate ? ServingLimit::kv_transfer : ServingLimit::prompts;
 }
 
 // On shared GPUs, prompts are the limit if they take more than half of the time between tokens.
-double decoding_per_token(const World& world, const InferenceForecast& f) {
+double decoding_per_token(const InferenceForecast& f) {
+  const World& world = f.world;
   return f.step.seconds / inference_of(world).speculation.tokens_per_step();
 }
 
-const TimedPasses& binding_passes(const World& world, const InferenceForecast& f) {
+const TimedPasses& binding_passes(const InferenceForecast& f) {
+  const World& world = f.world;
   if (goal_of(world) == InferenceGoal::step) return f.step;
   if (f.disaggregated)
     return limit_of(world, *f.disaggregated) == ServingLimit::decoding ? f.step : f.disaggregated->prompt;
-  return decoding_per_token(world, f) < f.shared->inter_token.mean / 2 ? f.prompt : f.step;
+  return decoding_per_token(f) < f.shared->inter_token.mean / 2 ? f.prompt : f.step;
 }
 
 InferenceBinding binding_of(const TimedPasses& passes) {
@@ -58,14 +61,14 @@ InferenceBinding binding_of(const TimedPasses& passes) {
 namespace {
 
 bool fits(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes).empty();
 }
 
 }  // namespace
 
-std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const InferenceForecast& forecast,
-                                                       const RunOptions& options) {
+std::vector<InferenceWhatIf> what_would_help_inference(const InferenceForecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
   const InferenceGoal goal = goal_of(world);
   const double step = step_seconds(forecast), tokens = tokens_per_gpu(forecast);
   // Trials run in parallel, so each gets one thread. Other batches are not forecast: no change is judged by them.
@@ -80,9 +83,9 @@ std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const
   };
   // A change of at least `least_inference_gain` in either figure is kept, so that trades of step time for throughput
   // are reported for both goals.
-  return run_trials<InferenceWhatIf>(
-      world, inference_trials(world, forecast), options, run,
-      [](const InferenceWhatIf& w) { return std::max(w.gain, w.more_tokens) >= least_inference_gain; });
+  return run_trials<InferenceWhatIf>(world, inference_trials(forecast), options, run, [](const InferenceWhatIf& w) {
+    return std::max(w.gain, w.more_tokens) >= least_inference_gain;
+  });
 }
 
 }  // namespace fabricast

@@ -58,12 +58,12 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
     const auto count = static_cast<double>(series.size());
     const RunOptions own = part_of(options, static_cast<double>(s) / count, static_cast<double>(s + 1) / count);
     const auto world = build_world(series[s].scenario, searches);
-    Forecast forecast = run_forecast(*world, own);
-    add_unstated(*world, forecast, own);
-    for (ResidualRow& row : residual_rows(*world, forecast, own)) residual.push_back(std::move(row));
+    Forecast forecast = run_forecast(world, own);
+    add_unstated(forecast, own);
+    for (ResidualRow& row : residual_rows(forecast, own)) residual.push_back(std::move(row));
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
       const ForecastRow& row = forecast.rows[i];
-      rows.push_back({forecast.op, row.bytes, world->scenario.cluster.nodes, row.algorithm, row.protocol,
+      rows.push_back({forecast.op, row.bytes, world.scenario().cluster.nodes, row.algorithm, row.protocol,
                       series[s].seconds[i], row.time});
       // The data y_i of the conditional distribution. Measured rows are compared with the forecast of their own
       // scenario, with its unstated inputs at their assumed values, exactly as the row asked for.
@@ -82,24 +82,26 @@ bool tells_of(const MeasuredSite& site, const Scenario& scenario) {
   return !site.rows.empty() && site.gpu == scenario.node.spec.gpu;
 }
 
-void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options) {
+void add_intervals(Forecast& forecast, const MeasuredSite& site, const RunOptions& options) {
+  const World& world = forecast.world;
   constexpr double own_part = 0.3;  // of the progress, for unstated inputs
-  add_unstated(world, forecast, part_of(options, 0, own_part));
-  const std::vector<Residual> known = site.residuals.of(residual_rows(world, forecast, part_of(options, own_part, 1)));
+  add_unstated(forecast, part_of(options, 0, own_part));
+  const std::vector<Residual> known = site.residuals.of(residual_rows(forecast, part_of(options, own_part, 1)));
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
     ForecastRow& row = forecast.rows[i];
     // The factor comes before the shift and is relative, so it holds for the shifted time as well.
     row.factor = std::exp(known[i].half_width());
     row.residual = known[i];
     if (site.rows.empty()) continue;
-    row.near = nearest(site, row, forecast.op, world.scenario.cluster.nodes);
+    row.near = nearest(site, row, forecast.op, world.scenario().cluster.nodes);
     row.level = std::exp(known[i].median);
     scale_times(row, row.level);
   }
 }
 
-void add_intervals(const World& world, Forecast& forecast, const RunOptions& options) {
-  add_intervals(world, forecast, unmeasured_site(), options);
+void add_intervals(Forecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
+  add_intervals(forecast, unmeasured_site(), options);
 }
 
 }  // namespace fabricast

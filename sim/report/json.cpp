@@ -93,16 +93,17 @@ Json unstated_json(const Forecast& forecast) {
 Json head_json(const World& world, const Forecast& forecast) {
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = effective_json(world.scenario);
+  j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", forecast.fingerprint);
-  if (!world.provider.variables.empty())
-    j["set_by_provider"] = {{"from", world.provider.from}, {"variables", world.provider.variables}};
+  if (!world.provider().variables.empty())
+    j["set_by_provider"] = {{"from", world.provider().from}, {"variables", world.provider().variables}};
   return j;
 }
 
 }  // namespace
 
-std::string forecast_json(const World& world, const Forecast& forecast) {
+std::string forecast_json(const Forecast& forecast) {
+  const World& world = forecast.world;
   Json j = head_json(world, forecast);
   j["ranks"] = forecast.ranks;
   if (!forecast.unstated.empty()) j["not_stated"] = unstated_json(forecast);
@@ -135,12 +136,13 @@ Json choice_json(const Choice& c) {
 
 }  // namespace
 
-std::string explain_json(const World& world, const Explanation& explanation) {
+std::string explain_json(const Explanation& explanation) {
+  const World& world = explanation.forecast.world;
   const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   Json j = head_json(world, forecast);
   if (!forecast.unstated.empty()) j["not_stated"] = unstated_json(forecast);
-  if (const auto known = regressions_of(world.planner, row.plan); !known.empty())
+  if (const auto known = regressions_of(world.planner(), row.plan); !known.empty())
     j["known_regressions"] = Json::parse(regressions_json(known));
   Json r = row_json(forecast, row);
   const CollectiveResult& result = row.result;
@@ -190,7 +192,7 @@ std::string explain_json(const World& world, const Explanation& explanation) {
   return j.dump(1) + "\n";
 }
 
-std::string forecast_csv(const World&, const Forecast& forecast) {
+std::string forecast_csv(const Forecast& forecast) {
   std::string out =
       "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_"
       "worst\n";

@@ -40,6 +40,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
   const Split own = split_of(base);
   SplitSearch search = search_splits(world);
   PlanResult result;
+  result.world = world;
   result.considered = search.considered, result.not_divided = search.not_divided;
   result.not_fitting = search.not_fitting, result.gpus = base.layout.ranks();
   if (search.candidates.empty())
@@ -50,7 +51,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
 
   // Each split is made by its `--set` words, as a user would make it. The check below ensures that these words and the
   // enumeration agree, so that the printed words give the printed row.
-  const std::string effective = to_yaml(world.scenario);
+  const std::string effective = to_yaml(world.scenario());
   std::vector<std::optional<PlanRow>> rows(all.size());
   TaskProgress progress(options.progress, all.size());
   in_parallel(all.size(), thread_count(options.threads), [&](std::size_t i) {
@@ -59,7 +60,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
     const std::vector<std::string> set = words_of(all[i].split, base);
     try {
       // The words are parsed as `run` would parse them. Nodes and network are those of the scenario.
-      const Scenario made = changed(world.scenario, effective, set);
+      const Scenario made = changed(world.scenario(), effective, set);
       const TrainingStep step =
           training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
       FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");

@@ -28,14 +28,14 @@ struct Rates {
 // The NICs of a node serve its GPUs evenly. Without NVLink a GPU has its PCIe link. Nodes without NICs have one rate
 // for all groups.
 Rates rates_of(const World& world) {
-  const Node& node = world.planner.comm.node;
+  const Node& node = world.planner().comm.node;
   Rates r;
-  r.domain = nvlink_ranks(world.scenario);
+  r.domain = nvlink_ranks(world.scenario());
   const auto rate_of = [&](const std::string& name) {
-    const auto link = world.scenario.hardware.links.find(name);
-    return link == world.scenario.hardware.links.end() ? 0 : link->second.payload_rate().value;
+    const auto link = world.scenario().hardware.links.find(name);
+    return link == world.scenario().hardware.links.end() ? 0 : link->second.payload_rate().value;
   };
-  r.outside = static_cast<double>(node.nic_rate(true).value) * node.nics / world.planner.comm.gpus();
+  r.outside = static_cast<double>(node.nic_rate(true).value) * node.nics / world.planner().comm.gpus();
   r.inside = node.nvlink ? node.gpu.nvlinks * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);
   if (r.outside <= 0) r.outside = r.inside;
   return r;

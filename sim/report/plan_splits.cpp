@@ -50,7 +50,7 @@ class Enumeration {
         base_(step_of(world)),
         own_(split_of(base_)),
         gpus_(base_.layout.ranks()),
-        domain_(nvlink_ranks(world.scenario)) {}
+        domain_(nvlink_ranks(world.scenario())) {}
 
   SplitSearch run() {
     Split s;
@@ -173,7 +173,7 @@ class Enumeration {
   static Split without_recompute(Split s) { return s.recompute = Recompute::none, s; }
   /// With `memory: ignore`, the scenario's own split is forecast even if it does not fit.
   bool is_forced(const Split& s) const {
-    return s == own_ && world_.scenario.workload.training.memory == MemoryCheck::ignore;
+    return s == own_ && world_.scenario().workload.training.memory == MemoryCheck::ignore;
   }
 
   const World& world_;

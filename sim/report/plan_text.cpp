@@ -35,9 +35,10 @@ std::string row_text(const PlanRow& row) {
 }  // namespace
 
 // The scenario's own split is shown even if it is not among the first `top`, for comparison.
-std::string plan_text(const World& world, const PlanResult& result, std::size_t top) {
+std::string plan_text(const PlanResult& result, std::size_t top) {
+  const World& world = result.world;
   const TrainingStep base = step_of(world);
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario.name);
+  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario().name);
   out += fmt::format("# splits of {} over {} GPUs, {} sequences per step; `*` marks the scenario's own\n",
                      base.model.name, result.gpus, base.global_batch);
   out += fmt::format("# {} considered: {} do not divide, {} do not fit in {:.1f} GiB, {} left out by a quick estimate",
@@ -64,7 +65,7 @@ std::string plan_text(const World& world, const PlanResult& result, std::size_t 
   return out + "\n";
 }
 
-std::string plan_json(const World&, const PlanResult& result, std::size_t top) {
+std::string plan_json(const PlanResult& result, std::size_t top) {
   Json j;
   j["fabricast"] = version_text();
   j["gpus"] = result.gpus;

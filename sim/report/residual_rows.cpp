@@ -26,20 +26,20 @@ namespace {
 constexpr double step = 0.1;
 
 /// Times of the rows' plans with other hardware parameters, on the first sample of the network.
-/// `times_only` skips bottlenecks and breakdowns. Counts of connections on links do not depend on parameters, so they
+/// Counts of connections on links do not depend on parameters, so they
 /// are shared with the forecast where the network connects alike.
 std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
-  Scenario scenario = world.scenario;
+  Scenario scenario = world.scenario();
   scenario.hardware = std::move(hardware);
-  const auto other = build_world(std::move(scenario), world.searches);
-  other->setup.times_only = true;
-  other->samples.count = 1;
-  if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
-  other->beside = world.beside;
+  const World other = build_world(std::move(scenario), world.searches())
+                          .with_counts_of(world)
+                          .with_samples_up_to(1)
+                          .with_beside(world.beside())
+                          .with_times_only();
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows) plans.push_back(row.plan);
   std::vector<double> times;
-  for (const ForecastRow& row : run_plans(*other, std::move(plans), one_thread).rows) times.push_back(row.time);
+  for (const ForecastRow& row : run_plans(other, std::move(plans), one_thread).rows) times.push_back(row.time);
   return times;
 }
 
@@ -68,14 +68,14 @@ bool can_matter(const ParameterGroup& group, const Forecast& forecast) {
 // of the tests matters: a PCIe node is one of kind pcie even on several hosts, and a mesh of NVLink (DGX-1) is a kind
 // of its own.
 ResidualKind residual_kind(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   const NodeSpec& node = s.node.spec;
   const GpuKind& gpu = gpu_of(s);
   constexpr int hopper = 90;  // compute capability 9.0
   if (!has_nvlink(node, gpu)) return ResidualKind::pcie;
   if (node.intranode == Intranode::nvlink_mesh) return ResidualKind::mesh;
   if (s.cluster.nodes == 1) return ResidualKind::one_node;
-  if (world.planner.comm.node.hosts > 1) return ResidualKind::rack;
+  if (world.planner().comm.node.hosts > 1) return ResidualKind::rack;
   const LinkKind link = node.nics.link;
   if (link != LinkKind::infiniband && link != LinkKind::roce) return ResidualKind::other_network;
   return gpu.compute_capability >= hopper ? ResidualKind::network : ResidualKind::older_network;
@@ -84,14 +84,15 @@ ResidualKind residual_kind(const World& world) {
 // Rows of one size sweep share the environment of one run, and their errors have more in common than those of two runs.
 // Sizes are not part of the number.
 std::size_t series_of(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   std::string text = fmt::format("{} {} {} {}", name_of(s.workload.collective), s.cluster.nodes, s.node.spec.gpus,
-                                 to_text(world.planner.comm.version));
+                                 to_text(world.planner().comm.version));
   for (const auto& [name, value] : s.nccl.env) text += fmt::format(" {}={}", name, value);
   return hash_of(text);
 }
 
-std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options) {
+std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
   // The last task has unchanged parameters. It is needed if the forecast is a median over several samples, because
   // derivatives are those of the first sample.
   constexpr std::size_t groups = parameter_groups.size();
@@ -99,7 +100,7 @@ std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forec
   std::vector<std::vector<double>> times(groups + 1);
   TaskProgress progress(options.progress, groups + 1);
   in_parallel(groups + 1, thread_count(options.threads), [&](std::size_t g) {
-    Hardware hardware = world.scenario.hardware;
+    Hardware hardware = world.scenario().hardware;
     if (g < groups ? can_matter(parameter_groups[g], forecast) && lower(hardware, parameter_groups[g], step) : several)
       times[g] = times_with(world, forecast, std::move(hardware));
     progress.one_done();
@@ -107,7 +108,7 @@ std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forec
   if (!several)
     for (const ForecastRow& row : forecast.rows) times[groups].push_back(row.time);
   // How well the parameters of each group are known: the intervals of those that this scenario uses.
-  const PerGroup<double> own = deviations(world.scenario.hardware, used_parameters(world.scenario));
+  const PerGroup<double> own = deviations(world.scenario().hardware, used_parameters(world.scenario()));
   const ResidualKind kind = residual_kind(world);
   const std::size_t series = series_of(world);
   std::vector<ResidualRow> rows;
@@ -118,7 +119,7 @@ std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forec
                     from.algorithm,
                     from.protocol,
                     std::max<std::int64_t>(1, from.bytes),
-                    world.scenario.cluster.nodes,
+                    world.scenario().cluster.nodes,
                     series,
                     Seconds{from.time},
                     {},

@@ -37,7 +37,7 @@ ServingDeviations serving_deviations(const ServingSpread& spread, bool experts, 
 }
 
 ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<double>& samples) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
   const ServingDeviations d =
       serving_deviations(s.hardware.serving_spread, step.model.experts > 0, spec.disaggregated.prefill.gpus > 0);

@@ -141,9 +141,9 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
 
 // The pool is the smallest set of replicas that behaves as the job does: one replica, or those that share experts.
 Serving serve_together(const World& world, const InferenceStep& step, const ServingSample& sample) {
-  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   PassClock clock(sample, step);
-  const ServingPool pool = pool_of(spec, step, together(step), cache_tokens(step, world.scenario.node.spec), clock);
+  const ServingPool pool = pool_of(spec, step, together(step), cache_tokens(step, world.scenario().node.spec), clock);
   const double share = static_cast<double>(pool.replicas) / step.layout.data;
   const ServingLoad load = load_of(spec, step, share);
   return summary_of(serve(load, frontend_of(step.stack, 0), pool), warmup_of(spec.load, load.clients), share);
@@ -151,11 +151,11 @@ Serving serve_together(const World& world, const InferenceStep& step, const Serv
 
 Serving serve_apart(const World& world, const InferenceStep& prompts, const CacheTransfer& transfer,
                     const InferenceStep& decoding, double slower, const ServingSample& sample) {
-  const InferenceSpec& spec = world.scenario.workload.inference;
+  const InferenceSpec& spec = world.scenario().workload.inference;
   PassClock prompt_clock(sample, prompts), decode_clock(sample, decoding);
   const ServingPool first = pool_of(spec, prompts, prompts.layout.data, 0, prompt_clock);
   ServingPool then =
-      pool_of(spec, decoding, decoding.layout.data, cache_tokens(decoding, world.scenario.node.spec), decode_clock);
+      pool_of(spec, decoding, decoding.layout.data, cache_tokens(decoding, world.scenario().node.spec), decode_clock);
   // Transfers slow decode steps down on average by the same factor. Which steps a transfer overlaps with is not
   // simulated.
   then.seconds = [alone = then.seconds, slower](std::span<const InferencePass> passes) {

@@ -42,7 +42,7 @@ class ServingSample {
  private:
   RanProgram run(InferenceProgram built, double interference) const;
 
-  const World& world_;
+  World world_;
   std::uint64_t seed_;
 };
 

@@ -18,14 +18,14 @@ namespace {
 
 constexpr int most_channels = 64;  // NCCL's limit
 
-const Communicator& comm(const Situation& s) { return s.world.planner.comm; }
-const NcclSettings& nccl(const Situation& s) { return s.world.planner.settings; }
-const NodeSpec& node(const Situation& s) { return s.world.scenario.node.spec; }
+const Communicator& comm(const Situation& s) { return s.world.planner().comm; }
+const NcclSettings& nccl(const Situation& s) { return s.world.planner().settings; }
+const NodeSpec& node(const Situation& s) { return s.world.scenario().node.spec; }
 const ForecastRow& first(const Situation& s) { return s.forecast.rows.front(); }
 // Kinds that concern NICs do not apply to a job inside one node of NCCL.
 bool networked(const Situation& s) { return comm(s).nodes() > 1; }
 // Only ECMP has collisions that more queue pairs or adaptive routing could avoid.
-bool by_hash(const Situation& s) { return s.world.setup.policy && s.world.setup.policy->name == "ecmp"; }
+bool by_hash(const Situation& s) { return s.world.setup().policy && s.world.setup().policy->name == "ecmp"; }
 // NCCL's IB transport, with queue pairs. RoCE uses it as well; other networks have plugins of their own.
 bool verbs(const Situation& s) {
   return networked(s) && (node(s).nics.link == LinkKind::infiniband || node(s).nics.link == LinkKind::roce);
@@ -45,7 +45,7 @@ bool forced(const Situation& s) { return nccl(s).algorithms_given || nccl(s).pro
 // `--set` cannot remove a key, so the change writes the map of variables without the two.
 Alternatives unforced(const Situation& s) {
   std::vector<std::string> rest;
-  for (const auto& [name, value] : s.world.scenario.nccl.env)
+  for (const auto& [name, value] : s.world.scenario().nccl.env)
     if (name != "NCCL_ALGO" && name != "NCCL_PROTO") rest.push_back(fmt::format("{}: \"{}\"", name, value));
   return one(forced(s), "NCCL's own choice of algorithm", {fmt::format("nccl.env={{{}}}", fmt::join(rest, ", "))});
 }
@@ -163,7 +163,7 @@ Alternatives cross_nic(const Situation& s) {
 }
 
 // The graph search found channels for NVLS, so the hardware has it and it is not disabled.
-bool has_nvls(const Situation& s) { return s.world.planner.graphs.nvls.channels > 0; }
+bool has_nvls(const Situation& s) { return s.world.planner().graphs.nvls.channels > 0; }
 
 /// Whether in-network reduction is off, and simulated for this operation.
 bool can_use_collnet(const Situation& s) {
@@ -185,8 +185,8 @@ bool by_ofi_tuner(const Situation& s) {
 }
 
 bool variable_is(const Situation& s, const std::string& name, std::string_view value) {
-  const auto it = s.world.scenario.nccl.env.find(name);
-  return it != s.world.scenario.nccl.env.end() && it->second == value;
+  const auto it = s.world.scenario().nccl.env.find(name);
+  return it != s.world.scenario().nccl.env.end() && it->second == value;
 }
 
 using Kind = Alternatives (*)(const Situation&);
@@ -207,12 +207,12 @@ constexpr Kind kinds[] = {
     },
     [](S s) { return one(by_hash(s), "adaptive routing", {"routing={kind: adaptive}"}); },
     [](S s) {
-      return one(s.world.fabric != nullptr, "no oversubscription",
+      return one(s.world.fabric() != nullptr, "no oversubscription",
                  {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"});
     },
     [](S s) {
-      return one(s.world.fabric && s.world.scenario.cluster.placement != Placement::in_order, "nodes placed in order",
-                 {"cluster.placement=in_order"});
+      return one(s.world.fabric() && s.world.scenario().cluster.placement != Placement::in_order,
+                 "nodes placed in order", {"cluster.placement=in_order"});
     },
     faster_nics,
     unforced,

@@ -65,7 +65,7 @@ double schedule_bubble(const StepForecast& f) {
 }
 
 TrainingStep step_of(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   return training_step(s.workload.training, s.node.spec, s.hardware, nvlink_ranks(s));
 }
 
@@ -94,12 +94,12 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
               StepForecast& f) {
   f.samples = samples_of_step;
   const auto samples = static_cast<std::size_t>(f.samples);
-  const auto seeds = std::min(samples, static_cast<std::size_t>(world.samples.count));
+  const auto seeds = std::min(samples, static_cast<std::size_t>(world.samples().count));
   const std::size_t threads = thread_count(options.threads);
   // The traffic holds the times of the program's collectives on one sample of the network. Threads that samples do not
   // need work inside it.
   const auto traffic_of = [&](std::size_t sample, std::size_t concurrent) {
-    return make_flow_traffic(world, f.program, world.samples.first_seed + sample % seeds,
+    return make_flow_traffic(world, f.program, world.samples().first_seed + sample % seeds,
                              std::max<std::size_t>(1, threads / concurrent));
   };
   const auto run = [&](std::size_t sample, Traffic& traffic) {
@@ -142,31 +142,33 @@ StepForecast run_step(const World& world, const RunOptions& options) {
 }
 
 StepForecast run_step(const World& world, const TrainingStep& step, const RunOptions& options, int most_samples) {
-  const VariationSpec& variation = world.scenario.workload.training.variation;
+  const VariationSpec& variation = world.scenario().workload.training.variation;
   StepForecast f;
+  f.world = world;
   f.program = training_program(step);
   f.gpus = step.layout.ranks();
   f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
   f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
   f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
-  f.memory = memory_of_step(step, nvlink_ranks(world.scenario));
-  const Variation differing(step, variation, slow_parts(world), world.scenario.node.spec.gpus, f.program);
+  f.memory = memory_of_step(step, nvlink_ranks(world.scenario()));
+  const Variation differing(step, variation, slow_parts(world), world.scenario().node.spec.gpus, f.program);
   const auto options_of = [&](std::size_t sample, Traffic& traffic) {
     TimelineOptions how = timeline_options(step.stack.interference.value, f.program, traffic);
     how.slower = differing.slower(sample);
     return how;
   };
   // Percentiles are over at least as many steps as either kind of randomness asks for.
-  const int samples = std::max(world.samples.count, variation.steps);
+  const int samples = std::max(world.samples().count, variation.steps);
   simulate(world, most_samples > 0 ? std::min(samples, most_samples) : samples, options_of, options, f);
   return f;
 }
 
 StepForecast run_trace(const World& world, const RunOptions& options) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   const Kernels kernels = resolve_kernels(s.node.spec, s.hardware);
   const double gemms = kernels.gemm_rate(Precision::bf16), memory = kernels.memory_rate.value;
   StepForecast f;
+  f.world = world;
   // Traces record computation with durations. Nodes without a duration but with FLOPs and bytes take a roofline
   // estimate: at the rate of bf16 GEMMs, or of streaming memory.
   f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
@@ -180,7 +182,7 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
                                                        : std::string("also change node.gpus"));
   // Recorded times of computation already contain the interference of collectives.
   simulate(
-      world, std::max(world.samples.count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
+      world, std::max(world.samples().count, 1), [](std::size_t, Traffic&) { return TimelineOptions{}; }, options, f);
   return f;
 }
 

@@ -53,9 +53,10 @@ std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
 
 }  // namespace
 
-std::string explain_step_text(const World& world, const StepExplanation& explanation) {
+std::string explain_step_text(const StepExplanation& explanation) {
+  const World& world = explanation.forecast.world;
   const StepForecast& f = explanation.forecast;
-  std::string out = step_text(world, f) + binding_text(f);
+  std::string out = step_text(f) + binding_text(f);
   std::string fits, cures, large;
   // `cures` are changes that make a step fit that does not fit, even where they cost time.
   for (const StepWhatIf& w : explanation.what_ifs)
@@ -75,9 +76,10 @@ std::string explain_step_text(const World& world, const StepExplanation& explana
   return out;
 }
 
-std::string explain_step_json(const World& world, const StepExplanation& explanation) {
+std::string explain_step_json(const StepExplanation& explanation) {
+  const World& world = explanation.forecast.world;
   const StepForecast& f = explanation.forecast;
-  Json j = Json::parse(step_json(world, f));
+  Json j = Json::parse(step_json(f));
   const StepBinding b = binding_of(f);
   Json binding = Json::object();
   // With one stage nothing waits for other stages.

@@ -53,26 +53,24 @@ double spread_of_steps(const Hardware& hardware, const std::string& stack, bool 
   return std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
 }
 
-void add_interval(const World& world, StepForecast& forecast, const RunOptions& options) {
-  const Scenario& base = world.scenario;
+void add_interval(StepForecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
+  const Scenario& base = world.scenario();
   std::vector<double> seconds(step_samples);
   const VariationSpec& variation = base.workload.training.variation;
   // The sampled steps are compared with a step on the first sample of the network without slow hosts. The forecast may
   // be that step already.
   const bool known = forecast.samples == 1 && variation.slow_hosts.value == 0 && variation.jitter.value == 0;
   // A world per sample of the network's parameters, with the same placement, faults and other jobs.
-  std::vector<std::unique_ptr<World>> sampled(networks);
+  std::vector<World> worlds(networks);
   const std::size_t threads = thread_count(options.threads);
   in_parallel(networks, threads, [&](std::size_t n) {
     Scenario scenario = base;
     scenario.hardware = sampled_hardware(base.hardware, n);
-    sampled[n] = build_world(std::move(scenario), world.searches);
-    sampled[n]->beside = world.beside;
+    worlds[n] = build_world(std::move(scenario), world.searches()).with_beside(world.beside());
   });
-  std::vector<const World*> worlds;
-  for (const auto& other : sampled) worlds.push_back(other.get());
-  if (!known) worlds.push_back(&world);
-  const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples.first_seed, threads);
+  if (!known) worlds.push_back(world);
+  const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples().first_seed, threads);
   double nominal = forecast.seconds;
   in_parallel(traffics.size(), threads, [&](std::size_t n) {
     if (n == networks) {  // with unchanged parameters

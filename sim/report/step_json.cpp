@@ -72,10 +72,11 @@ nlohmann::ordered_json collectives_json(const Program& program, const std::vecto
   return all;
 }
 
-std::string step_json(const World& world, const StepForecast& f) {
+std::string step_json(const StepForecast& f) {
+  const World& world = f.world;
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = effective_json(world.scenario);
+  j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["not_validated"] = not_validated(world);
   j["gpus"] = f.gpus;
@@ -107,7 +108,7 @@ std::string step_json(const World& world, const StepForecast& f) {
 
 // One quantity per line, because its components differ from step to step; a table of columns would differ in its
 // header.
-std::string step_csv(const World&, const StepForecast& f) {
+std::string step_csv(const StepForecast& f) {
   std::string out = "quantity,seconds,share\n";
   const auto add = [&](std::string_view what, double seconds) {
     out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.seconds);

@@ -34,7 +34,7 @@ StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
 namespace {
 
 std::vector<Diagnostic> memory_faults(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   // Engines size their cache to the memory, so for inference the question is whether weights and one sequence fit.
   if (s.workload.kind == WorkloadKind::inference)
     return memory_faults(s.workload.inference, s.hardware, s.node.spec, s.nvlink_domain.nodes);

@@ -79,7 +79,7 @@ Alternatives splits(G g) {
   const ParallelSpec& p = g.spec.parallel;
   const Degrees now{p.tensor, p.context, p.pipeline};
   // Tensor parallelism beyond the NVLink domain is not tried, because it communicates in every layer.
-  const int most_tensor = nvlink_ranks(g.world.scenario);
+  const int most_tensor = nvlink_ranks(g.world.scenario());
   Alternatives list;
   for (const int t : {-1, 0, 1})
     for (const int c : {-1, 0, 1})
@@ -242,8 +242,9 @@ constexpr Kind kinds[] = {
 
 }  // namespace
 
-std::vector<Alternatives> step_trials(const World& world, const StepForecast& forecast) {
-  const StepGround ground{world, forecast, world.scenario.workload.training, step_of(world)};
+std::vector<Alternatives> step_trials(const StepForecast& forecast) {
+  const World& world = forecast.world;
+  const StepGround ground{world, forecast, world.scenario().workload.training, step_of(world)};
   std::vector<Alternatives> all;
   for (const Kind kind : kinds)
     if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));

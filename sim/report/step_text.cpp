@@ -56,7 +56,7 @@ std::string memory_lines(const StepMemory& memory) {
 
 /// Context lines: the workload, the GPUs and the layout.
 std::string head_text(const World& world, const StepForecast& f) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   std::string out =
       fmt::format("# fabricast {}   {}\n", version_text(), s.name) + not_validated_text(world) + beside_line(world);
   const std::string gpus = gpus_text(world, f.gpus);
@@ -79,12 +79,12 @@ std::string head_text(const World& world, const StepForecast& f) {
 }  // namespace
 
 std::string gpus_text(const World& world, std::int64_t gpus) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   const NodeSpec& node = s.node.spec;
   std::string out = fmt::format("{} GPUs = {} nodes x {} {}", gpus, s.cluster.nodes, node.gpus, node.gpu);
   if (s.cluster.nodes > 1)
     out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
-                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup.policy->name);
+                       name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup().policy->name);
   return out;
 }
 
@@ -146,7 +146,8 @@ std::string collective_table(const Program& program, const std::vector<Collectiv
 
 // MFU is given twice: with attention over the full square, as [Narayanan2021] counts it, and with the causal half,
 // which is what kernels compute.
-std::string step_text(const World& world, const StepForecast& f) {
+std::string step_text(const StepForecast& f) {
+  const World& world = f.world;
   std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
   if (f.factor > 0) out += fmt::format("   x/: {:.2f}", f.factor);
@@ -157,7 +158,7 @@ std::string step_text(const World& world, const StepForecast& f) {
   if (f.factor > 0)
     out += "#   90 % interval of a measured step: from the forecast divided by x/: to the forecast times x/:\n";
   if (f.tokens > 0) {
-    const Precision precision = world.scenario.workload.training.precision;
+    const Precision precision = world.scenario().workload.training.precision;
     out += fmt::format("tokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),
                        f.tokens_per_second() / static_cast<double>(f.gpus));
     out += fmt::format(

@@ -18,13 +18,13 @@ constexpr auto one = one_if<Trial>;
 
 // Alternatives, of which the better is reported: both need switches and NICs that support them.
 Alternatives routing(const World& world) {
-  if (!world.setup.policy || world.setup.policy->name != "ecmp") return {};
+  if (!world.setup().policy || world.setup().policy->name != "ecmp") return {};
   return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packet spraying", {"routing={kind: spray}"}}};
 }
 
 /// A value for this operation only, if NCCL supports lists by operation [NCCL-env].
 std::string for_operation(const World& world, CollectiveOp op, std::string_view name) {
-  if (world.planner.comm.version < NcclVersion{2, 24, 0}) return std::string(name);
+  if (world.planner().comm.version < NcclVersion{2, 24, 0}) return std::string(name);
   std::string function(name_of(op));
   std::erase(function, '_');
   return fmt::format("{}:{}", function, name);
@@ -32,7 +32,7 @@ std::string for_operation(const World& world, CollectiveOp op, std::string_view 
 
 /// Whether the choice for a collective is not forced by a variable already.
 bool free_to_choose(const World& world, const CollectiveUse& use, const std::string& variable) {
-  return !is_point_to_point(use.kind.op) && !world.scenario.nccl.env.contains(variable);
+  return !is_point_to_point(use.kind.op) && !world.scenario().nccl.env.contains(variable);
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ Alternatives other_protocols(const World& world, const CollectiveUse& use) {
     // [NCCL-tuning-1.6].
     bool usable = false;
     for (std::size_t a = 0; a < algorithm_count; ++a)
-      usable = usable ||
-               world.planner.default_costs.time(use.kind.op, static_cast<Algorithm>(a), protocol, use.kind.bytes) >= 0;
+      usable = usable || world.planner().default_costs.time(use.kind.op, static_cast<Algorithm>(a), protocol,
+                                                            use.kind.bytes) >= 0;
     if (!usable || name == use.alone.protocol) continue;
     list.push_back({fmt::format("{} by {}", name_of(use.kind.op), name),
                     {env_word("NCCL_PROTO", for_operation(world, use.kind.op, name))}});
@@ -85,8 +85,8 @@ Alternatives other_protocols(const World& world, const CollectiveUse& use) {
 // Applied to the whole job, with all its collectives. "No oversubscription" is tried wherever there is a fabric: a
 // fabric without it stays unchanged, and unchanged scenarios are not run.
 std::vector<Alternatives> network_trials(const World& world) {
-  const Scenario& s = world.scenario;
-  const Communicator& comm = world.planner.comm;
+  const Scenario& s = world.scenario();
+  const Communicator& comm = world.planner().comm;
   const NicSpec& nics = s.node.spec.nics;
   const bool networked = comm.nodes() > 1;
   const std::string twice = to_text(BytesPerSecond{2 * comm.node.nic_line_rate.value});
@@ -95,11 +95,11 @@ std::vector<Alternatives> network_trials(const World& world) {
       one(networked && !comm.gdr, "GPUDirect RDMA", {"node.gdr=true"}),
       one(nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"}),
       routing(world),
-      one(world.fabric != nullptr, "no oversubscription",
+      one(world.fabric() != nullptr, "no oversubscription",
           {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"}),
-      one(world.fabric && s.cluster.placement != Placement::in_order, "nodes placed in order",
+      one(world.fabric() && s.cluster.placement != Placement::in_order, "nodes placed in order",
           {"cluster.placement=in_order"}),
-      one(networked && nics.link == LinkKind::infiniband && !world.planner.settings.collnet_enable,
+      one(networked && nics.link == LinkKind::infiniband && !world.planner().settings.collnet_enable,
           "reduction in the switches", {"nccl.env.NCCL_COLLNET_ENABLE=1"}),
       one(networked, "NICs and switches of twice the rate", {"node.nics.rate=" + twice, "fabric.switch.rate=" + twice}),
   };

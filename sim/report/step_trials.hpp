@@ -32,7 +32,7 @@ std::vector<Alternatives> network_trials(const World& world);
 template <class W, class Run, class Worth>
 std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& all, const RunOptions& options, Run run,
                           Worth worth) {
-  const std::string effective = to_yaml(world.scenario);
+  const std::string effective = to_yaml(world.scenario());
   struct Task {
     std::size_t kind;
     const Trial* trial;
@@ -43,10 +43,10 @@ std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& a
   std::vector<std::optional<W>> outcomes(tasks.size());
   const auto try_one = [&](const Trial& trial) -> std::optional<W> {
     try {
-      Scenario made = changed(world.scenario, effective, trial.set);
+      Scenario made = changed(world.scenario(), effective, trial.set);
       if (to_yaml(made) == effective) return std::nullopt;
-      const auto other = build_world(std::move(made), world.searches);
-      return run(*other, trial);
+      const auto other = build_world(std::move(made), world.searches());
+      return run(other, trial);
     } catch (const UserError&) {
       return std::nullopt;  // the scenario has no such key, or the change is not valid for it
     }

@@ -7,8 +7,8 @@
 
 namespace fabricast {
 
-std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForecast& forecast,
-                                             const RunOptions& options) {
+std::vector<StepWhatIf> what_would_help_step(const StepForecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
   const auto run = [&](const World& other, const Trial& trial) {
     RunOptions alone;
     alone.threads = 1;
@@ -19,7 +19,7 @@ std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForec
   };
   // If the step itself does not fit, changes that make it fit are reported whatever they cost.
   const bool large = forecast.memory.share() > 1;
-  return run_trials<StepWhatIf>(world, step_trials(world, forecast), options, run,
+  return run_trials<StepWhatIf>(world, step_trials(forecast), options, run,
                                 [&](const StepWhatIf& w) { return w.gain >= least_step_gain || (large && w.fits); });
 }
 

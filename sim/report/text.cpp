@@ -42,15 +42,15 @@ std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9
 
 }  // namespace
 
-// `world.beside` holds the traffic of the others once it was added. Commands that forecast the job alone,
+// `world.beside()` holds the traffic of the others once it was added. Commands that forecast the job alone,
 // such as `explain`, leave it empty, and the line says so.
 std::string beside_line(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   if (s.jobs.empty() && s.background.empty()) return {};
   std::vector<std::string> names;
   for (const JobSpec& job : s.jobs) names.push_back(fmt::format("{} ({} nodes)", job.name, job.nodes));
   for (const BackgroundSpec& flows : s.background) names.push_back(flows.name);
-  return fmt::format("# {}: {}\n", world.beside.empty() ? "left out, as if the job were alone" : "concurrent with",
+  return fmt::format("# {}: {}\n", world.beside().empty() ? "left out, as if the job were alone" : "concurrent with",
                      fmt::join(names, ", "));
 }
 
@@ -60,9 +60,9 @@ namespace {
 /// Images of cloud providers set variables by nccl.conf or a plugin. A user who does not see them in the scenario
 /// should see them here.
 std::string provider_text(const World& world) {
-  if (world.provider.variables.empty()) return {};
-  std::string out = fmt::format("set by {}:", world.provider.from);
-  for (const auto& [name, value] : world.provider.variables) out += fmt::format(" {}={}", name, value);
+  if (world.provider().variables.empty()) return {};
+  std::string out = fmt::format("set by {}:", world.provider().from);
+  for (const auto& [name, value] : world.provider().variables) out += fmt::format(" {}={}", name, value);
   return out + "\n";
 }
 
@@ -70,7 +70,7 @@ std::string provider_text(const World& world) {
 std::string near_text(const Forecast& forecast, const World& world, const KnownNear& near) {
   std::string text = to_text(Bytes{near.bytes});
   if (near.op != forecast.op) text = fmt::format("{} {}", name_of(near.op), text);
-  if (near.nodes != world.scenario.cluster.nodes) text += fmt::format(" on {} nodes", near.nodes);
+  if (near.nodes != world.scenario().cluster.nodes) text += fmt::format(" on {} nodes", near.nodes);
   if (!near.same_plan) text += " by another algorithm or protocol";
   return text;
 }
@@ -106,9 +106,10 @@ std::string unstated_text(const Forecast& forecast) {
 
 }  // namespace
 
-std::string forecast_text(const World& world, const Forecast& forecast) {
-  const Scenario& s = world.scenario;
-  const Communicator& comm = world.planner.comm;
+std::string forecast_text(const Forecast& forecast) {
+  const World& world = forecast.world;
+  const Scenario& s = world.scenario();
+  const Communicator& comm = world.planner().comm;
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
   // Nodes are those that NCCL sees: hosts that share NVLink are one.
   out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
@@ -116,7 +117,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
-                       comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup.policy->name);
+                       comm.gdr ? "" : " without GDR", topologies()[s.fabric.kind].name, world.setup().policy->name);
   out += fmt::format("\n# NCCL {}, timed as by {}\n", to_text(comm.version), name_of(s.workload.harness.tool));
   if (const std::string set = provider_text(world); !set.empty()) out += "# " + set;
   out += beside_line(world);
@@ -133,7 +134,7 @@ std::string forecast_text(const World& world, const Forecast& forecast) {
   const bool samples = forecast.samples > 1;
   if (samples)
     out += fmt::format("# {} samples of the hash from seed {}: time is the median\n", forecast.samples,
-                       world.samples.first_seed);
+                       world.samples().first_seed);
   const bool versions = !forecast.versions.empty();
   if (versions)
     out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over versions from {} on\n",
@@ -236,7 +237,7 @@ std::string kernels_text(const Plan& plan) {
 /// Buffers can be requested without effect: symmetric kernels exist for some operations and sizes only, and
 /// registration only saves copies where NCCL makes some.
 std::string buffers_text(const World& world, const ForecastRow& row) {
-  const Planner& planner = world.planner;
+  const Planner& planner = world.planner();
   std::string out;
   const std::string why = planner.buffers == Buffers::symmetric && row.plan.kernels.empty()
                               ? without_symmetric(planner, row.plan.op, row.plan.bytes)
@@ -268,23 +269,24 @@ std::string switches_text(const Planner& planner, const Plan& plan) {
 
 }  // namespace
 
-std::string explain_text(const World& world, const Explanation& explanation) {
+std::string explain_text(const Explanation& explanation) {
+  const World& world = explanation.forecast.world;
   const auto& [forecast, weighed, what_ifs, advice] = explanation;
   const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
                                 to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
                                 fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
   out += measured_text(world, forecast);
-  const bool best = world.scenario.nccl.selection == Selection::best;
+  const bool best = world.scenario().nccl.selection == Selection::best;
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
   out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
   if (row.plan.chooser == Chooser::ofi_tuner) out += tuner_text(row.plan);
   if (const std::string set = provider_text(world); !set.empty()) out += "  " + set;
   out += buffers_text(world, row);
-  out += switches_text(world.planner, row.plan);
+  out += switches_text(world.planner(), row.plan);
   if (row.plan.stands_in)
     out += fmt::format("  (NCCL would choose {}/{}, which is not simulated yet; its next choice replaces it)\n",
                        name_of(row.plan.candidates.front().algorithm), name_of(row.plan.candidates.front().protocol));
@@ -303,7 +305,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
   part("transfer", r.transfer);
   out += fmt::format("  {:<30} {}\n", "one isolated call", fixed(whole * 1e6, 9));
   if (std::abs(row.time - whole) > 1e-9 * whole)
-    out += fmt::format("  {:<30} {}\n", fmt::format("as timed by {}", name_of(world.scenario.workload.harness.tool)),
+    out += fmt::format("  {:<30} {}\n", fmt::format("as timed by {}", name_of(world.scenario().workload.harness.tool)),
                        fixed(row.time * 1e6, 9));
 
   const Bottleneck& b = r.bottleneck;
@@ -346,7 +348,7 @@ std::string explain_text(const World& world, const Explanation& explanation) {
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
   }
   out += selection_text(row, weighed);
-  out += regressions_text(regressions_of(world.planner, row.plan));
+  out += regressions_text(regressions_of(world.planner(), row.plan));
   const std::string advised = advice ? advice_text(*advice) : std::string();
   if (what_ifs.empty())
     return out + fmt::format("\nno change that was tried gains {:.0f} % or more\n", 100 * least_gain) + advised;
@@ -360,10 +362,10 @@ std::string explain_text(const World& world, const Explanation& explanation) {
 }
 
 std::string inspect_fabric_text(const World& world) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   const Node& node = comm.node;
   // Where switch ports are slower than the NICs, the planner has NICs at the rate of the ports.
-  const BytesPerSecond own = world.scenario.node.spec.nics.rate, runs = node.spec.nics.rate;
+  const BytesPerSecond own = world.scenario().node.spec.nics.rate, runs = node.spec.nics.rate;
   const std::string slowed =
       runs < own ? fmt::format(" (a cable of {} runs at {}, the rate of the switch port)", to_text(own), to_text(runs))
                  : "";
@@ -374,10 +376,11 @@ std::string inspect_fabric_text(const World& world) {
   for (std::uint16_t l = 0; l < node.graph.links.size(); l = static_cast<std::uint16_t>(l + 2))
     out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l),
                        name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));
-  if (!world.fabric) return out + "fabric: none, one node\n";
-  const Fabric& f = *world.fabric;
-  out += fmt::format("fabric: {}, {} nodes, {} NIC ports, {} switches, {} cables\n",
-                     topologies()[world.scenario.fabric.kind].name, f.nodes(), f.endpoints(), f.switches(), f.cables());
+  if (!world.fabric()) return out + "fabric: none, one node\n";
+  const Fabric& f = *world.fabric();
+  out +=
+      fmt::format("fabric: {}, {} nodes, {} NIC ports, {} switches, {} cables\n",
+                  topologies()[world.scenario().fabric.kind].name, f.nodes(), f.endpoints(), f.switches(), f.cables());
   for (const Tier t : {Tier::leaf, Tier::spine, Tier::core}) {
     if (f.switches_in(t) == 0) continue;
     out += fmt::format("  {:<6} {:>8} switches {:>8} cables below\n", name_of(t), f.switches_in(t), f.cables_below(t));
@@ -396,14 +399,14 @@ std::string inspect_fabric_text(const World& world) {
 }
 
 std::string inspect_plan_text(const World& world, std::int64_t bytes) {
-  const CollectiveOp op = world.scenario.workload.collective;
+  const CollectiveOp op = world.scenario().workload.collective;
   const Plan plan = plan_workload(world, bytes);
-  const SearchGraphs& g = world.planner.graphs;
+  const SearchGraphs& g = world.planner().graphs;
   std::string out = fmt::format("{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
                                 name_of(plan.protocol),
                                 plan.chooser == Chooser::ofi_tuner ? ", chosen by the OFI plugin's tuner" : "");
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
-                     world.planner.comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
+                     world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   for (const SymmetricRun& k : plan.kernels)
     out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,
                        k.estimate_us);
@@ -438,7 +441,7 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
 // The schedule is the program that the engines and the proof of schedules read; its first steps are enough to see the
 // pattern.
 std::string inspect_schedule_text(const World& world, std::int64_t bytes, int channel, int rank) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   const Plan plan = plan_workload(world, bytes);
   if (channel < 0 || channel >= plan.channels)
     throw UserError(fmt::format("there is no channel {}", channel),

@@ -50,15 +50,15 @@ std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const Run
   std::vector<Plan> plans;
   std::vector<std::size_t> owner;
   for (std::int64_t bytes = least_size; bytes <= most_size; bytes *= 2) {
-    const std::vector<Candidate> candidates = plan_collective(world.planner, op, bytes).candidates;
+    const std::vector<Candidate> candidates = plan_collective(world.planner(), op, bytes).candidates;
     const auto plan_of = [&](const Candidate& c) {
-      return plan_collective(world.planner, op, bytes, c.algorithm, c.protocol);
+      return plan_collective(world.planner(), op, bytes, c.algorithm, c.protocol);
     };
     const Candidate& first = candidates.front();
     // NCCL's choice, with time 0 until its row is found: it stays 0 if the choice has no schedule.
     tried.push_back({bytes, {first.algorithm, first.protocol, plan_of(first).channels, 0}, {}});
     for (const Candidate& c : candidates)
-      if (is_simulated(world.planner.comm, op, c.algorithm, c.protocol))
+      if (is_simulated(world.planner().comm, op, c.algorithm, c.protocol))
         plans.push_back(plan_of(c)), owner.push_back(tried.size() - 1);
   }
   const Forecast forecast = run_plans(world, std::move(plans), options);
@@ -81,8 +81,8 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
       int last = 0;  // a call may use fewer channels than the limit, so limits can give equal plans
       // Fewer channels take fewer SMs and, at small sizes, less launch time and latency. `most` is a limit, as a
       // tuner's line is.
-      for (int most = world.planner.comm.channels; most >= 1; most /= 2) {
-        Plan plan = plan_collective(world.planner, op, tried[i].bytes, c.algorithm, c.protocol, most);
+      for (int most = world.planner().comm.channels; most >= 1; most /= 2) {
+        Plan plan = plan_collective(world.planner(), op, tried[i].bytes, c.algorithm, c.protocol, most);
         if (plan.channels == last || plan.channels == c.channels) continue;
         last = plan.channels;
         plans.push_back(std::move(plan)), owner.push_back(i);
@@ -130,7 +130,7 @@ std::vector<TunerRange> ranges_of(const std::vector<TunerPoint>& points, TunerCh
 
 TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried>& tried) {
   TunerTable table;
-  table.op = op, table.nodes = world.planner.comm.nodes(), table.ranks = world.planner.comm.ranks();
+  table.op = op, table.nodes = world.planner().comm.nodes(), table.ranks = world.planner().comm.ranks();
   TunerChoice choice{Algorithm::ring, Protocol::simple, 0, 0}, plain = choice;
   for (const Tried& t : tried) {
     // A choice without a schedule cannot be compared, so it stays.
@@ -144,9 +144,9 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
   if (table.points.back().plain.channels > 0) table.plain = ranges_of(table.points, &TunerPoint::plain);
   // What every data type and operator can run: Simple rings, if NCCL allows them here. Otherwise the choice for the
   // largest size.
-  const bool ring = world.planner.costs.time(op, Algorithm::ring, Protocol::simple, most_size) >= 0;
+  const bool ring = world.planner().costs.time(op, Algorithm::ring, Protocol::simple, most_size) >= 0;
   table.otherwise = table.points.back().choice;
-  if (ring) table.otherwise = {Algorithm::ring, Protocol::simple, world.planner.comm.channels, 0};
+  if (ring) table.otherwise = {Algorithm::ring, Protocol::simple, world.planner().comm.channels, 0};
   return table;
 }
 
@@ -163,15 +163,15 @@ std::vector<TunerTable> tables_of(const World& world, const RunOptions& options)
 }
 
 /// A job on one NCCL node, without faults.
-std::unique_ptr<World> one_node_of(const World& world) {
-  Scenario s = world.scenario;
+World one_node_of(const World& world) {
+  Scenario s = world.scenario();
   // Hosts that share NVLink are one node of NCCL. Faults name hosts of the whole fabric, which a single node does not
   // have.
-  s.cluster.nodes = s.cluster.size = static_cast<int>(world.planner.comm.hosts_per_node);
+  s.cluster.nodes = s.cluster.size = static_cast<int>(world.planner().comm.hosts_per_node);
   s.cluster.placement = Placement::in_order;
   s.cluster.order.clear();
   s.faults.clear();
-  return build_world(std::move(s), world.searches);
+  return build_world(std::move(s), world.searches());
 }
 
 }  // namespace
@@ -183,10 +183,11 @@ bool TunerTable::only_plain() const {
 TunerTables tuner_tables(const World& world, const RunOptions& options) {
   require_flow_engine(world);
   TunerTables tables;
+  tables.world = world;
   // A node with one GPU has no communicator of its own.
-  const bool several = world.planner.comm.nodes() > 1 && world.planner.comm.gpus() > 1;
+  const bool several = world.planner().comm.nodes() > 1 && world.planner().comm.gpus() > 1;
   tables.job = tables_of(world, part_of(options, 0, several ? 0.8 : 1));
-  if (several) tables.one_node = tables_of(*one_node_of(world), part_of(options, 0.8, 1));
+  if (several) tables.one_node = tables_of(one_node_of(world), part_of(options, 0.8, 1));
   return tables;
 }
 

@@ -67,13 +67,14 @@ std::string plain_ranges(const TunerTable& table, const std::string& shape) {
 
 }  // namespace
 
-std::string tuner_csv(const World& world, const TunerTables& tables) {
-  const Communicator& comm = world.planner.comm;
+std::string tuner_csv(const TunerTables& tables) {
+  const World& world = tables.world;
+  const Communicator& comm = world.planner().comm;
   const std::string any = "-1,-1";
   // The order of lines is the order of precedence: tables of the two shapes that were simulated, then rings and trees
   // for anything else, then a catch-all per operation.
   std::string out = fmt::format("# Table for NCCL's example tuner plugin, by fabricast {}: {}\n", version_text(),
-                                comment_text(world.scenario.name));
+                                comment_text(world.scenario().name));
   out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first matching line applies.\n";
   out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),

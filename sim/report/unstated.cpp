@@ -25,12 +25,13 @@ constexpr int most_samples = 5;
 std::vector<double> times_of(const World& world, Scenario scenario) {
   std::vector<double> times;
   try {
-    const auto other = build_world(std::move(scenario), world.searches);
     // Most inputs change choices, not paths, so counts on links can be shared.
-    if (connects_alike(other->setup, world.setup)) other->setup.counts = world.setup.counts;
-    other->setup.times_only = true, other->samples.count = std::min(world.samples.count, most_samples);
-    other->beside = world.beside;
-    for (const ForecastRow& row : run_forecast(*other, one_thread).rows) times.push_back(row.time);
+    const World other = build_world(std::move(scenario), world.searches())
+                            .with_counts_of(world)
+                            .with_samples(world.with_samples_up_to(most_samples).samples())
+                            .with_beside(world.beside())
+                            .with_times_only();
+    for (const ForecastRow& row : run_forecast(other, one_thread).rows) times.push_back(row.time);
     // E.g. a version of NCCL that does not know the scenario's GPU. The ratio stays 1: such a machine cannot exist.
   } catch (const UserError&) { times.clear(); }
   return times;
@@ -38,9 +39,10 @@ std::vector<double> times_of(const World& world, Scenario scenario) {
 
 }  // namespace
 
-void add_unstated(const World& world, Forecast& forecast, const RunOptions& options) {
+void add_unstated(Forecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
   forecast.unstated.clear();
-  for (UnstatedInput& input : unstated_inputs(world.scenario)) forecast.unstated.push_back({std::move(input), {}});
+  for (UnstatedInput& input : unstated_inputs(world.scenario())) forecast.unstated.push_back({std::move(input), {}});
   struct Task {
     std::size_t input, other;
   };
@@ -56,11 +58,11 @@ void add_unstated(const World& world, Forecast& forecast, const RunOptions& opti
   std::vector<std::vector<double>> times(tasks.size() + 1);
   in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
-      times[t] = times_of(world, world.scenario);
+      times[t] = times_of(world, world.scenario());
       return;
     }
     const UnstatedInput& input = forecast.unstated[tasks[t].input].input;
-    times[t] = times_of(world, with_input(world.scenario, input.key, input.others[tasks[t].other].value));
+    times[t] = times_of(world, with_input(world.scenario(), input.key, input.others[tasks[t].other].value));
   });
   if (!more_samples)
     for (const ForecastRow& row : forecast.rows) times.back().push_back(row.time);

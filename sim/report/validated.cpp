@@ -48,7 +48,7 @@ void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vect
 }  // namespace
 
 std::vector<std::string> not_validated(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   std::vector<std::string> out;
   if (s.workload.kind == WorkloadKind::training_step) {
     const TrainingStep step = step_of(world);

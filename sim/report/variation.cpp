@@ -25,8 +25,8 @@ std::size_t coordinate(const ParallelLayout& layout, std::int64_t rank, Dimensio
 // rank order.
 std::vector<SlowPart> slow_parts(const World& world) {
   std::vector<SlowPart> slow;
-  const std::vector<std::uint32_t>& hosts = world.allocation.main;
-  for (const FaultSpec& fault : world.scenario.faults) {
+  const std::vector<std::uint32_t>& hosts = world.allocation().main;
+  for (const FaultSpec& fault : world.scenario().faults) {
     if (fault.clock.value >= 1) continue;
     unsigned number = 0;
     int gpu = -1;

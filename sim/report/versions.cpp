@@ -8,21 +8,22 @@
 
 namespace fabricast {
 
-void forecast_versions(const World& world, Forecast& forecast, const RunOptions& options) {
-  const NcclVersions versions = nccl_versions(world.scenario);
+void forecast_versions(Forecast& forecast, const RunOptions& options) {
+  const World& world = forecast.world;
+  const NcclVersions versions = nccl_versions(world.scenario());
   if (versions.known()) return;
   forecast.versions =
-      distinct_versions(versions, world.scenario.workload.buffers, world.planner.ofi != OfiPlatform::none);
-  const NcclVersion main = main_version(world.scenario);
+      distinct_versions(versions, world.scenario().workload.buffers, world.planner().ofi != OfiPlatform::none);
+  const NcclVersion main = main_version(world.scenario());
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];
     // The forecast itself is that of the main version, so its interval of versions needs no run of its own.
     const bool is_main = from <= main && (i + 1 == forecast.versions.size() || main < forecast.versions[i + 1]);
     Forecast other;
     if (!is_main) {
-      Scenario scenario = world.scenario;
+      Scenario scenario = world.scenario();
       scenario.nccl.version = fmt::format("{}.{}.{}", from.major, from.minor, from.patch);
-      other = run_forecast(*build_world(std::move(scenario), world.searches), options);
+      other = run_forecast(build_world(std::move(scenario), world.searches()), options);
     }
     for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
       ForecastRow& row = forecast.rows[r];

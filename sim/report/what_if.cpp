@@ -50,9 +50,9 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     // The words cannot express sizes that the caller narrowed, as `explain` does, so they are set again.
     set_sizes(made, scenario.sizes());
     const auto world = build_world(std::move(made), ground.searches);
-    std::vector<double> times = times_of(run_forecast(*world, options));
+    std::vector<double> times = times_of(run_forecast(world, options));
     const double gain = mean_gain(ground.before, times);
-    return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world->scenario)};
+    return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world.scenario())};
   } catch (const UserError&) {
     return std::nullopt;  // the scenario has no such key, or the change is not valid for it
   }
@@ -82,12 +82,12 @@ void run_trials(const Ground& ground, const std::vector<Alternatives>& all, cons
 
 }  // namespace
 
-std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast, const Forecast& weighed,
-                                    const RunOptions& options) {
+std::vector<WhatIf> what_would_help(const Forecast& forecast, const Forecast& weighed, const RunOptions& options) {
+  const World& world = forecast.world;
   const std::vector<Alternatives> all = trials_for({world, forecast, weighed});
   std::vector<std::optional<WhatIf>> best(all.size());
   run_trials(
-      {world.scenario, to_yaml(world.scenario), times_of(forecast), world.searches}, all, options,
+      {world.scenario(), to_yaml(world.scenario()), times_of(forecast), world.searches()}, all, options,
       [](const Scenario&) { return true; },
       [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
         // Alternatives compete: the best of a kind is kept, if it reaches the threshold at all.
@@ -102,7 +102,7 @@ std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast
 }
 
 void require_flow_engine(const World& world) {
-  if (world.scenario.network.engine != EngineKind::flow)
+  if (world.scenario().network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "advice requires the flow engine", "--set network.engine=flow");
 }
 
@@ -128,23 +128,19 @@ class Search {
   Search(const World& world, const RunOptions& options) : options_(options) {
     advice_.before = run_forecast(world, part_of(options, 0, 0.1));
     forecast_ = advice_.before;
-    weighed_ = run_candidates(world, forecast_, part_of(options, 0.1, 0.3));
+    weighed_ = run_candidates(forecast_, part_of(options, 0.1, 0.3));
     advice_.after = times_of(forecast_);
   }
 
-  Advice run(const World& first) {
-    const World* world = &first;
-    std::unique_ptr<World> changed;
+  Advice run(World world) {
     // The number of rounds is not known in advance. Each takes half of the remaining progress.
     for (double done = 0.3;; done += (1 - done) / 2) {
-      std::optional<Outcome> best = round(*world, part_of(options_, done, done + (1 - done) / 2));
+      std::optional<Outcome> best = round(world, part_of(options_, done, done + (1 - done) / 2));
       if (!best) break;
-      take(world->scenario, *best);
+      take(world.scenario(), *best);
       // The times of its rows are known, but trials_for also needs their plans.
-      auto next = build_world(std::move(best->scenario), world->searches);
-      forecast_ = run_forecast(*next);
-      changed = std::move(next);
-      world = changed.get();
+      world = build_world(std::move(best->scenario), world.searches());
+      forecast_ = run_forecast(world);
     }
     if (options_.progress) options_.progress(1);
     advice_.gain = mean_gain(times_of(advice_.before), advice_.after);
@@ -160,9 +156,9 @@ class Search {
     std::erase_if(all, [](const Alternatives& list) { return list.empty(); });
     std::vector<std::optional<Outcome>> kinds(all.size());
     run_trials(
-        {world.scenario, to_yaml(world.scenario), advice_.after, world.searches}, all, options,
+        {world.scenario(), to_yaml(world.scenario()), advice_.after, world.searches()}, all, options,
         // A variable is set once: later rounds would otherwise tune the same one again and again.
-        [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario, s)); },
+        [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario(), s)); },
         [&](std::size_t i, const Trial& trial, std::optional<Outcome> outcome) {
           // What does not help at any size is assumed not to help after other settings either, which saves its run in
           // later rounds.
@@ -177,7 +173,7 @@ class Search {
     for (std::optional<Outcome>& kind : kinds) {
       if (!kind) continue;
       if (kind->what_if.gain < least_gain)
-        advice_.mixed.push_back({kind->what_if, advice_.after, changed_variables(world.scenario, kind->scenario)});
+        advice_.mixed.push_back({kind->what_if, advice_.after, changed_variables(world.scenario(), kind->scenario)});
       if (!best || kind->what_if.gain > best->what_if.gain) best = std::move(kind);
     }
     if (best && best->what_if.gain < least_gain) best.reset();

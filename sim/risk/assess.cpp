@@ -125,7 +125,7 @@ struct RiskTrial {
 // Changes of section `reliability` and of NCCL's timeout. Another fabric or routing would need other simulations: that
 // is another scenario.
 std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
-  const ReliabilitySpec& now = world.scenario.reliability;
+  const ReliabilitySpec& now = world.scenario().reliability;
   std::vector<RiskTrial> trials;
   const auto add = [&](bool applies, std::string what, std::vector<std::string> set,
                        const std::function<void(ReliabilitySpec&)>& change) {
@@ -134,7 +134,7 @@ std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
     change(trials.back().spec);
   };
   const std::string more = std::to_string(2 * outlook.spares + 1);
-  add(world.fabric && now.planes == 1, "two ports per NIC, at two leaves (dual-ToR)", {"reliability.planes=2"},
+  add(world.fabric() && now.planes == 1, "two ports per NIC, at two leaves (dual-ToR)", {"reliability.planes=2"},
       [](ReliabilitySpec& s) { s.planes = 2; });
   add(true, "twice as many spare hosts, plus one", {"reliability.spares=" + more},
       [&](ReliabilitySpec& s) { s.spares = 2 * outlook.spares + 1; });
@@ -153,7 +153,7 @@ std::vector<RiskTrial> risk_trials(const World& world, const Outlook& outlook) {
   // Longer timeouts survive longer flaps, but each lost packet stalls longer. The best exponent depends on lengths of
   // flaps, so several are tried. 4.096 us x 2^n is the encoding of InfiniBand's ACK timeout [NCCL-env].
   for (const int exponent : {16, 18, 20, 22})
-    add(world.fabric && std::abs(4.096e-6 * std::exp2(exponent) - outlook.transport.timeout) > 1e-9,
+    add(world.fabric() && std::abs(4.096e-6 * std::exp2(exponent) - outlook.transport.timeout) > 1e-9,
         "retransmission of lost packets after " + to_text(Seconds{rounded(4.096e-6 * std::exp2(exponent), 2)}),
         {env_word("NCCL_IB_TIMEOUT", exponent)}, [&](ReliabilitySpec& s) { s.transport.timeout = exponent; });
   return trials;
@@ -216,18 +216,18 @@ RiskOptions quick_risk() {
 
 Risk assess(const World& world, const RiskOptions& options) {
   // The chunk engine forks, which requires a single thread.
-  if (world.scenario.network.engine == EngineKind::chunk && options.run.threads != 1) {
+  if (world.scenario().network.engine == EngineKind::chunk && options.run.threads != 1) {
     RiskOptions alone = options;
     alone.run.threads = 1;
     return assess(world, alone);
   }
   Trials trials(world);
   std::optional<Elements> elements;
-  if (world.fabric) elements.emplace(world);
+  if (world.fabric()) elements.emplace(world);
   RiskOptions first = options, rest = options;
   first.run = part_of(options.run, 0, 0.1), rest.run = part_of(options.run, 0.1, 0.95);
   const Ground ground = ground_of(world, trials, elements ? &*elements : nullptr, first);
-  const ReliabilitySpec& spec = world.scenario.reliability;
+  const ReliabilitySpec& spec = world.scenario().reliability;
 
   std::vector<EffectKey> wanted = effects_wanted(ground, spec, options.unrated);
   if (options.what_if && elements && spec.planes == 1) {
@@ -244,6 +244,7 @@ Risk assess(const World& world, const RiskOptions& options) {
 
   Outlook outlook = outlook_of(ground, spec, effects, options.month);
   Risk risk;
+  risk.world = world;
   risk.of = trials.what(), risk.network_samples = trials.network_samples();
   const RankedSamples ranked(ground.healthy);
   const auto seconds_at = [&](double fraction) { return ground.healthy[ranked.at(fraction)]; };

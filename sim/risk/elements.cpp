@@ -10,7 +10,7 @@
 
 namespace fabricast {
 
-Elements::Elements(const World& world) : fabric_(*world.fabric), adjacency_(fabric_), below_(fabric_.vertices(), 0) {
+Elements::Elements(const World& world) : fabric_(*world.fabric()), adjacency_(fabric_), below_(fabric_.vertices(), 0) {
   count_below(world);
   sort_cables();
   sort_switches();
@@ -22,7 +22,7 @@ Elements::Elements(const World& world) : fabric_(*world.fabric), adjacency_(fabr
 // In a Clos network each port of the job is below every spine that it can reach, so counts are along all paths.
 // Parallel cables count several times; only equality and zero matter.
 void Elements::count_below(const World& world) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   for (std::uint32_t node = 0; node < comm.nodes(); ++node)
     for (std::uint32_t nic = 0; nic < static_cast<std::uint32_t>(comm.node.nics); ++nic)
       below_[comm.endpoint(node, nic, fabric_.ports_per_node())] = 1;

@@ -29,8 +29,8 @@ struct Event {
 
 /// An NCCL variable from the scenario or the provider, limited to 0 to 31.
 int variable(const World& world, const std::string& name, int otherwise) {
-  const auto& own = world.scenario.nccl.env;
-  const auto& env = own.contains(name) ? own : world.provider.variables;
+  const auto& own = world.scenario().nccl.env;
+  const auto& env = own.contains(name) ? own : world.provider().variables;
   const auto it = env.find(name);
   if (it == env.end()) return otherwise;
   const auto value = parse_integer(it->second);
@@ -44,7 +44,7 @@ class Listing {
       : g_(ground), spec_(spec), transport_(transport_of(ground.world, spec)) {}
 
   std::vector<Event> list() {
-    const Scenario& s = g_.world.scenario;
+    const Scenario& s = g_.world.scenario();
     const std::int64_t hosts = s.cluster.nodes, gpus = hosts * s.node.spec.gpus;
     stop(Component::gpu, gpus, spec_.failures.gpu, 1);
     stop(Component::host, hosts, spec_.failures.host, 1);
@@ -93,7 +93,7 @@ class Listing {
                          elements.role == Role::idle ? 0 : g_.elements->hosts_at(elements.members.front()));
       case Component::spine: return of_network(c, spec_.failures.spine, Ratio{0}, spec_.repair.switches);
       case Component::core: return of_network(c, spec_.failures.core, Ratio{0}, spec_.repair.switches);
-      default: return of_planes(c, Ratio{0}, Ratio{0}, spec_.repair.switches, g_.world.scenario.cluster.nodes);
+      default: return of_planes(c, Ratio{0}, Ratio{0}, spec_.repair.switches, g_.world.scenario().cluster.nodes);
     }
   }
 
@@ -132,7 +132,7 @@ class Listing {
   /// Components that switches can route around. With several planes, all lose theirs at once: an upper bound.
   void of_network(std::size_t c, Ratio fails, Ratio slows, Seconds lasts) {
     Event down = made(c, Mishap::down, 0, fails.value, lasts);
-    down.hosts = g_.world.scenario.cluster.nodes;
+    down.hosts = g_.world.scenario().cluster.nodes;
     reroute(down);
     events_.push_back(down);
     degraded(c, slows, lasts, 1);
@@ -216,7 +216,7 @@ void take_effect(Event& e, const Effects& effects) {
 // host memory [Jiang2024]. `durable` is what the copy still needs to storage after the step continues.
 CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double stops, double month) {
   CheckpointPlan plan;
-  const Scenario& s = g.world.scenario;
+  const Scenario& s = g.world.scenario();
   plan.between_stops = stops > 0 ? month / stops : never;
   plan.every = plan.best = never;
   if (s.workload.kind != WorkloadKind::training_step) return plan;
@@ -237,7 +237,7 @@ CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double
 
 Transport transport_of(const World& world, const ReliabilitySpec& spec) {
   // NCCL's defaults: 20 since 2.23, 18 since 2.14, 14 before; 7 retries [NCCL-env].
-  const NcclVersion version = main_version(world.scenario);
+  const NcclVersion version = main_version(world.scenario());
   const int usual = version >= NcclVersion{2, 23, 0} ? 20 : version >= NcclVersion{2, 14, 0} ? 18 : 14;
   const int exponent = spec.transport.timeout > 0 ? spec.transport.timeout : variable(world, "NCCL_IB_TIMEOUT", usual);
   const int retries = spec.transport.retries >= 0 ? spec.transport.retries : variable(world, "NCCL_IB_RETRY_CNT", 7);
@@ -265,12 +265,12 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   }
   out.transport = transport_of(ground.world, spec);
   out.checkpoint = checkpoint_of(ground, spec.checkpoint, stops, nominal_month);
-  const int nodes = ground.world.scenario.cluster.nodes;
+  const int nodes = ground.world.scenario().cluster.nodes;
   out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
   MonthModel& model = out.model;
   model.length = month, model.network_samples = ground.healthy, model.median = ground.median;
   model.saves =
-      std::isfinite(out.checkpoint.every) && ground.world.scenario.workload.kind == WorkloadKind::training_step;
+      std::isfinite(out.checkpoint.every) && ground.world.scenario().workload.kind == WorkloadKind::training_step;
   model.every = out.checkpoint.every, model.pause = out.checkpoint.pause, model.durable = out.checkpoint.durable;
   model.start = spec.restart.start.value + out.checkpoint.load, model.spares = out.spares;
   // On average half an interval of work is lost, and what was not yet durable.

@@ -69,7 +69,8 @@ Json checkpoint_json(const CheckpointPlan& c) {
 
 }  // namespace
 
-std::string risk_json(const World& world, const Risk& risk) {
+std::string risk_json(const Risk& risk) {
+  const World& world = risk.world;
   Json classes = Json::array(), helps = Json::array();
   for (const RiskClass& c : risk.classes) classes.push_back(class_json(c));
   for (const RiskWhatIf& w : risk.helps)
@@ -77,7 +78,7 @@ std::string risk_json(const World& world, const Risk& risk) {
   Json worst = nullptr;
   if (const RiskClass* c = risk.worst_survived()) worst = class_json(*c);
   const Json all = {{"fabricast", version_text()},
-                    {"scenario", effective_json(world.scenario)},
+                    {"scenario", effective_json(world.scenario())},
                     {"of", risk.of},
                     {"network_samples", risk.network_samples},
                     {"healthy_s", digits(risk.seconds)},

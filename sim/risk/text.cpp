@@ -171,8 +171,9 @@ std::string saving(const Risk& risk) {
 
 }  // namespace
 
-std::string risk_text(const World& world, const Risk& risk) {
-  const Scenario& s = world.scenario;
+std::string risk_text(const Risk& risk) {
+  const World& world = risk.world;
+  const Scenario& s = world.scenario();
   std::string out = fmt::format("# fabricast {}   risk of {}\n", version_text(), comment_text(s.name));
   out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),

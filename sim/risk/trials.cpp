@@ -1,5 +1,4 @@
-// Runs the workload of a scenario with links degraded or down (trials.hpp). Building a world is expensive, so worlds
-// are kept and used again by other threads.
+// Runs the workload of a scenario with links degraded or down (trials.hpp).
 //
 // Other jobs of the scenario are left out: both the healthy time and that with a failure are those of the job alone.
 #include "trials.hpp"
@@ -31,7 +30,7 @@ double busiest(const std::vector<ActorTimes>& stages) {
 Timed time_of(const World& world) {
   RunOptions alone;
   alone.threads = 1;
-  switch (world.scenario.workload.kind) {
+  switch (world.scenario().workload.kind) {
     case WorkloadKind::training_step: {
       const StepForecast step = run_step(world, step_of(world), alone, 1);
       return {step.seconds, busiest(step.stages)};
@@ -49,63 +48,40 @@ Timed time_of(const World& world) {
   return {run_forecast(world, alone).rows.back().time, 0};
 }
 
-}  // namespace
-
-Trials::Trials(const World& world) : base_(world), samples_(world.samples), segments_(world.setup.segments) {
-  samples_.count = std::max(1, samples_.count);
+/// Of a collective only the largest size is timed: failures of links affect bandwidth.
+World one_size(const World& world) {
+  if (world.scenario().workload.kind != WorkloadKind::collective) return world;
+  Scenario scenario = world.scenario();
+  set_sizes(scenario, {scenario.sizes().back()});
+  return build_world(std::move(scenario), world.searches());
 }
 
+}  // namespace
+
+Trials::Trials(const World& world) : world_(one_size(world).with_beside({})) {}
+
 std::string Trials::what() const {
-  const WorkloadSection& w = base_.scenario.workload;
+  const WorkloadSection& w = world_.scenario().workload;
   if (w.kind == WorkloadKind::training_step) return "training step";
   if (w.kind == WorkloadKind::trace) return "traced step";
   if (w.kind == WorkloadKind::inference) return w.inference.phase == InferencePhase::prefill ? "prompt" : "decode step";
-  return fmt::format("{} of {}", name_of(w.collective), to_text(Bytes{base_.scenario.sizes().back()}));
+  return fmt::format("{} of {}", name_of(w.collective), to_text(Bytes{world_.scenario().sizes().back()}));
 }
 
-std::unique_ptr<World> Trials::take() {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!idle_.empty()) {
-      std::unique_ptr<World> world = std::move(idle_.back());
-      idle_.pop_back();
-      return world;
-    }
-  }
-  Scenario scenario = base_.scenario;
-  // Of a collective only the largest size is timed: failures of links affect bandwidth.
-  if (scenario.workload.kind == WorkloadKind::collective) set_sizes(scenario, {scenario.sizes().back()});
-  return build_world(std::move(scenario), base_.searches);
-}
-
-/// A world that is returned to the idle ones in any case, even if an exception is thrown.
-struct Trials::Lent {
-  Trials& trials;
-  std::unique_ptr<World> world;
-  explicit Lent(Trials& owner) : trials(owner), world(owner.take()) {}
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {
-    const std::scoped_lock lock(trials.mutex_);
-    trials.idle_.push_back(std::move(world));
-  }
-};
-
-std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> links, double left) {
-  const Lent lent(*this);
-  World& world = *lent.world;
-  world.samples = {samples_.first_seed + static_cast<std::uint64_t>(network_sample), 1};
-  world.setup.segments = segments_;
-  if (links.empty()) return time_of(world);
+std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> links, double left) const {
+  const World healthy =
+      world_.with_samples({world_.samples().first_seed + static_cast<std::uint64_t>(network_sample), 1});
+  if (links.empty()) return time_of(healthy);
   Fault fault;
   fault.target = "failed component", fault.rate = left, fault.links.assign(links.begin(), links.end());
   // The failure holds in all segments, on top of the scenario's faults; the lower rate counts.
-  for (NetworkSegment& segment : world.setup.segments) {
+  std::vector<NetworkSegment> segments = healthy.setup().segments;
+  for (NetworkSegment& segment : segments) {
     for (const LinkId l : links) segment.links.set(l, std::min(left, segment.links.factor(l.value)));
     segment.faults.push_back(fault);
   }
   try {
-    return time_of(world);
+    return time_of(healthy.with_segments(std::move(segments)));
   } catch (const UserError& e) {
     // The healthy job ran, so this fault cuts its network.
     if (std::all_of(e.diagnostics().begin(), e.diagnostics().end(),

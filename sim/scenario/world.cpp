@@ -25,6 +25,77 @@ namespace fabricast {
 
 namespace {
 
+/// What is derived from a scenario, and shared by all variants of its world.
+struct Parts {
+  Scenario scenario;
+  ProviderEnvironment provider;
+  Planner planner;
+  std::unique_ptr<Fabric> fabric;
+  std::any static_paths;  ///< spec of the policy that replaces adaptive routing if NCCL requires order
+  Allocation allocation;
+  std::shared_ptr<SearchStore> searches;
+  std::vector<Diagnostic> warnings;
+};
+
+}  // namespace
+
+/// A variant. `setup` points into `parts`.
+struct World::State {
+  std::shared_ptr<const Parts> parts;
+  NetworkSetup setup;
+  Samples samples;
+  TrafficBySample beside;
+};
+
+const Scenario& World::scenario() const { return state_->parts->scenario; }
+const ProviderEnvironment& World::provider() const { return state_->parts->provider; }
+const Planner& World::planner() const { return state_->parts->planner; }
+const Fabric* World::fabric() const { return state_->parts->fabric.get(); }
+const Allocation& World::allocation() const { return state_->parts->allocation; }
+const NetworkSetup& World::setup() const { return state_->setup; }
+const Samples& World::samples() const { return state_->samples; }
+const TrafficBySample& World::beside() const { return state_->beside; }
+const std::shared_ptr<SearchStore>& World::searches() const { return state_->parts->searches; }
+const std::vector<Diagnostic>& World::warnings() const { return state_->parts->warnings; }
+
+const Background* World::beside_in(std::uint64_t seed) const {
+  return beside().empty() ? nullptr : beside().at(static_cast<std::size_t>(seed - samples().first_seed)).get();
+}
+
+template <class Change>
+World World::changed(Change change) const {
+  auto state = std::make_shared<State>(*state_);
+  change(*state);
+  return World(std::move(state));
+}
+
+World World::with_samples(const Samples& samples) const {
+  return changed([&](State& state) { state.samples = samples; });
+}
+
+World World::with_samples_up_to(int most) const {
+  return with_samples({samples().first_seed, std::min(samples().count, most)});
+}
+
+World World::with_segments(std::vector<NetworkSegment> segments) const {
+  return changed([&](State& state) { state.setup.segments = std::move(segments); });
+}
+
+World World::with_beside(TrafficBySample beside) const {
+  return changed([&](State& state) { state.beside = std::move(beside); });
+}
+
+World World::with_times_only() const {
+  return changed([](State& state) { state.setup.times_only = true; });
+}
+
+World World::with_counts_of(const World& other) const {
+  if (!connects_alike(setup(), other.setup())) return *this;
+  return changed([&](State& state) { state.setup.counts = other.setup().counts; });
+}
+
+namespace {
+
 /// The number of hosts that are one node of NCCL: those of an NVLink domain, unless variables forbid it.
 int hosts_of_node(const Scenario& s, const NcclSettings& settings) {
   const int hosts = std::min(s.nvlink_domain.nodes, s.cluster.nodes);
@@ -69,14 +140,14 @@ bool keeps_order(const Scenario& s, const NcclSettings& settings) {
 /// Sets the routing policy: that of the scenario, or static paths if NCCL does not allow adaptive routing.
 /// Static paths are those of the subnet manager's forwarding tables (d-mod-k), which InfiniBand uses without adaptive
 /// routing.
-void choose_policy(World& world, const NcclSettings& settings) {
-  const Scenario& s = world.scenario;
+void choose_policy(NetworkSetup& setup, Parts& parts, const NcclSettings& settings) {
+  const Scenario& s = parts.scenario;
   const RoutingPolicy& given = routing_policies()[s.routing.kind];
-  world.setup.policy = &given, world.setup.policy_spec = &world.scenario.routing.spec;
+  setup.policy = &given, setup.policy_spec = &s.routing.spec;
   if (given.name != "adaptive" || !keeps_order(s, settings)) return;
-  world.setup.policy = find_by_name(routing_policies(), "static");
-  world.static_paths = world.setup.policy->defaults();
-  world.setup.policy_spec = &world.static_paths;
+  setup.policy = find_by_name(routing_policies(), "static");
+  parts.static_paths = setup.policy->defaults();
+  setup.policy_spec = &parts.static_paths;
 }
 
 /// A cable runs at the rate of its slower end, and NCCL sees that rate. NICs that are faster than the switches are
@@ -114,22 +185,22 @@ std::string path_of_choice(const Scenario& s) {
 }
 
 // A list of algorithms that leaves nothing is a mistake that old versions of NCCL hide.
-void check_choice(World& world) {
-  const Scenario& s = world.scenario;
+void check_choice(Parts& parts) {
+  const Scenario& s = parts.scenario;
   // The collectives of a step are checked one by one, because each communicator has its own choice.
-  if (s.workload.kind != WorkloadKind::collective || !falls_back(s, world.planner, s.workload.collective)) return;
-  world.warnings.push_back({Diagnostic::Severity::warning,
+  if (s.workload.kind != WorkloadKind::collective || !falls_back(s, parts.planner, s.workload.collective)) return;
+  parts.warnings.push_back({Diagnostic::Severity::warning,
                             {},
                             path_of_choice(s),
                             "NCCL_ALGO and NCCL_PROTO leave no algorithm that works here",
                             "the forecast assumes the fallback of NCCL before 2.24: rings, or rings and trees"});
 }
 
-void check_buffers(World& world) {
-  if (world.planner.buffers != Buffers::symmetric) return;
-  const std::string why = without_symmetric(world.planner, world.scenario.workload.collective, 0);
+void check_buffers(Parts& parts) {
+  if (parts.planner.buffers != Buffers::symmetric) return;
+  const std::string why = without_symmetric(parts.planner, parts.scenario.workload.collective, 0);
   if (!why.empty())
-    world.warnings.push_back({Diagnostic::Severity::warning,
+    parts.warnings.push_back({Diagnostic::Severity::warning,
                               {},
                               "workload.buffers",
                               fmt::format("no kernel on symmetric memory: {}", why),
@@ -185,14 +256,15 @@ Allocation allocate_on(const Scenario& s, const Fabric* fabric, bool shared) {
   return allocate(s, &at, shared);
 }
 
-std::vector<Fault> find_faults(const Scenario& s, const World& world) {
+std::vector<Fault> find_faults(const Parts& parts) {
+  const Scenario& s = parts.scenario;
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < s.faults.size(); ++i) {
     const FaultSpec& f = s.faults[i];
     Fault fault;
     fault.target = f.target(), fault.rate = f.rate.value, fault.begin = f.at;
     if (f.until.value > 0) fault.end = f.until;
-    resolve_fault(fault, i, *world.fabric, world.planner.comm.node.graph);
+    resolve_fault(fault, i, *parts.fabric, parts.planner.comm.node.graph);
     faults.push_back(std::move(fault));
   }
   return faults;
@@ -256,26 +328,29 @@ Fabric fabric_of_hosts(const Scenario& s, const Communicator& comm) {
   return topologies()[s.fabric.kind].build(s.fabric.spec, demand_of_hosts(s, comm));
 }
 
-std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
-  auto world = std::make_unique<World>();
-  world->searches = searches ? std::move(searches) : make_search_store();
-  world->scenario = std::move(scenario);
-  const Scenario& s = world->scenario;
+World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
+  const auto parts = std::make_shared<Parts>();
+  const auto state = std::make_shared<World::State>();
+  state->parts = parts;
+  NetworkSetup& setup = state->setup;
+  parts->searches = searches ? std::move(searches) : make_search_store();
+  parts->scenario = std::move(scenario);
+  const Scenario& s = parts->scenario;
   std::vector<Diagnostic> stated;  // warnings on single variables, which the reader has already reported
   NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), stated);
   // The scenario inside the world is changed: reports show the hosts that are forecast.
-  if (hosts_of_node(s, settings) > 1) fill_domains(world->scenario, world->warnings);
+  if (hosts_of_node(s, settings) > 1) fill_domains(parts->scenario, parts->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;
-  limit_to_switches(s, spec, world->warnings);
-  warn_of_domain(world->scenario, world->warnings);
-  NodeUse use = use_of_node(spec, settings, world->warnings);
+  limit_to_switches(s, spec, parts->warnings);
+  warn_of_domain(parts->scenario, parts->warnings);
+  NodeUse use = use_of_node(spec, settings, parts->warnings);
   if (!tells_peer_levels(s, settings)) use.peer_levels.reset();
-  world->provider = provider_of(s, spec, settings.version);
-  if (!world->provider.variables.empty())
+  parts->provider = provider_of(s, spec, settings.version);
+  if (!parts->provider.variables.empty())
     // Again with all variables: those of the network are known only once the node's NICs are.
-    settings = parse_nccl_environment(settings.version, environment_with(s, world->provider), stated);
-  choose_policy(*world, settings);
+    settings = parse_nccl_environment(settings.version, environment_with(s, parts->provider), stated);
+  choose_policy(setup, *parts, settings);
   Node node = build_node(spec, s.hardware, hosts, use);
   // Not for steps and other jobs: their groups of ranks may lie within one part of a split node or across several.
   if (s.workload.kind == WorkloadKind::collective && s.jobs.empty() && s.background.empty())
@@ -285,43 +360,43 @@ std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStor
   const bool shared = hosts > 1;
   if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
     // A step on one GPU has no collectives, and is equally fast on any host.
-    world->planner.comm.node = std::move(node), world->planner.comm.placement = provisional(s.cluster);
-    world->setup.comm = &world->planner.comm;
-    return world;
+    parts->planner.comm.node = std::move(node), parts->planner.comm.placement = provisional(s.cluster);
+    setup.comm = &parts->planner.comm;
+    return World(state);
   }
   // NCCL's search needs the number of hosts, not which ones, so a provisional placement serves it.
-  world->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
-                                std::move(settings), world->searches.get());
-  Communicator& comm = world->planner.comm;
-  world->planner.buffers = s.workload.buffers;
-  check_choice(*world);
-  check_buffers(*world);
+  parts->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
+                                std::move(settings), parts->searches.get());
+  Communicator& comm = parts->planner.comm;
+  parts->planner.buffers = s.workload.buffers;
+  check_choice(*parts);
+  check_buffers(*parts);
 
-  world->setup.comm = &comm;
+  setup.comm = &comm;
   const bool others = !s.jobs.empty() || !s.background.empty();
   // Building the fabric of a large cluster is expensive, and a job in one node does not use it, unless something refers
   // to it.
   if (comm.nodes() > 1 || !s.faults.empty() || others || needs_locality(s))
-    world->fabric = std::make_unique<Fabric>(fabric_of_hosts(s, comm));
-  world->allocation = allocate_on(s, world->fabric.get(), shared);
-  comm.placement = world->allocation.main;
-  const std::vector<Fault> faults = find_faults(s, *world);
-  world->setup.fabric = world->fabric.get();
-  const bool asks_for_collnet = world->planner.settings.collnet_enable;
+    parts->fabric = std::make_unique<Fabric>(fabric_of_hosts(s, comm));
+  parts->allocation = allocate_on(s, parts->fabric.get(), shared);
+  comm.placement = parts->allocation.main;
+  const std::vector<Fault> faults = find_faults(*parts);
+  setup.fabric = parts->fabric.get();
+  const bool asks_for_collnet = parts->planner.settings.collnet_enable;
   // Only on request: finding SHARP trees through the switches of a large fabric takes long.
   if (asks_for_collnet || s.sharp.generation > SharpGeneration::none)
-    use_sharp(world->planner, sharp_service(s.sharp, comm, world->fabric.get()), world->searches.get());
+    use_sharp(parts->planner, sharp_service(s.sharp, comm, parts->fabric.get()), parts->searches.get());
   if (asks_for_collnet && !comm.sharp.available())
-    world->warnings.push_back({Diagnostic::Severity::warning,
+    parts->warnings.push_back({Diagnostic::Severity::warning,
                                {},
                                "nccl.env.NCCL_COLLNET_ENABLE",
                                fmt::format("no in-network aggregation: {}", comm.sharp.without),
                                "the forecast uses algorithms without it"});
-  world->setup.segments = segments(faults);
+  setup.segments = segments(faults);
   // The policy says how many samples it needs: one, if it makes no random choices.
-  world->samples = comm.nodes() > 1 ? world->setup.policy->samples(*world->setup.policy_spec) : Samples{};
-  world->setup.counts = make_count_store(world->samples.first_seed);
-  return world;
+  state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
+  setup.counts = make_count_store(state->samples.first_seed);
+  return World(state);
 }
 
 }  // namespace fabricast

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
                            nodes));
   const Program program = step_of(pipeline, data);
   auto begin = std::chrono::steady_clock::now();
-  const auto traffic = make_flow_traffic(*world, program, 1);
+  const auto traffic = make_flow_traffic(world, program, 1);
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) traffic->alone(k);
   fmt::print("{} GPUs: {} exchanges alone    {:.3f} s\n", 8 * nodes, program.collectives.size(), seconds_since(begin));
   begin = std::chrono::steady_clock::now();

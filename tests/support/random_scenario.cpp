@@ -161,7 +161,7 @@ RandomScenario sample_scenario(Rng& rng) {
 namespace {
 
 std::string draw_link_inside(Rng& rng, const World& world, std::uint32_t host) {
-  const NodeGraph& graph = world.planner.comm.node.graph;
+  const NodeGraph& graph = world.planner().comm.node.graph;
   return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(rng.below(graph.links.size()))));
 }
 
@@ -175,12 +175,13 @@ std::string draw_link_outside(Rng& rng, const Fabric& fabric, std::uint32_t host
 }  // namespace
 
 std::string sample_faults(Rng& rng, const World& world) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   std::string list;
   for (int left = from_to(rng, 1, 2); left > 0; --left) {
     const std::uint32_t host = comm.placement[rng.below(comm.placement.size())];
-    const bool outside = world.fabric && !once_in(rng, 3);
-    const std::string link = outside ? draw_link_outside(rng, *world.fabric, host) : draw_link_inside(rng, world, host);
+    const bool outside = world.fabric() && !once_in(rng, 3);
+    const std::string link =
+        outside ? draw_link_outside(rng, *world.fabric(), host) : draw_link_inside(rng, world, host);
     const bool may_be_down = outside && !link.starts_with("node");
     const int percent = may_be_down && once_in(rng, 4) ? 0 : one_of(rng, {5, 10, 25, 50, 80});
     list += fmt::format("  - {{link: '{}', rate: {}}}\n", link, percent / 100.0);

@@ -18,12 +18,12 @@ inline Sets both(Sets a, const Sets& b) {
 }
 
 /// \param name  of scenarios/step_NAME.yaml; \param set  `path=value` words
-inline std::unique_ptr<World> step_world(const std::string& name, const Sets& set = {}) {
+inline World step_world(const std::string& name, const Sets& set = {}) {
   const std::string file = std::string(FABRICAST_SOURCE_DIR) + "/scenarios/step_" + name + ".yaml";
   return build_world(parse_scenario(read_file(file), file, set).scenario);
 }
 
-inline StepForecast step(const std::string& name, const Sets& set = {}) { return run_step(*step_world(name, set)); }
+inline StepForecast step(const std::string& name, const Sets& set = {}) { return run_step(step_world(name, set)); }
 
 inline double step_seconds(const std::string& name, const Sets& set = {}) { return step(name, set).seconds; }
 

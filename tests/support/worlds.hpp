@@ -8,7 +8,7 @@
 
 namespace fabricast::test {
 
-inline std::unique_ptr<World> world_of(const std::string& rest, const std::vector<std::string>& set = {}) {
+inline World world_of(const std::string& rest, const std::vector<std::string>& set = {}) {
   return build_world(parse_scenario("fabricast: 1\n" + rest, "test.yaml", set).scenario);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 void print_bus_bandwidth(const fabricast::Scenario& scenario) {
   const auto world = fabricast::build_world(scenario);
-  const fabricast::Forecast forecast = fabricast::run_forecast(*world);
+  const fabricast::Forecast forecast = fabricast::run_forecast(world);
   std::printf("%d nodes\n", scenario.cluster.nodes);
   for (const fabricast::ForecastRow& row : forecast.rows)
     std::printf("%14lld B %10.2f us %8.2f GB/s\n", static_cast<long long>(row.bytes), row.time * 1e6,

@@ -62,6 +62,7 @@ struct PortUse {
 
 /// The bill of one scenario.
 struct Bill {
+  World world;  ///< what is billed
   std::vector<BillLine> lines;
   std::vector<PortUse> tiers;
   std::int64_t nodes = 0, spare_nodes = 0;  ///< hosts on the fabric; standby hosts

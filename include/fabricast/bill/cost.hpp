@@ -50,11 +50,9 @@ struct Work {
 std::vector<Work> work_of(const World& world, const RunOptions& options);
 
 /// The bill as a table, with cost if `prices` and `cost` are given. \param work  may be empty
-std::string bill_text(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
-                      const std::vector<Work>& work);
+std::string bill_text(const Bill& bill, const Prices* prices, const Cost* cost, const std::vector<Work>& work);
 /// The same in JSON (docs/formats.md, bill).
-std::string bill_json(const World& world, const Bill& bill, const Prices* prices, const Cost* cost,
-                      const std::vector<Work>& work);
+std::string bill_json(const Bill& bill, const Prices* prices, const Cost* cost, const std::vector<Work>& work);
 /// One line for each line of the bill. \param cost  may be null
 std::string bill_csv(const Bill& bill, const Cost* cost);
 

@@ -96,7 +96,7 @@ class CaseRunner {
   bool uses(const std::string& parameter) const;
 
  private:
-  std::unique_ptr<World> world_of(const Hardware& hardware, std::vector<Bytes> sizes) const;
+  World world_of(const Hardware& hardware, std::vector<Bytes> sizes) const;
 
   const MeasuredCase* case_;
   Scenario scenario_;

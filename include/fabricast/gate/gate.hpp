@@ -51,6 +51,7 @@ struct GateSweep {
 
 /// All limits for a scenario.
 struct Gate {
+  World world;                ///< the cluster
   double probability = 1e-3;  ///< that one row of a healthy cluster is below its floor
   std::size_t measured = 0;   ///< number of measured rows that the limits are conditioned on
   std::vector<GateRow> rows;
@@ -91,18 +92,18 @@ double minimum_of_tests(const GateSweep& sweep);
 std::string shell_quoted(const std::string& value);
 
 /// The limits as text for people.
-std::string gate_text(const World& world, const Gate& gate);
+std::string gate_text(const Gate& gate);
 /// The limits as JSON (docs/formats.md).
-std::string gate_json(const World& world, const Gate& gate);
+std::string gate_json(const Gate& gate);
 /// The same as YAML.
-std::string gate_yaml(const World& world, const Gate& gate);
+std::string gate_yaml(const Gate& gate);
 /// Shell variables for nccl-tests, each with its command line in a comment.
 /// \throws UserError as test_command; so do the next two
-std::string gate_env(const World& world, const Gate& gate);
+std::string gate_env(const Gate& gate);
 /// A POSIX shell script that runs nccl-tests, compares its table with the ceilings, and drains the node with Slurm.
-std::string gate_slurm(const World& world, const Gate& gate);
+std::string gate_slurm(const Gate& gate);
 /// A ConfigMap with floors and script, and a Job that runs it; for several hosts an MPIJob.
-std::string gate_kubernetes(const World& world, const Gate& gate);
+std::string gate_kubernetes(const Gate& gate);
 
 /// A measured row compared with its limits.
 struct GateJudgement {

@@ -51,6 +51,7 @@ struct PlacementTrial {
 
 /// The result of `forecast_jobs`.
 struct JobsForecast {
+  World world;                 ///< of the main job
   std::vector<JobRow> jobs;    ///< the scenario's own job first
   std::vector<FlowRow> flows;  ///< their owner numbers follow those of the jobs
   /// Row: a job; column: an owner. How many times longer the job takes concurrently with that owner alone; 1 on the
@@ -75,12 +76,12 @@ struct JobsForecast {
 /// depend on the number of threads. Not safe to call concurrently on one world, which is changed during the call.
 /// \param size  B of the scenario's collective; ignored for other workloads
 /// \throws UserError as `check_others`, or if a job cannot run; Interrupted on Ctrl-C
-JobsForecast forecast_jobs(World& world, std::int64_t size, const RunOptions& options = {});
+JobsForecast forecast_jobs(const World& world, std::int64_t size, const RunOptions& options = {});
 
 /// Tables of jobs, pairs, shared links and placements, and the recommended placement.
-std::string jobs_text(const World& world, const JobsForecast& forecast);
+std::string jobs_text(const JobsForecast& forecast);
 /// The same in JSON (docs/formats.md, jobs).
-std::string jobs_json(const World& world, const JobsForecast& forecast);
+std::string jobs_json(const JobsForecast& forecast);
 /// One line for each job.
 std::string jobs_csv(const JobsForecast& forecast);
 

@@ -32,7 +32,7 @@ struct JobTime {
   std::vector<double> duty;  ///< for each collective, the fraction of the time in which it runs
   std::uint64_t fingerprint = 0;
 };
-/// Forecasts the workload of a world, concurrently with what `world.beside` holds.
+/// Forecasts the workload of a world, concurrently with what `world.beside()` holds.
 /// \param size  B of the collective; ignored for other workloads
 /// \throws UserError if the workload cannot run; Interrupted on Ctrl-C
 JobTime time_job(const World& world, std::int64_t size, const RunOptions& options = {});
@@ -41,9 +41,9 @@ JobTime time_job(const World& world, std::int64_t size, const RunOptions& option
 struct OtherJob {
   std::string name;
   std::vector<std::uint32_t> hosts;
-  std::unique_ptr<World> world;  ///< the job alone on the fabric
-  std::int64_t size = 0;         ///< B of its collective; ignored for other workloads
-  double duty = 1;               ///< fraction of the time in which the job does what `time_job` times
+  World world;            ///< the job alone on the fabric
+  std::int64_t size = 0;  ///< B of its collective; ignored for other workloads
+  double duty = 1;        ///< fraction of the time in which the job does what `time_job` times
 };
 /// The jobs of section `jobs`, on the hosts that the allocation gave them.
 /// \throws UserError if a job is inconsistent or does not fit in memory, at the job's key
@@ -58,9 +58,9 @@ std::vector<Background> traffic_of_job(const World& world, const JobTime& time, 
 /// \throws UserError if a host cannot reach a target, or there are more than a million connections
 std::vector<Background> traffic_of_flows(const World& main, std::size_t flows, std::uint32_t owner);
 
-/// The combined traffic of several owners, for each sample, as World::beside takes it. The number of samples is the
+/// The combined traffic of several owners, for each sample, as World::with_beside takes it. The number of samples is the
 /// smallest of theirs. \param owners  for each owner, its traffic for each sample
-std::vector<std::shared_ptr<const Background>> beside_of(const std::vector<const std::vector<Background>*>& owners);
+TrafficBySample beside_of(const std::vector<const std::vector<Background>*>& owners);
 
 /// Whether the scenario has other jobs or background flows.
 bool has_others(const Scenario& scenario);
@@ -69,10 +69,9 @@ bool has_others(const Scenario& scenario);
 /// versions,
 ///         or faults that come or go
 void check_others(const World& main);
-/// Computes the traffic of all other jobs and flows, and stores it in `world.beside`, so that forecasts of the world
-/// take it into account. Does nothing if there are none. The duties of the other jobs come from one sample of the
-/// network.
+/// The world with the traffic of all other jobs and flows, which its forecasts then take into account. The same world if
+/// there are none. The duties of the other jobs come from one sample of the network.
 /// \throws UserError as `check_others`, `other_jobs` and `traffic_of_flows`; Interrupted on Ctrl-C
-void add_others(World& world, const RunOptions& options = {});
+World with_others(const World& world, const RunOptions& options = {});
 
 }  // namespace fabricast

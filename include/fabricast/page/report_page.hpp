@@ -23,19 +23,19 @@ Page empty_page(const World& world, std::string command);
 /// goes); with several samples `samples`; with the flow engine on several nodes `load` (the fabric's links). The
 /// median sample of the largest size is run once more for the link loads.
 /// \pre the forecast has a row
-Page collective_page(const World& world, const Forecast& forecast, std::string command);
+Page collective_page(const Forecast& forecast, std::string command);
 /// The page of a training step or a trace. Charts: `breakdown`; `memory` if it is known; with several samples
 /// `samples`.
-Page step_page(const World& world, const StepForecast& forecast, std::string command);
+Page step_page(const StepForecast& forecast, std::string command);
 /// The page of inference. Charts: `breakdown` and `memory`; with several batch sizes `throughput` and `latency`; with
 /// several samples `samples`.
-Page inference_page(const World& world, const InferenceForecast& forecast, std::string command);
+Page inference_page(const InferenceForecast& forecast, std::string command);
 
 /// Pages of what `explain` found: the page of the forecast, and a section with the changes that would help. For a
 /// collective it replaces the charts over message size, because `explain` forecasts one size.
-Page explain_page(const World& world, const Explanation& explanation, std::string command);
-Page explain_step_page(const World& world, const StepExplanation& explanation, std::string command);
-Page explain_inference_page(const World& world, const InferenceExplanation& explanation, std::string command);
+Page explain_page(const Explanation& explanation, std::string command);
+Page explain_step_page(const StepExplanation& explanation, std::string command);
+Page explain_inference_page(const InferenceExplanation& explanation, std::string command);
 
 /// The fabric of a scenario without loads; its name is `fabric`. \pre the world has a fabric
 FabricDrawing scenario_drawing(const World& world);

@@ -27,7 +27,7 @@ enum class Better { neither, lower, higher };
 
 /// The results of one configuration, from which metrics are read. Not owned.
 struct Measured {
-  const World& world;
+  World world;
   const Forecast* collective = nullptr;  ///< exactly one of these three is set, by the workload
   const StepForecast* step = nullptr;
   const InferenceForecast* inference = nullptr;

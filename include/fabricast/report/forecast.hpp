@@ -83,6 +83,7 @@ struct UnstatedEffect {
 
 /// The forecast of a scenario's sizes.
 struct Forecast {
+  World world;  ///< what is forecast
   std::vector<ForecastRow> rows;
   std::vector<NcclVersion> versions;     ///< from which on the plans differ; empty if NCCL's version is known
   std::vector<UnstatedEffect> unstated;  ///< set by add_unstated; empty if everything is stated
@@ -123,7 +124,7 @@ Forecast run_forecast(const World& world, const RunOptions& options = {});
 
 /// Simulates the alternatives: for the size of each row of `forecast`, every algorithm and protocol that NCCL
 /// considered and that has a schedule. The result also contains the rows of `forecast` themselves.
-Forecast run_candidates(const World& world, const Forecast& forecast, const RunOptions& options = {});
+Forecast run_candidates(const Forecast& forecast, const RunOptions& options = {});
 
 /// Simulates plans of the caller; one row per plan, in their order.
 /// \pre all plans are of one operation

@@ -84,6 +84,7 @@ struct DisaggregatedForecast {
 
 /// The forecast of an inference scenario.
 struct InferenceForecast {
+  World world;       ///< what is forecast
   TimedPasses step;  ///< of the median sample
   std::int64_t gpus = 0;
   int samples = 1;
@@ -118,10 +119,10 @@ InferenceStep inference_of(const World& world);
 InferenceForecast run_inference(const World& world, const RunOptions& options = {}, bool batches = true);
 
 /// The forecast as text for people.
-std::string inference_text(const World& world, const InferenceForecast& forecast);
+std::string inference_text(const InferenceForecast& forecast);
 /// The forecast as JSON (docs/formats.md).
-std::string inference_json(const World& world, const InferenceForecast& forecast);
+std::string inference_json(const InferenceForecast& forecast);
 /// The batches as CSV; without batches, the breakdown of the step.
-std::string inference_csv(const World& world, const InferenceForecast& forecast);
+std::string inference_csv(const InferenceForecast& forecast);
 
 }  // namespace fabricast

@@ -57,12 +57,12 @@ struct EnumNames<ServingLimit> {
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
 
 /// Seconds of a decode step per output token of a sequence: with speculation a step yields more than one.
-double decoding_per_token(const World& world, const InferenceForecast& forecast);
+double decoding_per_token(const InferenceForecast& forecast);
 
 /// The passes that should become shorter. For a single phase this is its step. For phase both it is one prompt if
 /// prompts (or, with disaggregated prefill, prompts or KV-cache transfers) are the limit, otherwise the decode step.
 /// \returns a reference into `forecast`
-const TimedPasses& binding_passes(const World& world, const InferenceForecast& forecast);
+const TimedPasses& binding_passes(const InferenceForecast& forecast);
 
 /// What passes spend most time on.
 struct InferenceBinding {
@@ -76,13 +76,13 @@ struct InferenceBinding {
 InferenceBinding binding_of(const TimedPasses& passes);
 
 /// The changes that apply to a scenario. At most one of a group of alternatives is reported.
-std::vector<Alternatives> inference_trials(const World& world, const InferenceForecast& forecast);
+std::vector<Alternatives> inference_trials(const InferenceForecast& forecast);
 
 /// Simulates all changes. Changes that the scenario does not accept are skipped.
 /// \returns those that gain `least_inference_gain` or more, of the goal or of the tokens, in descending order of the
 ///          gain of the goal. Of alternatives, the best that fits in memory, and one that does not fit if it gains more
 /// \throws Interrupted on Ctrl-C
-std::vector<InferenceWhatIf> what_would_help_inference(const World& world, const InferenceForecast& forecast,
+std::vector<InferenceWhatIf> what_would_help_inference(const InferenceForecast& forecast,
                                                        const RunOptions& options = {});
 
 /// The answer of `explain`.
@@ -91,8 +91,8 @@ struct InferenceExplanation {
   std::vector<InferenceWhatIf> what_ifs;
 };
 /// The forecast, what limits it, and what would help, as text for people.
-std::string explain_inference_text(const World& world, const InferenceExplanation& explanation);
+std::string explain_inference_text(const InferenceExplanation& explanation);
 /// The same as JSON (docs/formats.md).
-std::string explain_inference_json(const World& world, const InferenceExplanation& explanation);
+std::string explain_inference_json(const InferenceExplanation& explanation);
 
 }  // namespace fabricast

@@ -61,8 +61,8 @@ bool tells_of(const MeasuredSite& site, const Scenario& scenario);
 /// Sets `factor` and `residual` of each row, and `unstated` of the forecast. With measured rows it also sets `near` and
 /// `level`, and multiplies all times of the row by `level`, except those of `result` and `nccl`. A second call would
 /// shift the times again. Whether the site informs the scenario is not checked (tells_of).
-void add_intervals(const World& world, Forecast& forecast, const MeasuredSite& site, const RunOptions& options = {});
+void add_intervals(Forecast& forecast, const MeasuredSite& site, const RunOptions& options = {});
 /// The same without measured rows.
-void add_intervals(const World& world, Forecast& forecast, const RunOptions& options = {});
+void add_intervals(Forecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -70,6 +70,7 @@ struct PlanRow {
 
 /// The result of a search.
 struct PlanResult {
+  World world;                ///< with the scenario's own split
   std::vector<PlanRow> rows;  ///< the fastest first
   std::size_t considered = 0, not_divided = 0, not_fitting = 0;
   std::size_t left_out = 0;  ///< beyond the limit
@@ -85,9 +86,9 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
 
 /// A table for people. The scenario's own split is always shown.
 /// \param top  maximum number of rows; 0: all
-std::string plan_text(const World& world, const PlanResult& result, std::size_t top);
+std::string plan_text(const PlanResult& result, std::size_t top);
 /// The first `top` rows as JSON (docs/formats.md).
-std::string plan_json(const World& world, const PlanResult& result, std::size_t top);
+std::string plan_json(const PlanResult& result, std::size_t top);
 /// The first `top` rows as CSV.
 std::string plan_csv(const PlanResult& result, std::size_t top);
 

@@ -22,11 +22,11 @@ std::string version_text();
 std::string beside_line(const World& world);
 
 /// A table with a row per size.
-std::string forecast_text(const World& world, const Forecast& forecast);
+std::string forecast_text(const Forecast& forecast);
 /// The forecast as JSON. Numbers have ten digits.
-std::string forecast_json(const World& world, const Forecast& forecast);
+std::string forecast_json(const Forecast& forecast);
 /// The rows as CSV.
-std::string forecast_csv(const World& world, const Forecast& forecast);
+std::string forecast_csv(const Forecast& forecast);
 
 /// The answer of `explain` for one size.
 struct Explanation {
@@ -38,14 +38,14 @@ struct Explanation {
 
 /// Where the time of one size goes, what limits it, what NCCL considered, and what would help.
 /// \pre explanation.forecast has a row
-std::string explain_text(const World& world, const Explanation& explanation);
+std::string explain_text(const Explanation& explanation);
 /// The same as JSON.
-std::string explain_json(const World& world, const Explanation& explanation);
+std::string explain_json(const Explanation& explanation);
 
 /// Recommended settings of NCCL with their gains and their `--set` words.
 std::string advice_text(const Advice& advice);
 /// The same as a shell script that exports the variables.
-std::string env_script(const World& world, const Advice& advice);
+std::string env_script(const Advice& advice);
 /// A user's text made safe for a comment: one line of at most 100 characters without control characters.
 std::string comment_text(const std::string& text);
 

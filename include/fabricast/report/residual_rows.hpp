@@ -24,6 +24,6 @@ std::size_t series_of(const World& world);
 /// One residual row per row of the forecast. This takes up to one simulation of all rows per group of parameters.
 /// \pre add_unstated was called for the forecast
 /// \throws Interrupted on Ctrl-C
-std::vector<ResidualRow> residual_rows(const World& world, const Forecast& forecast, const RunOptions& options = {});
+std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

@@ -52,6 +52,7 @@ struct StepMemory {
 
 /// The forecast of a step.
 struct StepForecast {
+  World world;  ///< what is forecast
   // Over all samples, s.
   double seconds = 0;  ///< median
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
@@ -115,11 +116,11 @@ StepForecast run_step(const World& world, const TrainingStep& step, const RunOpt
 StepForecast run_trace(const World& world, const RunOptions& options = {});
 
 /// The forecast as text for people.
-std::string step_text(const World& world, const StepForecast& forecast);
+std::string step_text(const StepForecast& forecast);
 /// The forecast as JSON (docs/formats.md).
-std::string step_json(const World& world, const StepForecast& forecast);
+std::string step_json(const StepForecast& forecast);
 /// Step time and breakdown as CSV.
-std::string step_csv(const World& world, const StepForecast& forecast);
+std::string step_csv(const StepForecast& forecast);
 
 /// The timeline of the median sample as trace events (JSON), for ui.perfetto.dev.
 struct StepTrace {

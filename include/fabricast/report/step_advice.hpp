@@ -45,15 +45,14 @@ struct StepBinding {
 StepBinding binding_of(const StepForecast& forecast);
 
 /// The changes that apply to a scenario. At most one of a group of alternatives is reported.
-std::vector<Alternatives> step_trials(const World& world, const StepForecast& forecast);
+std::vector<Alternatives> step_trials(const StepForecast& forecast);
 
 /// Simulates all changes. Changes that the scenario does not accept are skipped.
 /// \returns those that gain `least_step_gain` or more, in descending order of the gain. Of alternatives, the best that
 ///          fits in memory, and one that does not fit if it gains more. If the step itself does not fit, also what
 ///          makes it fit, whatever it costs
 /// \throws Interrupted on Ctrl-C
-std::vector<StepWhatIf> what_would_help_step(const World& world, const StepForecast& forecast,
-                                             const RunOptions& options = {});
+std::vector<StepWhatIf> what_would_help_step(const StepForecast& forecast, const RunOptions& options = {});
 
 /// The answer of `explain`.
 struct StepExplanation {
@@ -61,8 +60,8 @@ struct StepExplanation {
   std::vector<StepWhatIf> what_ifs;
 };
 /// The forecast, what limits it, and what would help, as text for people.
-std::string explain_step_text(const World& world, const StepExplanation& explanation);
+std::string explain_step_text(const StepExplanation& explanation);
 /// The same as JSON (docs/formats.md).
-std::string explain_step_json(const World& world, const StepExplanation& explanation);
+std::string explain_step_json(const StepExplanation& explanation);
 
 }  // namespace fabricast

@@ -40,6 +40,6 @@ double spread_of_steps(const Hardware& hardware, const std::string& stack, bool 
 /// without slow hosts or jitter.
 /// \pre the workload is a training step, and the forecast is that of run_step
 /// \throws Interrupted on Ctrl-C
-void add_interval(const World& world, StepForecast& forecast, const RunOptions& options = {});
+void add_interval(StepForecast& forecast, const RunOptions& options = {});
 
 }  // namespace fabricast

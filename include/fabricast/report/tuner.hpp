@@ -59,6 +59,7 @@ struct TunerTable {
 
 /// The tables of the five operations that NCCL asks a tuner about.
 struct TunerTables {
+  World world;                       ///< what is tuned
   std::vector<TunerTable> job;       ///< for the communicator of all ranks
   std::vector<TunerTable> one_node;  ///< for that of one NCCL node, without faults; empty with one node or one GPU each
 };
@@ -68,6 +69,6 @@ struct TunerTables {
 TunerTables tuner_tables(const World& world, const RunOptions& options = {});
 
 /// The configuration file of the plugin.
-std::string tuner_csv(const World& world, const TunerTables& tables);
+std::string tuner_csv(const TunerTables& tables);
 
 }  // namespace fabricast

@@ -13,7 +13,7 @@ namespace fabricast {
 /// Sets `unstated` of the forecast. A value with which NCCL would stop has ratio 1. Results do not depend on the number
 /// of threads. Safe to call concurrently for different forecasts.
 /// \throws Interrupted on Ctrl-C
-void add_unstated(const World& world, Forecast& forecast, const RunOptions& options = {});
+void add_unstated(Forecast& forecast, const RunOptions& options = {});
 
 /// Standard deviation of ln(time) of a row because of one input, around the time with the assumed value. Ratios are
 /// weighted with the probabilities of their values.

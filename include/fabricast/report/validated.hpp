@@ -13,7 +13,7 @@
 
 namespace fabricast {
 
-struct World;
+class World;
 
 /// One sentence per aspect, for training and inference steps. Empty if all deciding parameters were measured somewhere,
 /// and for other workloads.

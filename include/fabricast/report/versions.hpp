@@ -12,7 +12,7 @@ namespace fabricast {
 
 /// Sets `versions` of the forecast and `by_version` of each row. Does nothing if the version is known.
 /// \throws UserError if one of the versions would stop with an error; Interrupted on Ctrl-C
-void forecast_versions(const World& world, Forecast& forecast, const RunOptions& options = {});
+void forecast_versions(Forecast& forecast, const RunOptions& options = {});
 
 /// The entry with the lowest time; the oldest of equal ones. \pre the row has versions
 const VersionTime& fastest_version(const ForecastRow& row);

@@ -47,8 +47,7 @@ struct WhatIf {
 /// \param weighed  the alternatives of the forecast's sizes, by run_candidates
 /// \returns the best of each group of alternatives if it gains `least_gain` or more, in descending order of the gain
 /// \throws Interrupted on Ctrl-C
-std::vector<WhatIf> what_would_help(const World& world, const Forecast& forecast, const Forecast& weighed,
-                                    const RunOptions& options = {});
+std::vector<WhatIf> what_would_help(const Forecast& forecast, const Forecast& weighed, const RunOptions& options = {});
 
 /// A variable of NCCL to set, or to unset if it has no value.
 struct Variable {

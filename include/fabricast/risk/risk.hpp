@@ -121,6 +121,7 @@ struct RiskWhatIf {
 
 /// The result of `assess`.
 struct Risk {
+  World world;         ///< what is assessed
   std::string of;      ///< what is timed: `training step`, `decode step`, `all_reduce of 1GiB`
   double seconds = 0;  ///< its time without failures: median over samples of the network
   double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
@@ -163,9 +164,9 @@ RiskOptions quick_risk();
 Risk assess(const World& world, const RiskOptions& options = {});
 
 /// A summary in sentences and tables of events, months, checkpoints and changes that would help.
-std::string risk_text(const World& world, const Risk& risk);
+std::string risk_text(const Risk& risk);
 /// The same in JSON (docs/formats.md, risk).
-std::string risk_json(const World& world, const Risk& risk);
+std::string risk_json(const Risk& risk);
 /// One line for each class.
 std::string risk_csv(const Risk& risk);
 

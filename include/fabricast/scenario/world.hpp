@@ -1,11 +1,18 @@
 // A World is everything that a simulation of a scenario needs: the fabric as a graph, NCCL's view of the cluster, the
 // hosts of each job, routing, and faults resolved to links.
 //
-// build_world derives it from a Scenario. Simulations read it and do not modify it; several threads may share one.
+// build_world derives it from a Scenario. After that it does not change: a variant, such as the same world on other
+// samples of the network, is a new World that shares what it has in common. A World is therefore a handle. It costs
+// little to copy, may be moved and returned, and may be read by several threads at once. Forecasts keep the World that
+// they are of.
+//
+// References and pointers that a World gives out hold as long as one of its copies lives.
+//
 // Hosts are nodes of the scenario; a node of NCCL may be several hosts that NVLink joins.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "fabricast/engine/background.hpp"
 #include "fabricast/engine/engine.hpp"
@@ -16,30 +23,55 @@
 
 namespace fabricast {
 
-/// A scenario that is ready to simulate. Not copyable, because `setup` points into it.
-struct World {
-  Scenario scenario;             ///< with partly filled NVLink domains made even (see `even_domains`)
-  ProviderEnvironment provider;  ///< variables set by the provider, without those that the user sets
-  Planner planner;
-  std::unique_ptr<Fabric> fabric;  ///< null if nothing uses the network, such as a job of one NCCL node
-  std::any static_paths;           ///< spec of the policy that replaces adaptive routing if NCCL requires order
-  Allocation allocation;           ///< the hosts of each job
-  NetworkSetup setup;              ///< points into this World
-  Samples samples;                 ///< how many samples of the network the routing policy needs
-  /// Traffic of other jobs and flows, by sample; empty if there is none or it is left out.
-  std::vector<std::shared_ptr<const Background>> beside;
-  /// Results of NCCL's graph search, shared with worlds of similar scenarios.
-  std::shared_ptr<SearchStore> searches;
-  std::vector<Diagnostic> warnings;
+/// Traffic of other jobs and flows, one element per sample of the network; empty if there is none or it is left out.
+using TrafficBySample = std::vector<std::shared_ptr<const Background>>;
 
+/// A scenario that is ready to simulate. A default World is empty and may only be assigned to.
+class World {
+ public:
   World() = default;
-  World(const World&) = delete;  // setup points inside
-  World& operator=(const World&) = delete;
-  /// The background traffic in the sample of a seed, or null.
+
+  /// With partly filled NVLink domains made even (see `even_domains`).
+  const Scenario& scenario() const;
+  /// Variables set by the provider, without those that the user sets.
+  const ProviderEnvironment& provider() const;
+  const Planner& planner() const;
+  /// Null if nothing uses the network, such as a job of one NCCL node.
+  const Fabric* fabric() const;
+  /// The hosts of each job.
+  const Allocation& allocation() const;
+  const NetworkSetup& setup() const;
+  /// How many samples of the network the routing policy needs, or those that with_samples chose.
+  const Samples& samples() const;
+  const TrafficBySample& beside() const;
+  /// The traffic of others in the sample of a seed, or null.
   /// \pre the seed is one of `samples`
-  const Background* beside_in(std::uint64_t seed) const {
-    return beside.empty() ? nullptr : beside.at(static_cast<std::size_t>(seed - samples.first_seed)).get();
-  }
+  const Background* beside_in(std::uint64_t seed) const;
+  /// Results of NCCL's graph search, shared with worlds of similar scenarios.
+  const std::shared_ptr<SearchStore>& searches() const;
+  const std::vector<Diagnostic>& warnings() const;
+
+  /// On these samples of the network.
+  World with_samples(const Samples& samples) const;
+  /// On at most the first `most` of its samples.
+  World with_samples_up_to(int most) const;
+  /// With links in these states instead of those of the scenario's faults.
+  World with_segments(std::vector<NetworkSegment> segments) const;
+  /// With this traffic of others.
+  World with_beside(TrafficBySample beside) const;
+  /// Without the bottleneck and the split of the time, which cost extra.
+  World with_times_only() const;
+  /// With counts of connections that `other` has made, if the two connect alike. Results are the same.
+  World with_counts_of(const World& other) const;
+
+ private:
+  struct State;
+  explicit World(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  template <class Change>
+  World changed(Change change) const;
+  friend World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches);
+
+  std::shared_ptr<const State> state_;
 };
 
 /// The NCCL versions that `nccl.version` allows.
@@ -72,9 +104,9 @@ FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm)
 /// \throws UserError if the topology cannot connect them
 Fabric fabric_of_hosts(const Scenario& scenario, const Communicator& comm);
 
-/// Builds the world of a scenario. Warnings are in the result.
+/// Derives the world of a scenario. Warnings are in the result.
 /// \param searches  the store of a world of a similar scenario, to reuse its results; null: a new store
 /// \throws UserError if sections are not consistent, for example if the fabric has too few ports
-std::unique_ptr<World> build_world(Scenario scenario, std::shared_ptr<SearchStore> searches = nullptr);
+World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches = nullptr);
 
 }  // namespace fabricast

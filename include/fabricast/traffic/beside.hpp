@@ -53,7 +53,7 @@ class CallBeside {
   void slow_down(const Plan& plan, CollectiveResult& result) const;
 
  private:
-  const World& world_;
+  World world_;
   std::uint64_t seed_;
   std::unique_ptr<Router> router_;
 };

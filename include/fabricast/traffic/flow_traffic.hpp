@@ -27,7 +27,7 @@ std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& pr
                                            std::size_t threads = 1);
 /// The same for several worlds with different hardware on one sample of the network, with all collectives timed. Counts
 /// that the worlds have in common are made once. \pre at least one world
-std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* const> worlds, const Program& program,
+std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World> worlds, const Program& program,
                                                          std::uint64_t seed, std::size_t threads);
 
 }  // namespace fabricast

@@ -105,7 +105,7 @@ Background combined(std::span<const Background* const> single) {
 Background traffic_of(const World& world, const Program& program, std::span<const double> duty, std::uint64_t seed,
                       std::uint32_t owner) {
   Background all;
-  if (world.planner.comm.nodes() < 2) return all;
+  if (world.planner().comm.nodes() < 2) return all;
   CollectiveTimer timer(world, program, seed);
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     if (duty[k] <= 0) continue;
@@ -128,9 +128,9 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
 }
 
 CallBeside::CallBeside(const World& world, std::uint64_t seed) : world_(world), seed_(seed) {
-  if (world.planner.comm.nodes() > 1)
-    router_ =
-        world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
+  if (world.planner().comm.nodes() > 1)
+    router_ = world.setup().policy->make(*world.setup().policy_spec, *world.fabric(),
+                                         world.setup().segments.front().links, seed);
 }
 
 CallBeside::~CallBeside() = default;
@@ -138,12 +138,12 @@ CallBeside::~CallBeside() = default;
 void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   const Background* others = world_.beside_in(seed_);
   if (!others || !router_) return;
-  const GroupTime group = time_group(world_.setup, plan, seed_, router_.get());
+  const GroupTime group = time_group(world_.setup(), plan, seed_, router_.get());
   std::vector<Background::Use> uses;
-  const FabricConnections own(world_.setup, *router_, plan, group.crossed);
-  const double wire = wire_bytes(world_.setup, plan);
+  const FabricConnections own(world_.setup(), *router_, plan, group.crossed);
+  const double wire = wire_bytes(world_.setup(), plan);
   own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
-    const double rate = resource_rate(world_.setup, *router_, resource).value;
+    const double rate = resource_rate(world_.setup(), *router_, resource).value;
     for (const auto& [channel, connections] : own.of(kind))
       uses.push_back({resource, channel, connections * wire / rate});
   });
@@ -165,9 +165,9 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   result.makespan = makespan;
   if (shared.link[slowest] == no_link) return;
   Bottleneck at;
-  at.name = resource_name(*world_.fabric, *router_, shared.link[slowest]);
+  at.name = resource_name(*world_.fabric(), *router_, shared.link[slowest]);
   at.rate = shared.rate[slowest];
-  at.capacity = capacity(*world_.fabric, *router_, world_.setup.segments.front().links, shared.link[slowest]);
+  at.capacity = capacity(*world_.fabric(), *router_, world_.setup().segments.front().links, shared.link[slowest]);
   for (const Background::Use& u : uses)
     if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity.value});
   result.bottleneck = std::move(at);

@@ -84,16 +84,16 @@ CollectiveTimer::CollectiveTimer(const World& world, const Program& program, std
                                  std::shared_ptr<CollectiveCounts> counts)
     : world_(world), program_(program), seed_(seed), teams_(program.groups.size()), counts_(std::move(counts)) {
   // With faults, counts depend on which links are slow.
-  if (counts_ && !world.setup.segments.front().faults.empty()) counts_ = nullptr;
+  if (counts_ && !world.setup().segments.front().faults.empty()) counts_ = nullptr;
   FABRICAST_CHECK(!counts_ || counts_->seed() == seed, "counts belong to one sample of the network");
   communicators_.push_back(std::make_unique<Communicators>(world));
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   // One router serves all groups, because there may be thousands.
   if (comm.nodes() > 1) {
-    router_ =
-        world.setup.policy->make(*world.setup.policy_spec, *world.fabric, world.setup.segments.front().links, seed);
-    first_inside_ = world.fabric->links() + router_->bundles();
-    ports_ = ports_of_nodes(comm, *world.fabric);
+    router_ = world.setup().policy->make(*world.setup().policy_spec, *world.fabric(),
+                                         world.setup().segments.front().links, seed);
+    first_inside_ = world.fabric()->links() + router_->bundles();
+    ports_ = ports_of_nodes(comm, *world.fabric());
   }
   others_ = world.beside_in(seed);
   nodes_ = static_cast<std::uint32_t>(comm.nodes());
@@ -318,8 +318,8 @@ std::string CollectiveTimer::bottleneck_of(const Collective& x, std::uint32_t te
 }
 
 std::string CollectiveTimer::name_of_resource(std::uint32_t r) const {
-  if (r < first_inside_) return resource_name(*world_.fabric, *router_, r);
-  const Communicator& comm = world_.planner.comm;
+  if (r < first_inside_) return resource_name(*world_.fabric(), *router_, r);
+  const Communicator& comm = world_.planner().comm;
   return fmt::format("node{}.{}", comm.placement[node_of(r) * comm.hosts_per_node],
                      comm.node.graph.link_name(link_of(r)));
 }

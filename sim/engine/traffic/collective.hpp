@@ -157,7 +157,7 @@ class CollectiveTimer {
     return first_inside_ + node * node_links_ + link;
   }
 
-  const World& world_;
+  World world_;
   const Program& program_;
   std::uint64_t seed_;
   std::mutex mutex_;                                           ///< guards what the groups share

@@ -25,9 +25,9 @@ NodeUse use_of(const Scenario& s, const NcclSettings& settings) {
 
 /// \throws UserError for settings that single collectives support and steps do not
 void check_settings(const World& world) {
-  const Scenario& s = world.scenario;
+  const Scenario& s = world.scenario();
   // The times of a fault count from the start of each collective, but a step is timed on one state of the network.
-  if (world.setup.segments.size() > 1)
+  if (world.setup().segments.size() > 1)
     throw UserError::at("faults",
                         "a fault begins or ends during the step, but steps are timed on one state of the network",
                         "remove `at` and `until`");
@@ -45,50 +45,50 @@ void check_settings(const World& world) {
 Communicators::Communicators(const World& world) : world_(world) { check_settings(world); }
 
 Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32_t number) {
-  const Communicator& all = world_.planner.comm;
+  const Communicator& all = world_.planner().comm;
   std::unique_ptr<Planner>& planner = planners_[shape];
   const bool whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
   // A team of all GPUs of all nodes uses the job's own planner, so that its time equals that of `fabricast run`.
   if (!planner && whole) {
-    planner = std::make_unique<Planner>(world_.planner);
+    planner = std::make_unique<Planner>(world_.planner());
   } else if (!planner) {
-    NcclSettings settings = world_.planner.settings;
+    NcclSettings settings = world_.planner().settings;
     // A graph file describes the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
-    planner = std::make_unique<Planner>(
-        make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario, settings)), team.placement,
-                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings, world_.searches.get()));
-    planner->buffers = world_.planner.buffers;
+    planner = std::make_unique<Planner>(make_planner(
+        restricted_to(all.node, shape.gpus, use_of(world_.scenario(), settings)), team.placement,
+        static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings, world_.searches().get()));
+    planner->buffers = world_.planner().buffers;
   }
   Communicator& comm = planner->comm;
   // SHARP's trees depend on the place of the team, so they are found for each team.
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
   if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))
-    use_sharp(*planner, sharp_service(world_.scenario.sharp, comm, world_.fabric.get()), world_.searches.get());
+    use_sharp(*planner, sharp_service(world_.scenario().sharp, comm, world_.fabric()), world_.searches().get());
   return *planner;
 }
 
 Plan Communicators::plan(const Planner& planner, const CollectiveKind& kind) const {
-  falls_back(world_.scenario, planner, kind.op);
+  falls_back(world_.scenario(), planner, kind.op);
   Plan plan = plan_collective(planner, kind.op, kind.bytes);
   plan.one_way = kind.one_way;
   return plan;
 }
 
 NetworkSetup Communicators::setup(const Planner& planner, CollectiveOp op) const {
-  NetworkSetup setup = world_.setup;
+  NetworkSetup setup = world_.setup();
   setup.comm = &planner.comm;
   setup.counts = nullptr;  // these belong to the communicator of the whole job
   // The rate of NIC ports depends on the operation, and the fabric was built for the operation of the workload.
   const double peers = planner.comm.node.network.peer_efficiency.value;
   const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };
-  setup.segments.front().ports = reach(op) / reach(world_.scenario.workload.collective);
+  setup.segments.front().ports = reach(op) / reach(world_.scenario().workload.collective);
   return setup;
 }
 
 bool Communicators::is_faulty(const Team& team) const {
-  const auto& inside = world_.setup.segments.front().inside;
+  const auto& inside = world_.setup().segments.front().inside;
   return std::any_of(inside.begin(), inside.end(), [&](const auto& fault) {
     return std::find(team.placement.begin(), team.placement.end(), fault.node) != team.placement.end();
   });

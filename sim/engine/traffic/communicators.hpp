@@ -28,7 +28,7 @@ class Communicators {
   bool is_faulty(const Team& team) const;
 
  private:
-  const World& world_;
+  World world_;
   std::map<TeamShape, std::unique_ptr<Planner>> planners_;
 };
 

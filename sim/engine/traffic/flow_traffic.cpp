@@ -138,14 +138,14 @@ std::unique_ptr<Traffic> make_flow_traffic(const World& world, const Program& pr
   return std::make_unique<FlowTraffic>(world, program, seed, threads);
 }
 
-std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World* const> worlds, const Program& program,
+std::vector<std::unique_ptr<Traffic>> make_flow_traffics(std::span<const World> worlds, const Program& program,
                                                          std::uint64_t seed, std::size_t threads) {
   const auto counts = std::make_shared<CollectiveCounts>(seed);
   std::vector<std::unique_ptr<FlowTraffic>> all;
-  for (const World* world : worlds) {
+  for (const World& world : worlds) {
     // Worlds whose ranks connect differently make their own counts.
-    const bool alike = connects_alike(world->setup, worlds.front()->setup);
-    all.push_back(std::make_unique<FlowTraffic>(*world, program, seed, 1, alike ? counts : nullptr));
+    const bool alike = connects_alike(world.setup(), worlds.front().setup());
+    all.push_back(std::make_unique<FlowTraffic>(world, program, seed, 1, alike ? counts : nullptr));
   }
   const auto by_groups = kinds_by_groups(program);
   in_parallel(by_groups.size(), threads, [&](std::size_t groups) {

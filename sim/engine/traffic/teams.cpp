@@ -113,7 +113,7 @@ void list_members(TeamSet& set) {
 }  // namespace
 
 TeamSet teams_of(const World& world, const RankGroups& groups, const CollectiveKind& kind) {
-  const Communicator& comm = world.planner.comm;
+  const Communicator& comm = world.planner().comm;
   TeamSet set;
   std::map<TeamShape, std::uint32_t> known;
   for (const std::vector<std::uint32_t>& ranks : groups) {

@@ -24,8 +24,8 @@ std::string faults_of(const std::string& text) {
 
 Bill small_bill() {
   return bill_of(
-      *test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2, size: 4}\nworkload: {}\n"
-                      "fabric: {kind: fat_tree, switch: {ports: 64}}\n"));
+      test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2, size: 4}\nworkload: {}\n"
+                     "fabric: {kind: fat_tree, switch: {ports: 64}}\n"));
 }
 
 TEST_CASE("the matching item with the most keys applies, among equal ones the first", "[prices]") {
@@ -103,7 +103,7 @@ TEST_CASE("an hour costs a fraction of the purchase, opex and energy; a job pays
 TEST_CASE("powers in the prices override the built-in ones", "[prices]") {
   const auto world = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {}\n");
   const Prices prices = prices_with("items: [{item: switch, power: 1234W, source: a meter}]\n");
-  for (const BillLine& l : bill_of(*world, &prices).lines)
+  for (const BillLine& l : bill_of(world, &prices).lines)
     if (l.item == Item::switch_box) {
       CHECK(l.each.power.value == 1234);
       CHECK(l.each.source == "prices: a meter");

@@ -73,7 +73,7 @@ std::vector<ForecastRow> rows_of(const Scenario& scenario, const std::string& ef
   set.push_back("workload.collective=" + std::string(name_of(op)));
   Scenario made = changed(scenario, effective, set);
   set_sizes(made, {1 << 10, 1 << 20, 1 << 28});
-  return run_forecast(*build_world(std::move(made))).rows;
+  return run_forecast(build_world(std::move(made))).rows;
 }
 
 Scenario scenario_of(std::string_view text) {
@@ -99,7 +99,7 @@ TEST_CASE("symptoms of a cause run, and one of them slows some size by 2 % or mo
   for (const Place& place : places) {
     const Scenario scenario = scenario_of(place.there);
     const std::string effective = to_yaml(scenario);
-    const auto symptoms = kind_of(place.cause).symptoms(*build_world(scenario));
+    const auto symptoms = kind_of(place.cause).symptoms(build_world(scenario));
     INFO(name_of(place.cause) << " at\n" << place.there);
     CHECK_FALSE(symptoms.empty());
     double most = 0;
@@ -123,7 +123,7 @@ TEST_CASE("a cause has no symptom on a cluster that cannot have it", "[calibrate
   for (const Place& place : places) {
     if (place.not_there.empty()) continue;
     INFO(name_of(place.cause) << " at\n" << place.not_there);
-    CHECK(kind_of(place.cause).symptoms(*build_world(scenario_of(place.not_there))).empty());
+    CHECK(kind_of(place.cause).symptoms(build_world(scenario_of(place.not_there))).empty());
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("symptoms keep the faults of the scenario", "[calibrate]") {
   const Scenario scenario =
       scenario_of(std::string(two_hosts) + "faults: [{link: node1.nic3, rate: 20%, at: 1ms, until: 2ms}]\n");
   for (const Cause cause : {Cause::slow_nic, Cause::straggler, Cause::degraded_pcie})
-    for (const Symptom& symptom : kind_of(cause).symptoms(*build_world(scenario))) {
+    for (const Symptom& symptom : kind_of(cause).symptoms(build_world(scenario))) {
       if (!symptom.set.front().starts_with("faults=")) continue;
       const Scenario made = changed(scenario, to_yaml(scenario), symptom.set);
       REQUIRE(made.faults.size() >= 2);

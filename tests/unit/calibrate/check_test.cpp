@@ -103,7 +103,7 @@ std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& sympt
     const Curve& curve = cases[rng.below(cases.size())];
     set_sizes(faulty, sizes_of(curve));
     set_sizes(series.scenario, sizes_of(curve));
-    for (const ForecastRow& row : run_forecast(*build_world(std::move(faulty))).rows) {
+    for (const ForecastRow& row : run_forecast(build_world(std::move(faulty))).rows) {
       const double time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
       series.seconds.push_back(time * std::exp(curve.at(std::log2(static_cast<double>(row.bytes)))));
     }
@@ -115,8 +115,8 @@ std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& sympt
 /// A random form of a cause. Most are not exactly any symptom that `check` tries.
 Symptom sample_symptom(const CauseKind& kind, const World& world, Rng& rng) {
   const auto upto = [&](int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); };
-  const int nics = world.scenario.node.spec.nics.count;
-  const int node = upto(static_cast<int>(world.planner.comm.nodes())), nic = upto(nics);
+  const int nics = world.scenario().node.spec.nics.count;
+  const int node = upto(static_cast<int>(world.planner().comm.nodes())), nic = upto(nics);
   switch (kind.cause) {
     case Cause::slow_nic:
       return {"",
@@ -128,7 +128,7 @@ Symptom sample_symptom(const CauseKind& kind, const World& world, Rng& rng) {
     case Cause::ecmp_collision:
       return {"", {"routing.kind=ecmp", fmt::format("routing.seed={}", 100 + upto(1000)), "routing.seeds=1"}};
     case Cause::degraded_pcie: {
-      const NodeGraph& graph = world.planner.comm.node.graph;
+      const NodeGraph& graph = world.planner().comm.node.graph;
       std::uint16_t slot = 0;
       while (graph.links[slot].to != graph.nic(nic)) ++slot;
       const double percent = 12.5 * (1 << upto(3));
@@ -156,8 +156,8 @@ std::map<Cause, Score> study(int clusters, std::uint64_t seed) {
     // A third are healthy.
     const std::size_t which = rng.below(3) == 0 ? 0 : 1 + rng.below(cause_kinds().size() - 1);
     const CauseKind& kind = cause_kinds()[which];
-    if (kind.symptoms(*world).empty()) continue;
-    const Symptom symptom = sample_symptom(kind, *world, rng);
+    if (kind.symptoms(world).empty()) continue;
+    const Symptom symptom = sample_symptom(kind, world, rng);
     const std::vector<MeasuredSeries> measured = measure(cluster, symptom, rng);
     const CheckReport report = check(measured, unmeasured_site());
     const auto found = std::find_if(report.suspects.begin(), report.suspects.end(),
@@ -193,21 +193,21 @@ TEST_CASE("statements of a log about NCCL become weights of causes", "[calibrate
                                  "w.yaml")
                       .scenario);
   NcclFacts log;
-  CHECK(evidence(log, *world).empty());
+  CHECK(evidence(log, world).empty());
   log.line = 1, log.env = {{"NCCL_PROTO", "Simple"}, {"NCCL_ALGO", "Tree"}}, log.networks = {"Socket"};
   log.gdr_disabled = 8, log.nics.resize(4);
-  const auto weights = evidence(log, *world);
+  const auto weights = evidence(log, world);
   CHECK(weights.at(Cause::algorithm_forced) > 1);
   CHECK_FALSE(weights.contains(Cause::protocol_forced));  // as the scenario has it
   CHECK(weights.at(Cause::sockets) > 1);
   CHECK_FALSE(weights.contains(Cause::no_gdr));  // sockets never have it
   CHECK(weights.at(Cause::fewer_nics) > 1);
   log.networks = {"IB"};
-  CHECK(evidence(log, *world).at(Cause::no_gdr) > 1);
+  CHECK(evidence(log, world).at(Cause::no_gdr) > 1);
   log.gdr_disabled = 0, log.gdr_enabled = 8, log.pxn = true;
-  CHECK(evidence(log, *world).at(Cause::sockets) < 1);
-  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1);
-  CHECK(evidence(log, *world).at(Cause::pxn_off) < 1);
+  CHECK(evidence(log, world).at(Cause::sockets) < 1);
+  CHECK(evidence(log, world).at(Cause::no_gdr) < 1);
+  CHECK(evidence(log, world).at(Cause::pxn_off) < 1);
 }
 
 TEST_CASE("statements about connections outweigh what GPUs and NICs support", "[calibrate]") {
@@ -221,21 +221,21 @@ TEST_CASE("statements about connections outweigh what GPUs and NICs support", "[
   log.line = 1;
   log.edges = {
       {0, 0, 8, false, "NET/IB/0/GDRDMA"}, {1, 1, 9, false, "NET/IB/1/GDRDMA/Shared"}, {0, 1, 2, false, "P2P/CUMEM"}};
-  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1 / beyond_doubt);
-  CHECK(evidence(log, *world).at(Cause::sockets) < 1 / beyond_doubt);
+  CHECK(evidence(log, world).at(Cause::no_gdr) < 1 / beyond_doubt);
+  CHECK(evidence(log, world).at(Cause::sockets) < 1 / beyond_doubt);
   log.gdr_disabled = 1;  // of a GPU and a NIC that do not meet
-  CHECK(evidence(log, *world).at(Cause::no_gdr) < 1 / beyond_doubt);
+  CHECK(evidence(log, world).at(Cause::no_gdr) < 1 / beyond_doubt);
   log.edges = {{0, 0, 8, false, "NET/IB/0"}, {1, 1, 9, false, "NET/IB/1"}};
-  CHECK(evidence(log, *world).at(Cause::no_gdr) > beyond_doubt);
+  CHECK(evidence(log, world).at(Cause::no_gdr) > beyond_doubt);
   log.edges[1].transport = "NET/IB/1/GDRDMA";
-  CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));  // some have it
+  CHECK_FALSE(evidence(log, world).contains(Cause::no_gdr));  // some have it
   log.edges = {{0, 0, 8, false, "NET/Socket/0"}};
-  CHECK(evidence(log, *world).at(Cause::sockets) > beyond_doubt);
-  CHECK_FALSE(evidence(log, *world).contains(Cause::no_gdr));
+  CHECK(evidence(log, world).at(Cause::sockets) > beyond_doubt);
+  CHECK_FALSE(evidence(log, world).contains(Cause::no_gdr));
   // Seven NICs and an interface of sockets are not eight NICs.
   log.nics.assign(7, {0, "mlx5_0:1", "IB"});
   log.nics.push_back({7, "eth0", "Socket"});
-  CHECK(evidence(log, *world).at(Cause::fewer_nics) > beyond_doubt);
+  CHECK(evidence(log, world).at(Cause::fewer_nics) > beyond_doubt);
 }
 
 TEST_CASE("a log of another cluster gives contradictions", "[calibrate]") {
@@ -247,7 +247,7 @@ TEST_CASE("a log of another cluster gives contradictions", "[calibrate]") {
     log.tables = {table};
     log.nccl.version = version, log.nccl.line = version.empty() ? 0 : 1;
     std::string text;
-    for (const Contradiction& c : contradictions(log, *world))
+    for (const Contradiction& c : contradictions(log, world))
       text += c.key + ": " + c.log + " / " + c.scenario + "; " + c.hint + "\n";
     return text;
   };

@@ -46,7 +46,7 @@ TEST_CASE("without a term no step takes longer, and each term shortens some step
   REQUIRE(all.size() == step_terms().size() + 1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto world = build_world(parse_scenario(steps[i].scenario, steps[i].id).scenario);
-    CHECK(all[0].rows[i].forecast == Approx(run_step(*world).seconds));
+    CHECK(all[0].rows[i].forecast == Approx(run_step(world).seconds));
   }
   CHECK_FALSE(all[0].rows[0].experts);
   CHECK(all[0].rows[1].experts);

@@ -28,7 +28,7 @@ const StepCase& step_called(const std::string& id) {
 }
 
 StepForecast forecast(const std::string& id, const std::vector<std::string>& set = {}) {
-  return run_step(*build_world(parse_scenario(step_called(id).scenario, id, set).scenario));
+  return run_step(build_world(parse_scenario(step_called(id).scenario, id, set).scenario));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Scenario cluster(const std::string& rest = "") {
 MeasuredSeries measured_as(const Scenario& scenario, double factor, const std::vector<std::string>& set = {}) {
   MeasuredSeries series{scenario, {}, "test.log", {}, {}};
   const Scenario changed_one = set.empty() ? scenario : changed(scenario, to_yaml(scenario), set);
-  for (const ForecastRow& row : run_forecast(*build_world(changed_one)).rows)
+  for (const ForecastRow& row : run_forecast(build_world(changed_one)).rows)
     series.seconds.push_back(row.time * factor);
   return series;
 }
@@ -106,7 +106,7 @@ TEST_CASE("no host stands out if runs only scatter", "[calibrate]") {
 TEST_CASE("measured values in the scenario become times", "[calibrate]") {
   const auto world =
       build_world(cluster("measured: {all_reduce: {8B: 31us, 8GiB: 390GB/s}, alltoall: {1GiB: 41ms}}\n"));
-  const std::vector<MeasuredSeries> series = series_of_scenario(*world);
+  const std::vector<MeasuredSeries> series = series_of_scenario(world);
   REQUIRE(series.size() == 2);
   CHECK(series[0].seconds[0] == Approx(31e-6));
   // Bus bandwidth of 16 ranks: 2 x 15/16 of the bytes over the time.

@@ -26,7 +26,7 @@ std::vector<double> times(const Case& c, std::string_view engine, std::string_vi
       c.node, c.cluster, c.rest, c.algorithm, protocol, c.op, engine);
   const auto world = build_world(parse_scenario(text, "agreement.yaml").scenario);
   std::vector<double> list;
-  for (const ForecastRow& row : run_forecast(*world).rows) list.push_back(row.time);
+  for (const ForecastRow& row : run_forecast(world).rows) list.push_back(row.time);
   return list;
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("a fault on any host of an NVLink domain affects both engines") {
   const auto row = [&](const std::string& engine, const std::string& faults) {
     const auto world =
         build_world(parse_scenario(text, "domain.yaml", {"network.engine=" + engine, "faults=" + faults}).scenario);
-    return run_forecast(*world).rows.front();
+    return run_forecast(world).rows.front();
   };
   const std::string slow = "[{link: node1.gpu0-nvswitch, rate: 0.1}]";
   const ForecastRow flow = row("flow", slow);

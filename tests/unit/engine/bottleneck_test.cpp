@@ -7,21 +7,21 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> eight_by_eight(const std::string& collective, const std::string& size, const std::string& env) {
+World eight_by_eight(const std::string& collective, const std::string& size, const std::string& env) {
   return test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 8}\nnccl: {env: {" + env +
                         "}}\nworkload: {collective: " + collective + ", sizes: [" + size + "]}\n");
 }
 
 std::string holds(const std::string& collective, const std::string& size, const std::string& env = {}) {
-  return run_forecast(*eight_by_eight(collective, size, env)).rows[0].result.bottleneck.name;
+  return run_forecast(eight_by_eight(collective, size, env)).rows[0].result.bottleneck.name;
 }
 
 TEST_CASE("many messages are bound by the proxy thread", "[engine]") {
   const auto world = eight_by_eight("alltoall", "256KiB", "");
-  const CollectiveResult r = run_forecast(*world).rows[0].result;
+  const CollectiveResult r = run_forecast(world).rows[0].result;
   CHECK(r.bottleneck.name == "proxy thread");
   // 56 ranks are elsewhere; each is a message of one chunk.
-  const Network& network = world->planner.comm.node.network;
+  const Network& network = world.planner().comm.node.network;
   const double busy = 56 * (network.peer.us().value + network.peer_chunk.us().value);
   CHECK(busy < r.makespan.value);
   CHECK(busy > r.makespan.value / 2);

@@ -12,13 +12,13 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::unique_ptr<World> world_of(Words set) {
+World world_of(Words set) {
   const std::string text =
       "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 8}\ncluster: {nodes: 1}\nnccl: {version: \"2.30\"}\n"
       "workload: {collective: all_reduce, sizes: [4KiB, 4MiB, 256MiB], harness: {tool: isolated}}\n";
   return build_world(parse_scenario(text, "buffers.yaml", set).scenario);
 }
-std::vector<ForecastRow> rows(Words set) { return run_forecast(*world_of(std::move(set))).rows; }
+std::vector<ForecastRow> rows(Words set) { return run_forecast(world_of(std::move(set))).rows; }
 Words with(Words set, const std::string& word) {
   set.push_back(word);
   return set;
@@ -44,10 +44,10 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
   // Every GPU's link carries the buffer and an eighth of it each way, at a tenth of its rate for one of them.
   const Words slow{"workload.buffers=symmetric", "faults=[{link: node0.gpu3-nvswitch, rate: 10%}]"};
   const auto world = world_of(slow);
-  const NodeGraph& graph = world->planner.comm.node.graph;
+  const NodeGraph& graph = world.planner().comm.node.graph;
   const auto way = graph.path(graph.gpu(3), graph.find(NodeVertexKind::nvswitch, 0), true);
   const double rate = graph.links[way.front()].link_class.rate.value;
-  const ForecastRow row = run_forecast(*world).rows[2];
+  const ForecastRow row = run_forecast(world).rows[2];
   CHECK(row.time == Approx(1.125 * (256 << 20) / (0.1 * rate)));
   CHECK(row.result.bottleneck.name.find("gpu3") != std::string::npos);
   CHECK(row.result.affected_by == Words{"node0.gpu3-nvswitch"});
@@ -59,8 +59,8 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
 TEST_CASE("copy engines take the time of their barriers and of the links", "[engine]") {
   const Words set{"workload.buffers=symmetric", "workload.collective=all_gather", "nccl.env.NCCL_CTA_POLICY=ZERO"};
   const auto world = world_of(set);
-  const Architecture& gpu = world->planner.comm.node.architecture;
-  const NodeGraph& graph = world->planner.comm.node.graph;
+  const Architecture& gpu = world.planner().comm.node.architecture;
+  const NodeGraph& graph = world.planner().comm.node.graph;
   const auto way = graph.path(graph.gpu(0), graph.find(NodeVertexKind::nvswitch, 0), true);
   const double rate = graph.links[way.front()].link_class.rate.value;
   const double before = (gpu.launch.value + 2 * gpu.copy_barrier.value + 8 * gpu.copy_start.value) * 1e-6;
@@ -85,13 +85,13 @@ TEST_CASE("the chunk engine refuses kernels", "[engine]") {
 TEST_CASE("a call without a kernel gives a warning and runs as registered", "[engine]") {
   const Words two{"cluster.nodes=2", "nccl.env.NCCL_ALGO=nvlstree"};
   const auto world = world_of(with(two, "workload.buffers=symmetric"));
-  REQUIRE(world->warnings.size() == 1);
-  CHECK(world->warnings[0].path == "workload.buffers");
-  CHECK(world->warnings[0].message.find("several NVLink domains") != std::string::npos);
-  const Forecast forecast = run_forecast(*world);
+  REQUIRE(world.warnings().size() == 1);
+  CHECK(world.warnings()[0].path == "workload.buffers");
+  CHECK(world.warnings()[0].message.find("several NVLink domains") != std::string::npos);
+  const Forecast forecast = run_forecast(world);
   const auto registered = rows(with(two, "workload.buffers=registered"));
   for (std::size_t i = 0; i < forecast.rows.size(); ++i) CHECK(forecast.rows[i].time == registered[i].time);
-  const std::string text = explain_text(*world, {forecast, forecast, {}, {}});
+  const std::string text = explain_text({forecast, forecast, {}, {}});
   CHECK(text.find("(no kernel on symmetric memory: the ranks are in several NVLink domains") != std::string::npos);
 }
 
@@ -144,9 +144,9 @@ TEST_CASE("a NIC of the other socket adds the link between them at both ends of 
                        "workload: {collective: all_reduce, sizes: [8B]}\n",
                        "socket.yaml", {fmt::format("node.nics.numa={}", numa), fmt::format("node.gdr={}", gdr)})
             .scenario);
-    const Communicator& comm = world->planner.comm;
+    const Communicator& comm = world.planner().comm;
     return protocol_costs(comm,
-                          plan_collective(world->planner, CollectiveOp::all_reduce, 8, Algorithm::ring, Protocol::ll))
+                          plan_collective(world.planner(), CollectiveOp::all_reduce, 8, Algorithm::ring, Protocol::ll))
         .hop_network;
   };
   // 0.12 us each, with GPUDirect RDMA or through host memory.
@@ -163,18 +163,18 @@ TEST_CASE("the ninth piece of a message on a low-latency tree waits for a round 
     return build_world(parse_scenario(text, "short.yaml", {fmt::format("sharp.streaming_from={}", from)}).scenario);
   };
   const auto streaming = world("0B"), usual = world("16KiB"), never = world("1MiB");
-  const double trip = usual->planner.comm.sharp.trees.front().latency.value;
+  const double trip = usual.planner().comm.sharp.trees.front().latency.value;
   CHECK(trip > 0);
   for (const char* engine : {"flow", "chunk"}) {
     CAPTURE(engine);
     const auto times = [&](const World& w) {
-      Scenario s = w.scenario;
+      Scenario s = w.scenario();
       s.network.engine = std::string(engine) == "flow" ? EngineKind::flow : EngineKind::chunk;
       std::vector<double> seconds;
-      for (const ForecastRow& row : run_forecast(*build_world(s)).rows) seconds.push_back(row.time);
+      for (const ForecastRow& row : run_forecast(build_world(s)).rows) seconds.push_back(row.time);
       return seconds;
     };
-    const auto a = times(*streaming), b = times(*usual), c = times(*never);
+    const auto a = times(streaming), b = times(usual), c = times(never);
     CHECK(b[0] == Approx(a[0]).epsilon(1e-9));
     CHECK(b[1] - a[1] == Approx(trip));
     CHECK(b[2] == Approx(a[2]).epsilon(1e-9));

@@ -24,11 +24,11 @@ constexpr std::int64_t most_steps = 60000;
 
 struct Sampled {
   RandomScenario scenario;
-  std::unique_ptr<World> world;
+  World world;
   Plan plan;
 };
 
-std::unique_ptr<World> world_of(const RandomScenario& scenario) {
+World world_of(const RandomScenario& scenario) {
   return build_world(parse_scenario(scenario.yaml(), "random.yaml").scenario);
 }
 
@@ -39,11 +39,12 @@ std::optional<Sampled> sample(std::uint64_t seed) try {
   sampled.scenario = sample_scenario(rng);
   sampled.world = world_of(sampled.scenario);
   if (!once_in(rng, 3)) {
-    sampled.scenario.faults = sample_faults(rng, *sampled.world);
+    sampled.scenario.faults = sample_faults(rng, sampled.world);
     sampled.world = world_of(sampled.scenario);
   }
-  const auto plan = [&] { return plan_workload(*sampled.world, sampled.scenario.bytes); };
-  for (sampled.plan = plan(); steps_of(sampled.world->planner.comm, sampled.plan) > most_steps; sampled.plan = plan()) {
+  const auto plan = [&] { return plan_workload(sampled.world, sampled.scenario.bytes); };
+  for (sampled.plan = plan(); steps_of(sampled.world.planner().comm, sampled.plan) > most_steps;
+       sampled.plan = plan()) {
     if (sampled.scenario.bytes < 64 * 1024) return std::nullopt;
     sampled.scenario.bytes = sampled.scenario.bytes / 8 / 1024 * 1024;
   }
@@ -51,9 +52,10 @@ std::optional<Sampled> sample(std::uint64_t seed) try {
 } catch (const UserError&) { return std::nullopt; }
 
 std::unique_ptr<Router> router_of(const World& world) {
-  const NetworkSetup& setup = world.setup;
+  const NetworkSetup& setup = world.setup();
   if (setup.comm->nodes() == 1) return nullptr;
-  return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, world.samples.first_seed);
+  return setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links,
+                            world.samples().first_seed);
 }
 
 /// What has been covered, so that the test fails if it skips a large part.
@@ -63,7 +65,7 @@ class Seen {
     for (const std::string_view word :
          {name_of(sampled.plan.op), name_of(sampled.plan.algorithm), name_of(sampled.plan.protocol)})
       ++times_[std::string(word)];
-    if (sampled.world->fabric) ++times_[std::string(sampled.world->setup.policy->name)];
+    if (sampled.world.fabric()) ++times_[std::string(sampled.world.setup().policy->name)];
     if (!sampled.scenario.faults.empty()) ++times_["faults"];
   }
   void binding(const std::string& link) { ++times_[link.starts_with("NCCL node") ? "inside" : "outside"]; }
@@ -74,14 +76,14 @@ class Seen {
 };
 
 void check(const Sampled& sampled, Seen& seen) {
-  const World& world = *sampled.world;
+  const World& world = sampled.world;
   double makespan = 0;
   try {
-    makespan = make_flow_engine(world.setup, world.samples.first_seed)->run(sampled.plan).makespan.value;
+    makespan = make_flow_engine(world.setup(), world.samples().first_seed)->run(sampled.plan).makespan.value;
   } catch (const UserError&) { return; }  // the fabric is cut
   const auto router = router_of(world);
   const LongestLink longest =
-      longest_link(world.setup, router.get(), count_link_bytes(world.setup, sampled.plan, router.get()));
+      longest_link(world.setup(), router.get(), count_link_bytes(world.setup(), sampled.plan, router.get()));
   seen.add(sampled);
   if (longest.seconds > makespan / 2) seen.binding(longest.name);
   INFO(name_of(sampled.plan.algorithm) << ' ' << name_of(sampled.plan.protocol) << ": " << longest.name << " needs "

@@ -80,7 +80,7 @@ Sample sample_scenario(Rng& rng) {
   return d;
 }
 
-std::unique_ptr<World> world_of(const Sample& d, int job, int ratio, const Hardware* hardware = nullptr) {
+World world_of(const Sample& d, int job, int ratio, const Hardware* hardware = nullptr) {
   Scenario scenario = parse_scenario(d.text(job, ratio), "random.yaml").scenario;
   if (hardware) scenario.hardware = *hardware;
   return build_world(std::move(scenario));
@@ -115,7 +115,7 @@ Plan plan_of(const Planner& planner, const Call& call, std::int64_t bytes) {
 }
 
 double time_of(const World& world, const Plan& plan) {
-  const CollectiveResult r = make_flow_engine(world.setup, world.samples.first_seed)->run(plan);
+  const CollectiveResult r = make_flow_engine(world.setup(), world.samples().first_seed)->run(plan);
   return (r.launch + r.makespan).value;
 }
 
@@ -142,8 +142,8 @@ using Change = std::optional<Compared> (*)(const Sample&, Rng&);
 
 std::optional<Compared> more_bytes(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(world->planner, rng);
-  const Plan large = plan_of(world->planner, call, sample_bytes(rng, 4, 31));
+  const Call call = draw_call(world.planner(), rng);
+  const Plan large = plan_of(world.planner(), call, sample_bytes(rng, 4, 31));
   Plan small = large;
   const double part = rng.uniform();
   std::int64_t offset = 0;
@@ -153,7 +153,7 @@ std::optional<Compared> more_bytes(const Sample& d, Rng& rng) {
     small.offsets[c] = offset, offset += small.shares[c];
   }
   small.bytes = large.bytes / std::max<std::int64_t>(1, large.shares[0]) * small.shares[0];
-  return Compared{time_of(*world, small), time_of(*world, large),
+  return Compared{time_of(world, small), time_of(world, large),
                   fmt::format("{} {} {}: {} and {} B on channel 0 of {}", name_of(call.op), name_of(call.algorithm),
                               name_of(call.protocol), small.shares[0], large.shares[0], large.channels)};
 }
@@ -163,11 +163,11 @@ bool spreads(const Sample& d) { return d.routing == "{kind: adaptive}" || d.rout
 
 std::optional<Compared> slower_part(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(world->planner, rng);
-  const Plan plan = plan_of(world->planner, call, sample_bytes(rng, 4, 32));
-  Hardware worse = world->scenario.hardware;
-  const GpuKind& gpu = worse.gpus.find(world->scenario.node.spec.gpu)->second;
-  const std::string network = std::string(name_of(world->scenario.node.spec.nics.link));
+  const Call call = draw_call(world.planner(), rng);
+  const Plan plan = plan_of(world.planner(), call, sample_bytes(rng, 4, 32));
+  Hardware worse = world.scenario().hardware;
+  const GpuKind& gpu = worse.gpus.find(world.scenario().node.spec.gpu)->second;
+  const std::string network = std::string(name_of(world.scenario().node.spec.nics.link));
   std::vector<std::pair<std::string, ParameterRef>> parameters;
   for (const auto& entry : worse.all_parameters())
     for (const std::string& prefix : {"architectures." + gpu.architecture + ".", "networks." + network + ".",
@@ -180,7 +180,7 @@ std::optional<Compared> slower_part(const Sample& d, Rng& rng) {
   const double factor = rng.uniform(1.05, 3);
   ref.parameter->value *= rate ? 1 / factor : factor;
   const auto slower = world_of(d, d.nodes, d.oversubscription, &worse);
-  return Compared{time_of(*world, plan), time_of(*slower, plan),
+  return Compared{time_of(world, plan), time_of(slower, plan),
                   fmt::format("{} {} {}, {} B: {} worse by {:.3f}", name_of(call.op), name_of(call.algorithm),
                               name_of(call.protocol), plan.bytes, path, factor)};
 }
@@ -189,17 +189,17 @@ std::optional<Compared> more_nodes(const Sample& d, Rng& rng) {
   if (d.nodes < 3 || !spreads(d)) return std::nullopt;
   const int fewer = 2 + static_cast<int>(rng.below(static_cast<std::uint64_t>(d.nodes - 2)));
   const auto small = world_of(d, fewer, d.oversubscription), large = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(small->planner, rng);
+  const Call call = draw_call(small.planner(), rng);
   if (call.protocol != Protocol::simple || is_point_to_point(call.op) || call.algorithm == Algorithm::pat)
     return std::nullopt;
-  const std::int64_t bytes = long_call(large->planner, call);
-  const Plan plan = plan_of(small->planner, call, bytes);
-  Plan grown = plan_of(large->planner, call, bytes);
+  const std::int64_t bytes = long_call(large.planner(), call);
+  const Plan plan = plan_of(small.planner(), call, bytes);
+  Plan grown = plan_of(large.planner(), call, bytes);
   if (grown.channels != plan.channels) return std::nullopt;
   // Trees of one depth have several shapes, and a fuller one may be faster.
   if (call.algorithm != Algorithm::ring && d.nodes < 2 * fewer) return std::nullopt;
   grown.chunk = plan.chunk;
-  return Compared{time_of(*small, plan), time_of(*large, grown),
+  return Compared{time_of(small, plan), time_of(large, grown),
                   fmt::format("{} {} {}, {} B: {} or {} nodes", name_of(call.op), name_of(call.algorithm),
                               name_of(call.protocol), bytes, fewer, d.nodes)};
 }
@@ -208,14 +208,14 @@ std::optional<Compared> more_oversubscription(const Sample& d, Rng& rng) {
   if (!d.clos || d.nodes < 2 || !spreads(d)) return std::nullopt;
   Sample fixed = d;
   fixed.fabric += fmt::format(", tiers: {}", one_of(rng, {2, 3}));
-  std::unique_ptr<World> wide, narrow;
+  World wide, narrow;
   try {
     wide = world_of(fixed, d.nodes, d.oversubscription), narrow = world_of(fixed, d.nodes, 2 * d.oversubscription);
   } catch (const UserError&) { return std::nullopt; }  // too many nodes for two tiers
-  const Call call = draw_call(wide->planner, rng);
+  const Call call = draw_call(wide.planner(), rng);
   if (call.protocol != Protocol::simple || call.op == CollectiveOp::sendrecv) return std::nullopt;
-  const Plan plan = plan_of(wide->planner, call, long_call(wide->planner, call));
-  return Compared{time_of(*wide, plan), time_of(*narrow, plan),
+  const Plan plan = plan_of(wide.planner(), call, long_call(wide.planner(), call));
+  return Compared{time_of(wide, plan), time_of(narrow, plan),
                   fmt::format("{} {} {}, {} B: {} or {} : 1", name_of(call.op), name_of(call.algorithm),
                               name_of(call.protocol), plan.bytes, d.oversubscription, 2 * d.oversubscription)};
 }

@@ -15,15 +15,15 @@ namespace fabricast {
 namespace {
 
 struct Collective {
-  std::unique_ptr<World> world;
+  World world;
   Plan plan;
 
-  const NetworkSegment& segment() const { return world->setup.segments.front(); }
+  const NetworkSegment& segment() const { return world.setup().segments.front(); }
   std::unique_ptr<Router> router(std::uint64_t seed) const {
-    return world->setup.policy->make(*world->setup.policy_spec, *world->fabric, segment().links, seed);
+    return world.setup().policy->make(*world.setup().policy_spec, *world.fabric(), segment().links, seed);
   }
   FabricCount::Input input(const Router& router) const {
-    return {world->planner.comm, plan, *world->fabric, router, segment()};
+    return {world.planner().comm, plan, *world.fabric(), router, segment()};
   }
 };
 
@@ -34,7 +34,7 @@ Collective alltoall(const std::string& node, const std::string& cluster, const s
       "workload: {{collective: alltoall, sizes: [1GiB]}}\n",
       node, cluster, fabric, routing, env);
   Collective made{build_world(parse_scenario(text, "pairs.yaml", {}).scenario), {}};
-  made.plan = plan_collective(made.world->planner, CollectiveOp::alltoall, 1 << 30, Algorithm::p2p, Protocol::simple);
+  made.plan = plan_collective(made.world.planner(), CollectiveOp::alltoall, 1 << 30, Algorithm::p2p, Protocol::simple);
   return made;
 }
 
@@ -46,13 +46,13 @@ struct Routed {
 
 Routed route_all(const Collective& x, const Router& router) {
   Routed routed;
-  const Communicator& comm = x.world->planner.comm;
-  routed.counts.resize(x.world->fabric->links() + router.bundles());
+  const Communicator& comm = x.world.planner().comm;
+  routed.counts.resize(x.world.fabric()->links() + router.bundles());
   const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
   Path path;
   for (std::size_t e = 0; e < edges.size(); ++e)
     for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
-      REQUIRE(router.route(flow_of(comm, *x.world->fabric, edges[e], 0, e, pair), path));
+      REQUIRE(router.route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
       for (const std::uint32_t r : path.resources) routed.counts[r] += edges[e].weight;
       ++routed.trips[path.latency.value];
     }
@@ -113,7 +113,7 @@ TEST_CASE("with hashing, samples are distributed like counts of hashed messages"
       const auto found = count_pairs(x.input(*router), 0);
       REQUIRE(found);
       const Routed routed = route_all(x, *router);
-      const std::size_t links = routed.counts.size(), first = 2 * std::size_t{x.world->fabric->endpoints()};
+      const std::size_t links = routed.counts.size(), first = 2 * std::size_t{x.world.fabric()->endpoints()};
       mean_hashed.resize(links), mean_sampled.resize(links);
       for (std::size_t r = 0; r < links; ++r) {
         mean_hashed[r] += static_cast<double>(routed.counts[r]) / seeds;
@@ -148,7 +148,7 @@ TEST_CASE("polarized or cut fabrics, and other operations, are routed message by
   }
   Collective x = alltoall(h100, "{nodes: 16}", fabric, "adaptive");
   const auto router = x.router(1);
-  x.plan = plan_collective(x.world->planner, CollectiveOp::scatter, 1 << 30, Algorithm::p2p, Protocol::simple);
+  x.plan = plan_collective(x.world.planner(), CollectiveOp::scatter, 1 << 30, Algorithm::p2p, Protocol::simple);
   CHECK_FALSE(count_pairs(x.input(*router), 0));
 }
 

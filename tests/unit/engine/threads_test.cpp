@@ -10,8 +10,8 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> world_of(const std::string& choice, const std::string& sizes = "1MiB",
-                                const std::string& set = "network.engine=flow", int nodes = 4) {
+World world_of(const std::string& choice, const std::string& sizes = "1MiB",
+               const std::string& set = "network.engine=flow", int nodes = 4) {
   return build_world(
       parse_scenario(fmt::format("fabricast: 1\nnode: {{gpu: a100-sxm, gpus: 8}}\ncluster: {{nodes: {}}}\n"
                                  "nccl: {{version: \"2.21\", env: {{{}}}}}\nworkload: {{collective: all_reduce, "
@@ -23,25 +23,25 @@ std::unique_ptr<World> world_of(const std::string& choice, const std::string& si
 
 ProtocolCosts costs_of(const World& world, Plan plan, int threads) {
   plan.threads = threads;
-  return protocol_costs(world.planner.comm, plan);
+  return protocol_costs(world.planner().comm, plan);
 }
 
 TEST_CASE("the rate of LL and LL128 is proportional to the warps of a block", "[engine]") {
   for (const std::string protocol : {"LL", "LL128", "Simple"}) {
     CAPTURE(protocol);
     const auto world = world_of("NCCL_ALGO: Ring, NCCL_PROTO: " + protocol);
-    const Plan plan = plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20);
+    const Plan plan = plan_collective(world.planner(), CollectiveOp::all_reduce, 1 << 20);
     const int most = protocol == "LL" ? 512 : 640;  // [NCCL-protocols]
-    const double whole = costs_of(*world, plan, most).copy_rate;
+    const double whole = costs_of(world, plan, most).copy_rate;
     const double part = protocol == "Simple" ? 1 : 0.25;
-    CHECK(costs_of(*world, plan, most / 4).copy_rate == Approx(part * whole));
+    CHECK(costs_of(world, plan, most / 4).copy_rate == Approx(part * whole));
   }
 }
 
 TEST_CASE("seven tenths of a tree's warps go up, the others down", "[engine]") {
   const auto parts = [](const std::string& protocol, int threads) {
     const auto world = world_of("NCCL_ALGO: Tree, NCCL_PROTO: " + protocol);
-    return costs_of(*world, plan_collective(world->planner, CollectiveOp::all_reduce, 1 << 20), threads);
+    return costs_of(world, plan_collective(world.planner(), CollectiveOp::all_reduce, 1 << 20), threads);
   };
   const ProtocolCosts ll128 = parts("LL128", 640), ll = parts("LL", 512), small = parts("LL", 64);
   CHECK(ll128.up == Approx(14.0 / 20));
@@ -60,8 +60,8 @@ TEST_CASE("in both engines the threads that go down bound a tree in LL128", "[en
     CAPTURE(engine);
     const auto world =
         world_of("NCCL_ALGO: Tree, NCCL_PROTO: LL128", "32MiB", fmt::format("network.engine={}", engine), 2);
-    const ForecastRow row = run_forecast(*world).rows.front();
-    const Architecture& gpu = world->planner.comm.node.architecture;
+    const ForecastRow row = run_forecast(world).rows.front();
+    const Architecture& gpu = world.planner().comm.node.architecture;
     const double rate = gpu.rate[static_cast<std::size_t>(Protocol::ll128)].gbps().value;
     const double least = static_cast<double>(row.plan.bytes) / row.plan.channels / (0.3 * rate);
     CHECK(row.result.makespan.value >= least);
@@ -79,9 +79,9 @@ TEST_CASE("a loop of NVLS takes two copies of all heads' chunks and the work of 
                                                   "sizes: [32KiB, 64KiB], harness: {tool: isolated}}\n",
                                                   "heads.yaml", {fmt::format("network.engine={}", engine)})
                                        .scenario);
-    const std::vector<ForecastRow> rows = run_forecast(*world).rows;
+    const std::vector<ForecastRow> rows = run_forecast(world).rows;
     for (const ForecastRow& row : rows) REQUIRE(row.plan.chunk * 8 * row.plan.channels == row.plan.bytes);  // one loop
-    const Architecture& gpu = world->planner.comm.node.architecture;
+    const Architecture& gpu = world.planner().comm.node.architecture;
     const double more = static_cast<double>(rows[1].plan.chunk - rows[0].plan.chunk);
     const double copied = (8 + 1 + 8) * more / gpu.nvls_rate.gbps().value;
     CHECK((rows[1].result.makespan - rows[0].result.makespan).value == Approx(copied).epsilon(0.02));

@@ -16,9 +16,8 @@ namespace {
 
 using Catch::Detail::Approx;
 
-std::unique_ptr<World> world_with(
-    const std::string& more = "workload: {collective: all_reduce, sizes: [1KiB, 1MiB, 1GiB]}\n",
-    const std::string& nodes = "2") {
+World world_with(const std::string& more = "workload: {collective: all_reduce, sizes: [1KiB, 1MiB, 1GiB]}\n",
+                 const std::string& nodes = "2") {
   return build_world(
       parse_scenario(
           "fabricast: 1\nname: \"it's: a \\u2028 \\x1b[31m ünïcode\"\nnode: {profile: hgx-h100}\ncluster: {nodes: " +
@@ -29,7 +28,7 @@ std::unique_ptr<World> world_with(
 
 /// A run that was slower than its forecast by the same factor at all sizes.
 MeasuredSite site_with(const World& world, std::size_t rows, double off = 1.1) {
-  Scenario scenario = world.scenario;
+  Scenario scenario = world.scenario();
   const Forecast forecast = run_forecast(world);
   scenario.workload.sizes.clear();
   MeasuredSeries series{std::move(scenario), {}, "test", {}, {}};
@@ -58,10 +57,10 @@ GateRow row_with(std::int64_t asked, double bandwidth = 1, double ratio = 2) {
 TEST_CASE("ceilings are quantiles of the row's own residual", "[gate]") {
   const auto world = world_with();
   for (const std::size_t measured : {0, 2}) {
-    const MeasuredSite site = site_with(*world, measured);
-    Forecast forecast = run_forecast(*world);
-    add_intervals(*world, forecast, site);
-    const Gate gate = gate_of(*world, {CollectiveOp::all_reduce}, site, 0.01);
+    const MeasuredSite site = site_with(world, measured);
+    Forecast forecast = run_forecast(world);
+    add_intervals(forecast, site);
+    const Gate gate = gate_of(world, {CollectiveOp::all_reduce}, site, 0.01);
     REQUIRE(gate.rows.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) {
       const ForecastRow& row = forecast.rows[i];
@@ -79,14 +78,14 @@ TEST_CASE("rarer floors are lower, and more measured rows raise the floors", "[g
   const auto world = world_with();
   double before = 0;
   for (const double p : {1e-6, 1e-3, 1e-2, 0.1, 0.5}) {
-    const GateRow row = gate_with(*world, p).rows.back();
+    const GateRow row = gate_with(world, p).rows.back();
     CHECK(row.floor_bandwidth > before);
     CHECK(row.floor_bandwidth <= row.expected_bandwidth * (1 + 1e-12));
     before = row.floor_bandwidth;
   }
   std::vector<double> shares;
   for (const std::size_t measured : {0, 1, 2, 3}) {
-    const GateRow row = gate_with(*world, 1e-3, measured).rows.front();
+    const GateRow row = gate_with(world, 1e-3, measured).rows.front();
     shares.push_back(row.expected / row.ceiling);
   }
   for (std::size_t i = 1; i < shares.size(); ++i) CHECK(shares[i] > shares[i - 1]);
@@ -144,7 +143,7 @@ TEST_CASE("the mean of a run is below its floor at most with the stated probabil
 
 TEST_CASE("sizes that nccl-tests skips have no test", "[gate]") {
   const auto world = world_with("workload: {collective: all_gather, sizes: [8B, 256B, 512B]}\n");
-  const Gate gate = gate_of(*world, {CollectiveOp::all_gather}, unmeasured_site(), 1e-3);
+  const Gate gate = gate_of(world, {CollectiveOp::all_gather}, unmeasured_site(), 1e-3);
   REQUIRE(gate.rows.size() == 3);
   CHECK_FALSE(gate.rows[0].printed);  // half a byte for each of 16 ranks
   REQUIRE(gate.sweeps.size() == 1);
@@ -156,21 +155,21 @@ TEST_CASE("commands run nccl-tests as the scenario does", "[gate]") {
       "workload: {collective: all_reduce, from: 1MiB, to: 16MiB, factor: 4, buffers: registered, harness: "
       "{ranks_per_process: 8, "
       "threads: 2, iterations: 7}}\n");
-  const Gate gate = gate_with(*world, 1e-3);
+  const Gate gate = gate_with(world, 1e-3);
   REQUIRE(gate.sweeps.size() == 1);
-  CHECK(test_arguments(world->scenario, gate.sweeps[0]) == "-b 1048576 -e 16777216 -f 4 -t 2 -g 4 -w 5 -n 7 -R 1");
-  const TestCommand command = test_command(world->scenario, 16);
+  CHECK(test_arguments(world.scenario(), gate.sweeps[0]) == "-b 1048576 -e 16777216 -f 4 -t 2 -g 4 -w 5 -n 7 -R 1");
+  const TestCommand command = test_command(world.scenario(), 16);
   CHECK(command.processes == 2);
   CHECK(command.hosts == 2);
   CHECK(command.environment == std::vector<std::pair<std::string, std::string>>{{"NCCL_ALGO", "Ring"}});
   CHECK(shell_quoted("a'b") == "'a'\\''b'");
-  Scenario bad = world->scenario;
+  Scenario bad = world.scenario();
   bad.nccl.env["NCCL_X"] = "1\n2";
   CHECK_THROWS_AS(test_command(bad, 16), UserError);
-  bad = world->scenario;
+  bad = world.scenario();
   bad.nccl.env["A B"] = "1";
   CHECK_THROWS_AS(test_command(bad, 16), UserError);
-  bad = world->scenario;
+  bad = world.scenario();
   bad.workload.harness.tool = Tool::isolated;
   CHECK_THROWS_AS(test_command(bad, 16), UserError);
 }
@@ -197,10 +196,10 @@ void check_same(const YAML::Node& yaml, const nlohmann::json& json) {
 }
 
 TEST_CASE("YAML reads back as the JSON does", "[gate]") {
-  auto world = world_with();
-  world->scenario.name = "it's: \"a\" # - {b} \\ \t ünïcode";
-  const Gate gate = gate_with(*world, 1e-3);
-  check_same(YAML::Load(gate_yaml(*world, gate)), nlohmann::json::parse(gate_json(*world, gate)));
+  Scenario scenario = world_with().scenario();
+  scenario.name = "it's: \"a\" # - {b} \\ \t ünïcode";
+  const Gate gate = gate_with(build_world(std::move(scenario)), 1e-3);
+  check_same(YAML::Load(gate_yaml(gate)), nlohmann::json::parse(gate_json(gate)));
   const std::string odd = R"({"a": [], "b": {}, "c": [[1, 2], {"d": null, "e": true}], "f": {"g": [1.5]}})";
   check_same(YAML::Load(yaml_of_json(odd)), nlohmann::json::parse(odd));
 }
@@ -209,8 +208,8 @@ TEST_CASE("manifests hold the script, and text from the user cannot end a line",
   for (const char* nodes : {"1", "2"}) {
     const auto world =
         world_with("workload: {collective: all_reduce, sizes: [1KiB, 1MiB], harness: {ranks_per_process: 8}}\n", nodes);
-    const Gate gate = gate_with(*world, 1e-3);
-    const std::string manifest = gate_kubernetes(*world, gate);
+    const Gate gate = gate_with(world, 1e-3);
+    const std::string manifest = gate_kubernetes(gate);
     for (const unsigned char c : manifest) CHECK((c == '\n' || (c >= 0x20 && c != 0x7f)));
     const std::vector<YAML::Node> documents = YAML::LoadAll(manifest);
     REQUIRE(documents.size() == 2);
@@ -239,10 +238,10 @@ TEST_CASE("manifests hold the script, and text from the user cannot end a line",
 TEST_CASE("floors for a cluster with faults say so", "[gate]") {
   const std::string sizes = "workload: {collective: all_reduce, sizes: [1GiB]}\n";
   const auto healthy = world_with(sizes), slow = world_with(sizes + "faults: [{link: node0.nic0, rate: 50%}]\n");
-  const Gate own = gate_with(*healthy, 1e-3), other = gate_with(*slow, 1e-3);
+  const Gate own = gate_with(healthy, 1e-3), other = gate_with(slow, 1e-3);
   CHECK(other.rows[0].floor_bandwidth < 0.8 * own.rows[0].floor_bandwidth);
-  CHECK_THAT(gate_text(*slow, other), Catch::Matchers::Contains("the scenario has faults"));
-  CHECK_THAT(gate_text(*healthy, own), !Catch::Matchers::Contains("faults"));
+  CHECK_THAT(gate_text(other), Catch::Matchers::Contains("the scenario has faults"));
+  CHECK_THAT(gate_text(own), !Catch::Matchers::Contains("faults"));
 }
 
 TEST_CASE("floors do not depend on the number of threads and need the flow engine", "[gate]") {
@@ -250,10 +249,10 @@ TEST_CASE("floors do not depend on the number of threads and need the flow engin
   RunOptions one, three;
   one.threads = 1, three.threads = 3;
   const std::vector<CollectiveOp> ops = {CollectiveOp::all_reduce, CollectiveOp::alltoall};
-  CHECK(gate_json(*world, gate_of(*world, ops, unmeasured_site(), 1e-3, one)) ==
-        gate_json(*world, gate_of(*world, ops, unmeasured_site(), 1e-3, three)));
+  CHECK(gate_json(gate_of(world, ops, unmeasured_site(), 1e-3, one)) ==
+        gate_json(gate_of(world, ops, unmeasured_site(), 1e-3, three)));
   const auto bound = world_with("workload: {collective: all_reduce, sizes: [1KiB]}\nnetwork: {engine: bound}\n");
-  CHECK_THROWS_AS(gate_with(*bound, 1e-3), UserError);
+  CHECK_THROWS_AS(gate_with(bound, 1e-3), UserError);
 }
 
 }  // namespace

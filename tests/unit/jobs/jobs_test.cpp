@@ -12,7 +12,7 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> world_of(const std::string& text) {
+World world_of(const std::string& text) {
   return build_world(parse_scenario("fabricast: 1\n" + text, "s.yaml").scenario);
 }
 
@@ -38,15 +38,14 @@ constexpr std::int64_t size = std::int64_t{1} << 30;
 /// How many times longer the scenario's own call takes with the others running.
 double slowdown(const std::string& text) {
   const auto world = world_of(text);
-  const double alone = time_job(*world, size).seconds;
-  add_others(*world);
-  return time_job(*world, size).seconds / alone;
+  const double alone = time_job(world, size).seconds;
+  return time_job(with_others(world), size).seconds / alone;
 }
 
 /// The part of the time in which the call alone keeps the cable between the leaves busy: its NICs reach a little less.
 double busy(const std::string& text) {
   const auto world = world_of(text);
-  return forecast_jobs(*world, size).links.at(0).by_owner.at(0);
+  return forecast_jobs(world, size).links.at(0).by_owner.at(0);
 }
 
 TEST_CASE("two jobs across one cable get half of it each", "[jobs]") {
@@ -59,7 +58,7 @@ TEST_CASE("two jobs across one cable get half of it each", "[jobs]") {
   CHECK(slowdown(narrow("0, 4", job("1, 5"), 2)) == Approx(1).epsilon(1e-9));
   // The same seen by both.
   const auto world = world_of(narrow("0, 4", job("1, 5")));
-  const JobsForecast f = forecast_jobs(*world, size);
+  const JobsForecast f = forecast_jobs(world, size);
   CHECK(f.slowdown[0][1] == Approx(2 * alone).epsilon(0.002));
   CHECK(f.slowdown[1][0] == Approx(f.slowdown[0][1]));
   CHECK(f.jobs[0].beside.bottleneck == "leaf0-spines");
@@ -115,7 +114,7 @@ TEST_CASE("a storage flow takes its rate from a link", "[jobs]") {
     return fmt::format("background: [{{kind: flows, hosts: [1], targets: [5], rate: {}}}]\n", rate);
   };
   const auto world = world_of(narrow("0, 4", flows("3GBps")));
-  const double capacity = world->fabric->link_class(world->fabric->find_links("leaf0-spine0").front()).rate.value;
+  const double capacity = world.fabric()->link_class(world.fabric()->find_links("leaf0-spine0").front()).rate.value;
   const double alone = busy(narrow("0, 4", job("1, 5")));
   CHECK(slowdown(narrow("0, 4", flows("3GBps"))) == Approx(alone * capacity / (capacity - 3e9)).epsilon(0.005));
   // A ring of two hosts has several connections in each direction. The flow is one connection and gets no more than its
@@ -126,12 +125,11 @@ TEST_CASE("a storage flow takes its rate from a link", "[jobs]") {
   CHECK(slowdown(narrow("0, 4", "background: [{kind: flows, hosts: [1], targets: [2], rate: 5GBps}]\n")) == 1);
   CHECK(slowdown(narrow("0, 4", "background: [{kind: dataset_read, targets: [5], rate: 5GBps, network: own}]\n")) == 1);
   // Reads come from storage: they meet the way down to the job's host.
-  const auto reads =
-      world_of(narrow("0, 4", "background: [{kind: dataset_read, hosts: [0], targets: [6], rate: 3GBps}]\n"));
-  add_others(*reads);
-  for (const Background::Use& u : reads->beside[0]->uses)
-    CHECK(resource_name(*reads->fabric, *reads->setup.policy->make(*reads->setup.policy_spec, *reads->fabric, {}, 1),
-                        u.resource)
+  const World reads = with_others(
+      world_of(narrow("0, 4", "background: [{kind: dataset_read, hosts: [0], targets: [6], rate: 3GBps}]\n")));
+  for (const Background::Use& u : reads.beside()[0]->uses)
+    CHECK(resource_name(*reads.fabric(),
+                        *reads.setup().policy->make(*reads.setup().policy_spec, *reads.fabric(), {}, 1), u.resource)
               .find("node0.nic0-leaf0") == std::string::npos);
 }
 
@@ -150,7 +148,7 @@ TEST_CASE("no job is faster with others running", "[jobs]") {
                         "background: [{{kind: dataset_read, targets: [47], rate: 4GBps}}]\n",
                         placement, routing, collective));
         INFO(collective << " " << placement << " " << routing);
-        const JobsForecast f = forecast_jobs(*world, std::int64_t{256} << 20);
+        const JobsForecast f = forecast_jobs(world, std::int64_t{256} << 20);
         for (const JobRow& row : f.jobs) CHECK(row.slowdown() >= 1);
         for (const auto& row : f.slowdown)
           for (const double s : row) CHECK(s >= 1);
@@ -175,8 +173,8 @@ TEST_CASE("steps with others running are the same on any number of threads", "[j
     const auto world = world_of(steps);
     RunOptions options;
     options.threads = threads;
-    const JobsForecast f = forecast_jobs(*world, 0, options);
-    return std::pair(jobs_json(*world, f) + jobs_text(*world, f) + jobs_csv(f), f);
+    const JobsForecast f = forecast_jobs(world, 0, options);
+    return std::pair(jobs_json(f) + jobs_text(f) + jobs_csv(f), f);
   };
   const auto [text, f] = forecast(1);
   CHECK(forecast(3).first == text);
@@ -195,23 +193,22 @@ TEST_CASE("the order of ranks on the same hosts matters", "[jobs]") {
         "fabric: {{kind: fat_tree, switch: {{ports: 64}}, oversubscription: 4}}\nrouting: {{kind: adaptive}}\n"
         "nccl: {{version: \"2.27\", env: {{NCCL_ALGO: Ring}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
         order));
-    return time_job(*world, size).seconds;
+    return time_job(world, size).seconds;
   };
   CHECK(seconds("0, 6, 1, 7, 2, 8, 3, 9, 4, 10") > 1.2 * seconds("0, 1, 2, 3, 4, 6, 7, 8, 9, 10"));
 }
 
 TEST_CASE("the recommended options place the job on the recommended hosts", "[jobs]") {
   const auto world = world_of(steps);
-  const JobsForecast f = forecast_jobs(*world, 0);
+  const JobsForecast f = forecast_jobs(world, 0);
   const PlacementTrial& best = f.trials.front();
   const auto again =
-      build_world(parse_scenario("fabricast: 1\n" + steps, "s.yaml", placement_words(*world, best.hosts)).scenario);
-  CHECK(again->allocation.main == best.hosts);
-  CHECK(again->allocation.jobs == world->allocation.jobs);
-  CHECK(again->allocation.taken == world->allocation.taken);
-  again->samples.count = f.samples_of_trials;
-  add_others(*again);
-  CHECK(time_job(*again, 0).seconds == Approx(best.beside).epsilon(0.05));
+      build_world(parse_scenario("fabricast: 1\n" + steps, "s.yaml", placement_words(world, best.hosts)).scenario);
+  CHECK(again.allocation().main == best.hosts);
+  CHECK(again.allocation().jobs == world.allocation().jobs);
+  CHECK(again.allocation().taken == world.allocation().taken);
+  const World beside = with_others(again.with_samples_up_to(f.samples_of_trials));
+  CHECK(time_job(beside, 0).seconds == Approx(best.beside).epsilon(0.05));
 }
 
 TEST_CASE("the allocation of hosts to jobs", "[jobs]") {
@@ -221,7 +218,7 @@ TEST_CASE("the allocation of hosts to jobs", "[jobs]") {
       "fabric: {kind: fat_tree}\nworkload: {collective: all_reduce}\n"
       "jobs: [{name: b, nodes: 4, placement: [31, 30, 29, 5]}, {name: c, nodes: 2}]\n"
       "background: [{kind: dataset_read, targets: [20-21], rate: 1GBps}]\n");
-  const Allocation& a = world->allocation;
+  const Allocation& a = world.allocation();
   CHECK(a.taken.size() == 16);
   for (const std::uint32_t host : {0U, 1U, 2U, 9U}) CHECK(std::binary_search(a.taken.begin(), a.taken.end(), host));
   CHECK(a.storage == std::vector<std::uint32_t>{20, 21});

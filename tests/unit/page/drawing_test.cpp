@@ -10,7 +10,7 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> world_of(const std::vector<std::string>& set) {
+World world_of(const std::vector<std::string>& set) {
   const std::string text =
       "fabricast: 1\nnode: {profile: hgx-h100-roce}\ncluster: {nodes: 64}\n"
       "fabric: {kind: fat_tree}\nworkload: {collective: all_reduce, sizes: [1GiB]}\n";
@@ -30,8 +30,8 @@ TEST_CASE("all vertices and cables of a fabric are drawn, in few boxes", "[page]
       if (std::string(kind) == "leaf_spine")
         set.insert(set.end(), {"fabric.leaves=40", "fabric.spines=30", "fabric.switch.ports=4096"});
       const auto world = world_of(set);
-      const FabricDrawing d = draw_fabric(*world->fabric);
-      CHECK(cables(d) == world->fabric->cables());
+      const FabricDrawing d = draw_fabric(*world.fabric());
+      CHECK(cables(d) == world.fabric()->cables());
       std::uint32_t vertices = 0;
       for (const FabricRow& row : d.rows) {
         CHECK(row.boxes.size() <= 24);
@@ -40,15 +40,15 @@ TEST_CASE("all vertices and cables of a fabric are drawn, in few boxes", "[page]
         CHECK(of_row == row.count);
         vertices += of_row;
       }
-      CHECK(vertices == world->fabric->nodes() + world->fabric->switches());
+      CHECK(vertices == world.fabric()->nodes() + world.fabric()->switches());
     }
 }
 
 TEST_CASE("boxes end where pods end", "[page]") {
   const auto world = world_of({"cluster.nodes=1024", "fabric.tiers=3"});
-  const Clos& clos = *world->fabric->clos();
+  const Clos& clos = *world.fabric()->clos();
   REQUIRE(clos.groups > 1);
-  const FabricDrawing d = draw_fabric(*world->fabric);
+  const FabricDrawing d = draw_fabric(*world.fabric());
   std::uint32_t leaf = 0;
   for (const FabricBox& box : d.rows[1].boxes) {
     const std::uint32_t first = clos.group_of(leaf), last = clos.group_of(leaf + box.count - 1);
@@ -59,7 +59,7 @@ TEST_CASE("boxes end where pods end", "[page]") {
 
 TEST_CASE("a line has the load of its most loaded link", "[page]") {
   const auto world = world_of({});
-  const Fabric& fabric = *world->fabric;
+  const Fabric& fabric = *world.fabric();
   std::vector<float> load(fabric.links(), 0.25F);
   const std::uint32_t hot = 2 * fabric.endpoints() + 5;  // a way down from a spine
   load[hot] = 0.75F;
@@ -82,8 +82,8 @@ TEST_CASE("a line has the load of its most loaded link", "[page]") {
 
 TEST_CASE("the fabric of a million GPUs is a small drawing", "[page]") {
   const auto world = world_of({"cluster.nodes=131072", "fabric.tiers=3", "fabric.switch.ports=256"});
-  const FabricDrawing d = scenario_drawing(*world);
-  CHECK(cables(d) == world->fabric->cables());
+  const FabricDrawing d = scenario_drawing(world);
+  CHECK(cables(d) == world.fabric()->cables());
   CHECK(drawing_svg(d).size() < 500'000);
   CHECK(drawing_dot(d).size() < 500'000);
 }

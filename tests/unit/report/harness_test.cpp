@@ -36,10 +36,10 @@ TEST_CASE("nccl-tests rounds the share of a rank down to 16 B", "[report]") {
 
 Forecast forecast(const std::string& sizes, const std::vector<std::string>& set) {
   return run_forecast(
-      *test::world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: 18}\n"
-                      "workload: {collective: alltoall, sizes: [" +
-                          sizes + "]}\n",
-                      set));
+      test::world_of("node: {profile: gb200-tray}\nnvlink_domain: {nodes: 18}\ncluster: {nodes: 18}\n"
+                     "workload: {collective: alltoall, sizes: [" +
+                         sizes + "]}\n",
+                     set));
 }
 
 TEST_CASE("a row has the requested size, and the bandwidth of the bytes that were sent", "[report]") {

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 struct Explained {
-  std::unique_ptr<World> world;
+  World world;
   InferenceExplanation found;
   const InferenceWhatIf* with(const std::string& word) const {
     for (const InferenceWhatIf& w : found.what_ifs)
@@ -25,8 +25,8 @@ struct Explained {
 Explained explain(const std::string& machine, const std::string& workload) {
   Explained e;
   e.world = test::world_of(machine + "workload: {kind: inference, " + workload + "}\n");
-  e.found.forecast = run_inference(*e.world);
-  e.found.what_ifs = what_would_help_inference(*e.world, e.found.forecast);
+  e.found.forecast = run_inference(e.world);
+  e.found.what_ifs = what_would_help_inference(e.found.forecast);
   return e;
 }
 
@@ -41,13 +41,13 @@ TEST_CASE("a what-if of a decode step equals a run of the changed scenario", "[i
   const Explained e = explain(one_node, "model: {preset: llama3-8b}, batch: 8, parallel: {tensor: 4}, launch: eager");
   const InferenceForecast& f = e.found.forecast;
   REQUIRE(e.found.what_ifs.size() >= 3);
-  const std::string effective = to_yaml(e.world->scenario);
+  const std::string effective = to_yaml(e.world.scenario());
   for (std::size_t i = 0; i < e.found.what_ifs.size(); ++i) {
     const InferenceWhatIf& w = e.found.what_ifs[i];
     CAPTURE(w.what);
     if (i > 0) CHECK(w.gain <= e.found.what_ifs[i - 1].gain);
-    const auto other = build_world(changed(e.world->scenario, effective, w.set));
-    const InferenceForecast again = run_inference(*other);
+    const auto other = build_world(changed(e.world.scenario(), effective, w.set));
+    const InferenceForecast again = run_inference(other);
     CHECK(again.step.seconds == w.step);
     CHECK(w.gain == Approx(1 - again.step.seconds / f.step.seconds));
     CHECK(w.more_tokens == Approx(tokens_per_gpu(again) / tokens_per_gpu(f) - 1));
@@ -62,24 +62,23 @@ TEST_CASE("a what-if of a decode step equals a run of the changed scenario", "[i
   REQUIRE(batch);
   CHECK(batch->gain < 0);
   CHECK(batch->more_tokens > 0.5);
-  const std::string text = explain_inference_text(*e.world, e.found);
+  const std::string text = explain_inference_text(e.found);
   CHECK(text.find("what would shorten the step") < text.find("higher throughput, but a longer step"));
   CHECK(text.find("higher throughput, but a longer step") < text.find("--set 'workload.batch=16'"));
   RunOptions one;
   one.threads = 1;
-  CHECK(explain_inference_json(*e.world, {f, what_would_help_inference(*e.world, f, one)}) ==
-        explain_inference_json(*e.world, e.found));
+  CHECK(explain_inference_json({f, what_would_help_inference(f, one)}) == explain_inference_json(e.found));
 }
 
 TEST_CASE("a change that does nothing to an inference step gains nothing", "[inference]") {
   const auto world =
       test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, launch: graph}\n");
-  const InferenceForecast f = run_inference(*world);
-  const auto again = build_world(changed(world->scenario, to_yaml(world->scenario), {"name=other"}));
-  CHECK(run_inference(*again).step.seconds == f.step.seconds);
-  CHECK(run_inference(*again, {}, false).step.seconds == f.step.seconds);
+  const InferenceForecast f = run_inference(world);
+  const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
+  CHECK(run_inference(again).step.seconds == f.step.seconds);
+  CHECK(run_inference(again, {}, false).step.seconds == f.step.seconds);
   // These GPUs do not communicate: no change of the network is reported, nor one that the scenario already has.
-  for (const InferenceWhatIf& w : what_would_help_inference(*world, f))
+  for (const InferenceWhatIf& w : what_would_help_inference(f))
     for (const std::string& word : w.set) {
       CHECK(word.find("nccl.") == std::string::npos);
       CHECK(word != "workload.launch=graph");
@@ -89,22 +88,22 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
 TEST_CASE("a KV-cache transfer through host memory limits requests, and GPUDirect RDMA is found", "[inference]") {
   const Explained e = explain(without_gdr, apart);
   const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
-  CHECK(limit_of(*e.world, d) == ServingLimit::kv_transfer);
+  CHECK(limit_of(e.world, d) == ServingLimit::kv_transfer);
   CHECK(d.prefill_rate == Approx(8 / d.transfer));
-  CHECK(&binding_passes(*e.world, e.found.forecast) == &e.found.forecast.disaggregated->prompt);
+  CHECK(&binding_passes(e.found.forecast) == &e.found.forecast.disaggregated->prompt);
   const InferenceWhatIf* direct = e.with("workload.disaggregated.transfer=rdma");
   REQUIRE(direct);
   CHECK(direct->set.back() == "node.gdr=true");
   CHECK(direct->gain > 0.02);
-  const auto other = build_world(changed(e.world->scenario, to_yaml(e.world->scenario), direct->set));
-  const InferenceForecast again = run_inference(*other);
+  const auto other = build_world(changed(e.world.scenario(), to_yaml(e.world.scenario()), direct->set));
+  const InferenceForecast again = run_inference(other);
   CHECK(tokens_per_gpu(again) == direct->tokens);
   CHECK(direct->gain == Approx(again.tokens_per_second / e.found.forecast.tokens_per_second - 1));
-  const json j = json::parse(explain_inference_json(*e.world, e.found));
+  const json j = json::parse(explain_inference_json(e.found));
   CHECK(j.at("goal") == "tokens");
   CHECK(j.at("binding").at("limit") == "kv_transfer");
   // With that change, it is not proposed again.
-  for (const Alternatives& list : inference_trials(*other, again))
+  for (const Alternatives& list : inference_trials(again))
     for (const Trial& trial : list) CHECK(trial.what != "KV-cache transfer by rdma");
 }
 
@@ -115,14 +114,14 @@ TEST_CASE("changes that do not fit in memory next to the weights are reported se
   CHECK_FALSE(batch->fits);
   CHECK(batch->memory > e.found.forecast.capacity);
   for (const InferenceWhatIf& w : e.found.what_ifs) CHECK(w.fits == (w.memory <= e.found.forecast.capacity));
-  const std::string text = explain_inference_text(*e.world, e.found);
+  const std::string text = explain_inference_text(e.found);
   CHECK(text.find("what would help, but does not fit in 72.0 GiB") < text.find("--set 'workload.batch=300'"));
 }
 
 TEST_CASE("the limits are the largest component, and the collective with the longest exposed time", "[inference]") {
   const auto world = test::world_of(
       one_node + "workload: {kind: inference, model: {preset: llama3-8b}, all_reduce: nccl, parallel: {tensor: 8}}\n");
-  const InferenceForecast f = run_inference(*world);
+  const InferenceForecast f = run_inference(world);
   const InferenceBinding b = binding_of(f.step);
   REQUIRE(b.collective >= 0);
   const CollectiveUse& use = f.step.collectives[static_cast<std::size_t>(b.collective)];
@@ -135,7 +134,7 @@ TEST_CASE("the limits are the largest component, and the collective with the lon
   const auto alone = test::world_of(
       "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
       "llama3-8b}}\n");
-  const InferenceBinding gemms = binding_of(run_inference(*alone).step);
+  const InferenceBinding gemms = binding_of(run_inference(alone).step);
   CHECK(gemms.collective == -1);
   CHECK(gemms.part == "gemm");
 }
@@ -146,9 +145,9 @@ TEST_CASE("requests are limited by what they wait for most: prompts or decoding"
                                       "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, "
                                       "batch: 8, parallel: {tensor: 4}, " +
                                       tokens + "}\n");
-    const InferenceForecast f = run_inference(*world);
-    const json j = json::parse(explain_inference_json(*world, {f, {}}));
-    const TimedPasses& passes = binding_passes(*world, f);
+    const InferenceForecast f = run_inference(world);
+    const json j = json::parse(explain_inference_json({f, {}}));
+    const TimedPasses& passes = binding_passes(f);
     CHECK(j.at("binding").at("seconds").get<double>() < passes.seconds);
     CHECK(j.at("binding").at("seconds").get<double>() == Approx(binding_of(passes).seconds));
     CHECK(passes.seconds == (j.at("binding").at("of") == "prompt" ? f.prefill : f.step.seconds));
@@ -160,8 +159,8 @@ TEST_CASE("requests are limited by what they wait for most: prompts or decoding"
   const auto world = test::world_of(one_node +
                                     "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, batch: 8, "
                                     "speculation: {tokens: 4, acceptance: 0.9}}\n");
-  const InferenceForecast f = run_inference(*world);
-  CHECK(f.step.seconds / decoding_per_token(*world, f) == Approx((1 - std::pow(0.9, 5)) / 0.1));
+  const InferenceForecast f = run_inference(world);
+  CHECK(f.step.seconds / decoding_per_token(f) == Approx((1 - std::pow(0.9, 5)) / 0.1));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using Catch::Detail::Approx;
 
-std::unique_ptr<World> world_with(const Hardware& hardware, const std::string& link = "infiniband", int seeds = 1) {
+World world_with(const Hardware& hardware, const std::string& link = "infiniband", int seeds = 1) {
   Scenario s = parse_scenario("fabricast: 1\nnode: {gpu: h100-sxm, nics: {count: 8, rate: 100Gbps, link: " + link +
                                   "}}\ncluster: {nodes: 4}\nrouting: {kind: ecmp, seeds: " + std::to_string(seeds) +
                                   "}\nworkload: {collective: all_reduce, sizes: [1KiB, 1MiB, 1GiB]}\n",
@@ -28,7 +28,7 @@ std::vector<double> factors(const World& world, int threads = 2) {
   options.threads = threads;
   Forecast forecast = run_forecast(world, options);
   for (const ForecastRow& row : forecast.rows) CHECK(row.factor == 1);
-  add_intervals(world, forecast, options);
+  add_intervals(forecast, options);
   std::vector<double> list;
   for (const ForecastRow& row : forecast.rows) list.push_back(row.factor);
   return list;
@@ -46,25 +46,25 @@ Hardware known_hardware() {
 double bare(const World& world, const ForecastRow& row) {
   ResidualRow bare;
   bare.kind = residual_kind(world), bare.op = CollectiveOp::all_reduce, bare.bytes = row.bytes;
-  bare.nodes = world.scenario.cluster.nodes, bare.forecast = Seconds{row.time};
+  bare.nodes = world.scenario().cluster.nodes, bare.forecast = Seconds{row.time};
   return SiteResiduals(shipped_residuals(), {}, {}).of(bare).half_width();
 }
 
 TEST_CASE("an interval is wider than the scatter of rows, and unknown parameters never make it narrower", "[report]") {
   const auto world = world_with(known_hardware());
-  Forecast forecast = run_forecast(*world);
-  add_intervals(*world, forecast);
-  for (const ForecastRow& row : forecast.rows) CHECK(std::log(row.factor) > bare(*world, row));
-  CHECK(factors(*world_with(shipped_hardware()))[0] >= factors(*world_with(known_hardware()))[0]);
+  Forecast forecast = run_forecast(world);
+  add_intervals(forecast);
+  for (const ForecastRow& row : forecast.rows) CHECK(std::log(row.factor) > bare(world, row));
+  CHECK(factors(world_with(shipped_hardware()))[0] >= factors(world_with(known_hardware()))[0]);
 }
 
 TEST_CASE("derivatives are those of the forecast time", "[report]") {
   const auto world = world_with(known_hardware());
-  const Forecast forecast = run_forecast(*world);
-  const std::vector<ResidualRow> rows = residual_rows(*world, forecast);
+  const Forecast forecast = run_forecast(world);
+  const std::vector<ResidualRow> rows = residual_rows(forecast);
   Hardware faster = known_hardware();
   faster.find("networks.infiniband.nic_efficiency")->value *= std::exp(-0.1);
-  const Forecast slower = run_forecast(*world_with(faster));
+  const Forecast slower = run_forecast(world_with(faster));
   const auto group = std::find_if(parameter_groups.begin(), parameter_groups.end(),
                                   [](const ParameterGroup& g) { return g.name == "nic_efficiency"; });
   const auto at = static_cast<std::size_t>(group - parameter_groups.begin());
@@ -76,19 +76,19 @@ TEST_CASE("derivatives are those of the forecast time", "[report]") {
 
 TEST_CASE("parameters widen the intervals of rows that depend on them", "[report]") {
   Hardware h = known_hardware();
-  const std::vector<double> known = factors(*world_with(h));
+  const std::vector<double> known = factors(world_with(h));
   Parameter& rate = *h.find("networks.infiniband.nic_efficiency");
   rate.low = rate.value * 0.3, rate.high = rate.value;
-  const std::vector<double> wide = factors(*world_with(h));
+  const std::vector<double> wide = factors(world_with(h));
   CHECK(wide[0] == Approx(known[0]).epsilon(0.01));
   CHECK(wide[2] > known[2] * 1.05);
 }
 
 TEST_CASE("parameters of protocols that no row uses change nothing", "[report]") {
-  Scenario s = world_with(known_hardware())->scenario;
+  Scenario s = world_with(known_hardware()).scenario();
   s.workload.sizes = {Bytes{std::int64_t{1} << 30}};
   const auto world = build_world(s);
-  const Forecast forecast = run_forecast(*world);
+  const Forecast forecast = run_forecast(world);
   REQUIRE(forecast.rows[0].protocol == Protocol::simple);
   for (const ParameterGroup& group : parameter_groups) {
     if (group.name != "rate_ll" && group.name != "rate_ll128" && group.name != "hop_ll" && group.name != "hop_ll128" &&
@@ -97,12 +97,12 @@ TEST_CASE("parameters of protocols that no row uses change nothing", "[report]")
     CAPTURE(group.name);
     Scenario other = s;
     REQUIRE(lower(other.hardware, group, 0.1));
-    CHECK(run_plans(*build_world(other), {forecast.rows[0].plan}).rows[0].time == forecast.rows[0].time);
+    CHECK(run_plans(build_world(other), {forecast.rows[0].plan}).rows[0].time == forecast.rows[0].time);
   }
 }
 
 MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int64_t, double>>& rows) {
-  MeasuredSeries series{world.scenario, {}, "test", {}, {}};
+  MeasuredSeries series{world.scenario(), {}, "test", {}, {}};
   series.scenario.workload.sizes.clear();
   for (const auto& [bytes, seconds] : rows)
     series.scenario.workload.sizes.push_back(Bytes{bytes}), series.seconds.push_back(seconds);
@@ -111,12 +111,12 @@ MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int6
 
 TEST_CASE("measured rows shift forecasts, nearer ones more", "[report]") {
   const auto world = world_with(shipped_hardware());
-  Forecast before = run_forecast(*world);
-  add_intervals(*world, before);
+  Forecast before = run_forecast(world);
+  add_intervals(before);
   const double measured = before.rows[2].time * 1.2;
-  const MeasuredSite site = site_with(*world, {{std::int64_t{1} << 30, measured}});
-  Forecast after = run_forecast(*world);
-  add_intervals(*world, after, site);
+  const MeasuredSite site = site_with(world, {{std::int64_t{1} << 30, measured}});
+  Forecast after = run_forecast(world);
+  add_intervals(after, site);
   CHECK(after.rows[2].time == Approx(measured).epsilon(0.02));
   CHECK(after.rows[2].factor - 1 < (before.rows[2].factor - 1) / 2);
   CHECK(after.rows[2].residual->stated > after.rows[0].residual->stated);
@@ -132,9 +132,9 @@ TEST_CASE("measured rows shift forecasts, nearer ones more", "[report]") {
 
 TEST_CASE("intervals do not depend on threads, and hardly on samples of the network", "[report]") {
   const auto one = world_with(shipped_hardware());
-  CHECK(factors(*one, 1) == factors(*one, 4));
+  CHECK(factors(one, 1) == factors(one, 4));
   const auto many = world_with(shipped_hardware(), "infiniband", 8);
-  const std::vector<double> a = factors(*one), b = factors(*many);
+  const std::vector<double> a = factors(one), b = factors(many);
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(0.05));
 }
 

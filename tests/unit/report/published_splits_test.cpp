@@ -13,7 +13,7 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> published(const std::string& id) {
+World published(const std::string& id) {
   const auto steps = nlohmann::json::parse(read_file(FABRICAST_SOURCE_DIR "/calibrate/data/steps.json"));
   const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return s.at("id") == id; });
   REQUIRE(found != steps.end());
@@ -24,17 +24,17 @@ TEST_CASE("a search finds the published split, or a faster one and its gain", "[
   for (const std::string id : {"nemo-llama2-70b-64", "nemo-nemotron-22b-64", "korthikanti-175b-selective"}) {
     CAPTURE(id);
     const auto world = published(id);
-    const PlanResult result = plan_parallel(*world, 60);
+    const PlanResult result = plan_parallel(world, 60);
     const auto own = std::find_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.given; });
     REQUIRE(own != result.rows.end());
-    const double published_split = run_step(*world).seconds;
+    const double published_split = run_step(world).seconds;
     CHECK(own->seconds == published_split);
     const PlanRow& best = result.rows.front();
     CHECK(best.seconds <= published_split);
-    CHECK(best.candidate.memory <= static_cast<double>(step_of(*world).kernels.memory.value));
+    CHECK(best.candidate.memory <= static_cast<double>(step_of(world).kernels.memory.value));
     // Authors choose well: the search gains less than a third.
     CHECK(best.seconds > published_split * 2 / 3);
-    const std::string text = plan_text(*world, result, 5);
+    const std::string text = plan_text(result, 5);
     const std::string less =
         fmt::format("takes {:.1f} % less time than the scenario's own", 100 * (1 - best.seconds / published_split));
     CHECK(text.find(best.given ? "the scenario's own split is the fastest" : less) != std::string::npos);

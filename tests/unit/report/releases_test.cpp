@@ -12,9 +12,8 @@ namespace {
 
 using Catch::Detail::Approx;
 
-std::unique_ptr<World> world_of(const std::string& version, const std::string& gpu, int nodes,
-                                const std::string& env = "NCCL_ALGO: Ring, NCCL_PROTO: Simple",
-                                const std::string& more = "") {
+World world_of(const std::string& version, const std::string& gpu, int nodes,
+               const std::string& env = "NCCL_ALGO: Ring, NCCL_PROTO: Simple", const std::string& more = "") {
   return build_world(parse_scenario("fabricast: 1\nnode: {gpu: " + gpu + more + "}\ncluster: {nodes: " +
                                         std::to_string(nodes) + "}\nnccl: {version: \"" + version + "\", env: {" + env +
                                         "}}\nworkload: {collective: all_reduce, sizes: [1MiB]}\n",
@@ -38,8 +37,8 @@ TEST_CASE("a channel gets at least as much traffic as its release requires", "[p
                                                                     {"2.32", 12}}) {
     CAPTURE(version);
     const auto world = world_of(version, "a100-sxm", 1, env);
-    REQUIRE(world->planner.comm.channels == 32);
-    CHECK(plan_at(*world, 192 * 1024).channels == channels);
+    REQUIRE(world.planner().comm.channels == 32);
+    CHECK(plan_at(world, 192 * 1024).channels == channels);
   }
 }
 
@@ -51,7 +50,7 @@ TEST_CASE("a byte in LL is four of traffic since 2.26.2", "[planner]") {
   for (const auto& [version, channels] :
        std::map<std::string, int>{{"2.25.1", 4}, {"2.26.2", 16}, {"2.28.3", 16}, {"2.29.2", 8}}) {
     CAPTURE(version);
-    CHECK(plan_at(*world_of(version, "a100-sxm", 1, env), 32 * 1024).channels == channels);
+    CHECK(plan_at(world_of(version, "a100-sxm", 1, env), 32 * 1024).channels == channels);
   }
 }
 
@@ -61,7 +60,7 @@ TEST_CASE("trees in Simple had shorter chunks for shorter buffers before 2.20", 
   // KiB, less than 72 and than 36 and than 9.
   const auto chunk = [&](const char* version, std::int64_t bytes) {
     const auto world = world_of(version, "a100-sxm", 4, env);
-    const Plan plan = plan_at(*world, bytes);
+    const Plan plan = plan_at(world, bytes);
     REQUIRE(plan.channels == 16);
     return plan.chunk;
   };
@@ -74,7 +73,7 @@ TEST_CASE("trees in Simple had shorter chunks for shorter buffers before 2.20", 
 
 TEST_CASE("chunks of an NVLSTree by release", "[planner]") {
   const auto chunk = [&](const char* version, const char* gpu, int nodes) {
-    return plan_at(*world_of(version, gpu, nodes, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), std::int64_t{8} << 30)
+    return plan_at(world_of(version, gpu, nodes, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), std::int64_t{8} << 30)
         .chunk;
   };
   CHECK(chunk("2.19.1", "h100-sxm", 4) == 512 << 10);
@@ -90,7 +89,7 @@ TEST_CASE("caps of Blackwell by patch", "[planner]") {
   // A ring in LL128 on two nodes: the minimum of the cap and 92 % of the graph's 48 GB/s, for each channel.
   const auto bandwidth = [](const char* version) {
     const auto world = world_of(version, "b200", 2, "NCCL_ALGO: Ring, NCCL_PROTO: LL128");
-    return world->planner.costs.of[static_cast<std::size_t>(CollectiveOp::all_reduce)][1][1].bandwidth;
+    return world.planner().costs.of[static_cast<std::size_t>(CollectiveOp::all_reduce)][1][1].bandwidth;
   };
   CHECK(bandwidth("2.29.7") / bandwidth("2.28.7") == Approx(40 / 34.6));
   CHECK(bandwidth("2.28.3") / bandwidth("2.28.7") == Approx(0.92 * 48 / 34.6));
@@ -98,8 +97,8 @@ TEST_CASE("caps of Blackwell by patch", "[planner]") {
 }
 
 TEST_CASE("a release without a patch number is its last patch", "[planner]") {
-  CHECK(plan_at(*world_of("2.29", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk ==
-        plan_at(*world_of("2.29.7", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk);
+  CHECK(plan_at(world_of("2.29", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk ==
+        plan_at(world_of("2.29.7", "b200", 4, "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple"), 1 << 30).chunk);
 }
 
 TEST_CASE("the table of regressions is complete and in order", "[planner]") {
@@ -128,7 +127,7 @@ TEST_CASE("regressions are cited where they apply, and in their versions only", 
   const auto cites = [](const char* version, const char* gpu, int nodes, const char* env, const char* id,
                         const char* more = "") {
     const auto world = world_of(version, gpu, nodes, env, more);
-    const auto found = regressions_of(world->planner, plan_at(*world, 64 << 20));
+    const auto found = regressions_of(world.planner(), plan_at(world, 64 << 20));
     return std::any_of(found.begin(), found.end(), [&](const Regression* r) { return r->id == id; });
   };
   const char* tree = "NCCL_ALGO: NVLSTree, NCCL_PROTO: Simple";

@@ -29,7 +29,7 @@ std::vector<double> times(const Forecast& f) {
 
 /// Times of the scenario with one forced algorithm and protocol, by size.
 std::vector<double> forced(Algorithm a, Protocol p) {
-  return times(run_forecast(*world_of(
+  return times(run_forecast(world_of(
       cluster, {"nccl.env.NCCL_ALGO=" + std::string(name_of(a)), "nccl.env.NCCL_PROTO=" + std::string(name_of(p))})));
 }
 
@@ -37,12 +37,12 @@ std::vector<double> forced(Algorithm a, Protocol p) {
 
 TEST_CASE("selection best is the fastest of all algorithms and protocols when forced", "[selection]") {
   const auto world = world_of(cluster);
-  const Forecast nccl = run_forecast(*world), best = run_forecast(*world_of(cluster, {"nccl.selection=best"}));
+  const Forecast nccl = run_forecast(world), best = run_forecast(world_of(cluster, {"nccl.selection=best"}));
   REQUIRE(best.rows.size() == 5);
   std::vector<double> least(5, 1e9);
   std::map<std::pair<Algorithm, Protocol>, std::vector<double>> all;
   for (const Candidate& c : nccl.rows[0].plan.candidates)
-    if (is_simulated(world->planner.comm, CollectiveOp::all_reduce, c.algorithm, c.protocol)) {
+    if (is_simulated(world.planner().comm, CollectiveOp::all_reduce, c.algorithm, c.protocol)) {
       auto& list = all[{c.algorithm, c.protocol}] = forced(c.algorithm, c.protocol);
       for (std::size_t i = 0; i < 5; ++i) least[i] = std::min(least[i], list[i]);
     }
@@ -69,11 +69,11 @@ TEST_CASE("selection best is the fastest of all algorithms and protocols when fo
 TEST_CASE("the cost of NCCL's choice does not depend on the selection that runs", "[selection]") {
   for (const char* selection : {"nccl.selection=nccl", "nccl.selection=best"}) {
     const auto world = world_of(cluster, {selection, "workload.sizes=[256KiB]"});
-    const Forecast forecast = run_forecast(*world), weighed = run_candidates(*world, forecast);
+    const Forecast forecast = run_forecast(world), weighed = run_candidates(forecast);
     const auto selected = compare_selections(forecast.rows[0], weighed);
     REQUIRE(selected);
     const std::vector<double> tree_ll = forced(Algorithm::tree, Protocol::ll);
-    CHECK(selected->nccl.time == Approx(run_forecast(*world_of(cluster)).rows[1].time));
+    CHECK(selected->nccl.time == Approx(run_forecast(world_of(cluster)).rows[1].time));
     CHECK(selected->best.time <= tree_ll[1]);
     CHECK(selected->cost() == Approx(selected->nccl.time - selected->best.time));
   }
@@ -82,9 +82,9 @@ TEST_CASE("the cost of NCCL's choice does not depend on the selection that runs"
 TEST_CASE("advice gains what it states, in the stated order", "[advice]") {
   for (const std::string& text : {collisions, cluster}) {
     const auto world = world_of(text);
-    const Advice advice = advise(*world);
+    const Advice advice = advise(world);
     CAPTURE(text);
-    std::vector<double> now = times(run_forecast(*world));
+    std::vector<double> now = times(run_forecast(world));
     CHECK(times(advice.before) == now);
     std::vector<std::string> words;
     double left = 1;
@@ -92,7 +92,7 @@ TEST_CASE("advice gains what it states, in the stated order", "[advice]") {
     for (const Advised& a : advice.taken) {
       CHECK(a.before == now);
       words.insert(words.end(), a.change.set.begin(), a.change.set.end());
-      now = times(run_forecast(*world_of(text, words)));
+      now = times(run_forecast(world_of(text, words)));
       CHECK(a.change.times == now);
       double log_sum = 0;
       for (std::size_t i = 0; i < now.size(); ++i) log_sum += std::log(now[i] / a.before[i]);
@@ -116,9 +116,9 @@ TEST_CASE("advice gains what it states, in the stated order", "[advice]") {
 TEST_CASE("advice undoes bad variables, and sets nothing but variables", "[advice]") {
   const auto advised = [](const std::string& rest) {
     const Advice advice =
-        advise(*world_of("node: {profile: hgx-h100}\ncluster: {nodes: 16}\nfaults: [{link: leaf0, rate: "
-                         "50%}]\n" +
-                         rest));
+        advise(world_of("node: {profile: hgx-h100}\ncluster: {nodes: 16}\nfaults: [{link: leaf0, rate: "
+                        "50%}]\n" +
+                        rest));
     std::set<std::string> variables;
     for (const Advised& a : advice.taken) {
       for (const std::string& word : a.change.set) CHECK(word.starts_with("nccl.env"));
@@ -137,7 +137,7 @@ TEST_CASE("advice undoes bad variables, and sets nothing but variables", "[advic
 TEST_CASE("a size that is listed twice counts twice", "[advice]") {
   // Large sizes gain from queue pairs and small ones do not: the more small sizes, the lower the mean.
   const auto first_gain = [](const std::string& sizes) {
-    const Advice advice = advise(*world_of(collisions, {"workload.sizes=" + sizes}));
+    const Advice advice = advise(world_of(collisions, {"workload.sizes=" + sizes}));
     return advice.taken.empty() ? 0.0 : advice.gain;
   };
   const double once = first_gain("[1KiB, 4GiB]"), large = first_gain("[4GiB]");

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
-std::unique_ptr<World> step_world(const std::string& workload) {
+World step_world(const std::string& workload) {
   return test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {kind: training_step, " + workload +
                         "}\n");
 }
@@ -26,7 +26,7 @@ TEST_CASE("an error about memory says which number to change", "[step]") {
   const std::string large = "model: {preset: llama3-70b}, batch: {global: 64}, parallel: {tensor: 4, pipeline: 2}";
   const auto world = step_world(large);
   try {
-    require_memory(*world);
+    require_memory(world);
     FAIL("it fits");
   } catch (const UserError& e) {
     REQUIRE(e.diagnostics().size() == 1);
@@ -36,15 +36,15 @@ TEST_CASE("an error about memory says which number to change", "[step]") {
     CHECK(e.diagnostics()[0].hint.find("memory: ignore") != std::string::npos);
   }
   const auto ignored = step_world(large + ", memory: ignore");
-  CHECK_NOTHROW(require_memory(*ignored));
-  CHECK(run_step(*ignored).memory.share() > 1);
+  CHECK_NOTHROW(require_memory(ignored));
+  CHECK(run_step(ignored).memory.share() > 1);
   const auto fits = step_world(small);
-  CHECK_NOTHROW(require_memory(*fits));
+  CHECK_NOTHROW(require_memory(fits));
 }
 
 TEST_CASE("the forecast has the memory of each stage by component", "[step]") {
   const auto world = step_world(small);
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   REQUIRE(f.memory.stages.size() == 4);
   CHECK(f.memory.capacity == 80 * gib);
   double most = 0;
@@ -55,29 +55,29 @@ TEST_CASE("the forecast has the memory of each stage by component", "[step]") {
     most = std::max(most, use.total());
   }
   CHECK(f.memory.peak().total() == most);
-  const json j = json::parse(step_json(*world, f)).at("memory");
+  const json j = json::parse(step_json(f)).at("memory");
   CHECK(j.at("peak_gib").get<double>() == Approx(most / gib));
   CHECK(j.at("stages").size() == 4);
-  CHECK(step_text(*world, f).find("# memory per GPU, of 80.0 GiB") != std::string::npos);
+  CHECK(step_text(f).find("# memory per GPU, of 80.0 GiB") != std::string::npos);
 }
 
 TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
   const auto world = step_world(small + ", overlap: {data: false}");
-  const StepForecast f = run_step(*world);
-  const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
+  const StepForecast f = run_step(world);
+  const std::vector<StepWhatIf> found = what_would_help_step(f);
   REQUIRE(found.size() > 2);
-  const std::string effective = to_yaml(world->scenario);
+  const std::string effective = to_yaml(world.scenario());
   for (std::size_t i = 0; i < found.size(); ++i) {
     const StepWhatIf& w = found[i];
     CAPTURE(w.what);
     if (i > 0) CHECK(w.gain <= found[i - 1].gain);
     CHECK(w.gain == Approx(1 - w.seconds / f.seconds));
-    const auto other = build_world(changed(world->scenario, effective, w.set));
-    const StepForecast again = run_step(*other);
+    const auto other = build_world(changed(world.scenario(), effective, w.set));
+    const StepForecast again = run_step(other);
     CHECK(again.seconds == w.seconds);
     CHECK((again.memory.share() <= 1) == w.fits);
   }
-  const std::vector<Alternatives> tried = step_trials(*world, f);
+  const std::vector<Alternatives> tried = step_trials(f);
   const auto overlap = std::find_if(tried.begin(), tried.end(), [](const Alternatives& list) {
     return list.front().what == "overlap data parallelism";
   });
@@ -85,35 +85,34 @@ TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
   CHECK(overlap->front().set == std::vector<std::string>{"workload.overlap.data=true"});
   RunOptions one;
   one.threads = 1;
-  const std::vector<StepWhatIf> alone = what_would_help_step(*world, f, one);
-  CHECK(explain_step_json(*world, {f, alone}) == explain_step_json(*world, {f, found}));
+  const std::vector<StepWhatIf> alone = what_would_help_step(f, one);
+  CHECK(explain_step_json({f, alone}) == explain_step_json({f, found}));
 }
 
 TEST_CASE("changes that do not fit are reported separately, and less recomputation is tried", "[step]") {
   const auto world = step_world(
       "model: {preset: llama2-13b}, batch: {global: 64}, parallel: {tensor: 1, pipeline: 2}, recompute: full, memory: "
       "ignore");
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   bool large = false;
-  const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
+  const std::vector<StepWhatIf> found = what_would_help_step(f);
   for (const StepWhatIf& w : found) {
     if (w.what.find("recompute") == 0) CHECK(w.set.front() != "workload.recompute=full");
     CHECK(w.fits == (w.memory <= f.memory.capacity));
     large = large || !w.fits;
   }
   CHECK(large);
-  CHECK(explain_step_text(*world, {f, found}).find("what would help, but does not fit in 80.0 GiB") !=
-        std::string::npos);
+  CHECK(explain_step_text({f, found}).find("what would help, but does not fit in 80.0 GiB") != std::string::npos);
 }
 
 TEST_CASE("another kind of recomputation replaces a list of modules", "[step]") {
   const auto world = step_world(small + ", recompute_modules: [layernorm]");
   bool none = false;
-  for (const StepWhatIf& w : what_would_help_step(*world, run_step(*world))) {
+  for (const StepWhatIf& w : what_would_help_step(run_step(world))) {
     if (w.what != "recompute none") continue;
     none = true;
     CHECK(w.set == std::vector<std::string>{"workload.recompute=none", "workload.recompute_modules=[]"});
-    CHECK(w.seconds == Approx(run_step(*step_world(small)).seconds));
+    CHECK(w.seconds == Approx(run_step(step_world(small)).seconds));
   }
   CHECK(none);
 }
@@ -121,13 +120,13 @@ TEST_CASE("another kind of recomputation replaces a list of modules", "[step]") 
 TEST_CASE("for a step that does not fit, changes that make it fit are reported at any cost", "[step]") {
   const auto world = step_world(
       "model: {preset: llama2-13b}, batch: {global: 64, micro: 4}, parallel: {tensor: 2, pipeline: 2}, memory: ignore");
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   REQUIRE(f.memory.share() > 1);
-  const std::vector<StepWhatIf> found = what_would_help_step(*world, f);
+  const std::vector<StepWhatIf> found = what_would_help_step(f);
   const auto slower = [](const StepWhatIf& w) { return w.fits && w.gain < 0; };
   CHECK(std::any_of(found.begin(), found.end(), slower));
   for (const StepWhatIf& w : found) CHECK((w.gain >= least_step_gain || w.fits));
-  const std::string text = explain_step_text(*world, {f, found});
+  const std::string text = explain_step_text({f, found});
   CHECK(text.find("what would make it fit in 80.0 GiB") != std::string::npos);
   CHECK(text.find("what would make it fit") > text.find("# what limits the step"));
 }
@@ -136,7 +135,7 @@ TEST_CASE("only settings that the framework has are proposed, and only words tha
   for (const std::string framework : {"megatron", "fsdp"}) {
     const auto world = step_world("model: {preset: llama2-7b}, framework: " + framework + ", batch: {global: 64}");
     std::vector<std::string> zero;
-    for (const Alternatives& list : step_trials(*world, run_step(*world)))
+    for (const Alternatives& list : step_trials(run_step(world)))
       for (const Trial& trial : list)
         for (const std::string& word : trial.set) {
           if (word.find("parallel.zero=") != std::string::npos) zero.push_back(word.substr(word.find('=') + 1));
@@ -153,10 +152,10 @@ TEST_CASE("a change that does nothing gains nothing", "[step]") {
       "node: {profile: hgx-h100-roce}\ncluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n"
       "routing: {kind: ecmp, seed: 3, seeds: 4}\nworkload: {kind: training_step, model: {preset: llama2-7b}, "
       "framework: fsdp, batch: {global: 64}}\n");
-  const StepForecast f = run_step(*world);
-  const auto again = build_world(changed(world->scenario, to_yaml(world->scenario), {"name=other"}));
-  CHECK(run_step(*again).seconds == f.seconds);
-  for (const StepWhatIf& w : what_would_help_step(*world, f)) {
+  const StepForecast f = run_step(world);
+  const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
+  CHECK(run_step(again).seconds == f.seconds);
+  for (const StepWhatIf& w : what_would_help_step(f)) {
     CAPTURE(w.what);
     CHECK(w.gain < 1);
     CHECK(w.seconds > 0);
@@ -168,7 +167,7 @@ TEST_CASE("the stage with the vocabulary limits the step", "[step]") {
   // A vocabulary as wide as many layers, on the last of two stages.
   const auto world =
       step_world("model: {preset: llama3-8b, layers: 4, vocab: 512000}, batch: {global: 512}, parallel: {pipeline: 2}");
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   const StepBinding b = binding_of(f);
   CHECK(b.stage == 1);
   CHECK(b.part == Part::vocabulary);
@@ -183,15 +182,15 @@ TEST_CASE("the words of a split make that split, and no other one is tried", "[p
         std::string("model: {preset: mixtral-8x7b}, batch: {global: 64}, parallel: {tensor: 2, expert: 4, "
                     "pipeline: 2, interleave: 2}")}) {
     const auto world = step_world(workload);
-    const TrainingStep base = step_of(*world);
-    const SplitSearch search = search_splits(*world);
+    const TrainingStep base = step_of(world);
+    const SplitSearch search = search_splits(world);
     REQUIRE(search.candidates.size() > 20);
     CHECK(search.considered >= search.not_divided + search.not_fitting + search.candidates.size());
-    const std::string effective = to_yaml(world->scenario);
+    const std::string effective = to_yaml(world.scenario());
     bool own = false;
     for (std::size_t i = 0; i < search.candidates.size(); i += 7) {
       const SplitCandidate& c = search.candidates[i];
-      const Scenario made = changed(world->scenario, effective, words_of(c.split, base));
+      const Scenario made = changed(world.scenario(), effective, words_of(c.split, base));
       const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, 8);
       CHECK(split_of(step) == c.split);
       CHECK(step.layout.ranks() == 32);
@@ -208,20 +207,20 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
   const auto world = step_world(small);
   RunOptions one, three;
   one.threads = 1, three.threads = 3;
-  const PlanResult result = plan_parallel(*world, 12, three);
-  CHECK(plan_json(*world, result, 0) == plan_json(*world, plan_parallel(*world, 12, one), 0));
+  const PlanResult result = plan_parallel(world, 12, three);
+  CHECK(plan_json(result, 0) == plan_json(plan_parallel(world, 12, one), 0));
   REQUIRE(result.rows.size() == 12);
   CHECK(result.considered == result.not_divided + result.not_fitting + result.left_out + 12);
   CHECK(std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.given; }) == 1);
-  const std::string effective = to_yaml(world->scenario);
+  const std::string effective = to_yaml(world.scenario());
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const PlanRow& row = result.rows[i];
     if (i > 0) CHECK(row.seconds >= result.rows[i - 1].seconds);
-    const auto other = build_world(changed(world->scenario, effective, row.set));
-    CHECK(run_step(*other).seconds == row.seconds);
+    const auto other = build_world(changed(world.scenario(), effective, row.set));
+    CHECK(run_step(other).seconds == row.seconds);
   }
   // The estimate that selects splits is accurate enough for that.
-  const PlanResult all = plan_parallel(*world, 120);
+  const PlanResult all = plan_parallel(world, 120);
   CHECK(result.rows.front().seconds < 1.1 * all.rows.front().seconds);
   for (const PlanRow& row : all.rows)
     if (row.seconds < 1.3 * all.rows.front().seconds)
@@ -240,7 +239,7 @@ std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> slices_of(
 
 TEST_CASE("a trace holds each activity once on each of its streams, and none overlap", "[trace]") {
   const auto world = step_world(small);
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   const StepTrace trace = step_trace(f);
   CHECK(trace.left_out.empty());
   const json j = json::parse(trace.json);
@@ -276,7 +275,7 @@ TEST_CASE("a trace holds each activity once on each of its streams, and none ove
 
 TEST_CASE("counters hold the bytes of collectives", "[trace]") {
   const auto world = step_world("model: {preset: llama2-7b}, framework: fsdp, batch: {global: 64, micro: 2}");
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   const json j = json::parse(step_trace(f).json);
   // Bytes: the area below the counter, compared with calls x bytes x ranks.
   double area = 0, rate = 0, since = 0, wanted = 0;
@@ -293,7 +292,7 @@ TEST_CASE("counters hold the bytes of collectives", "[trace]") {
 
 TEST_CASE("the micro-batches in the middle of a long step are left out", "[trace]") {
   const auto world = step_world(small);
-  const StepForecast f = run_step(*world);
+  const StepForecast f = run_step(world);
   const StepTrace all = step_trace(f), some = step_trace(f, 2000);
   CHECK(some.left_out.find("micro-batches ") == 0);
   CHECK(some.json.size() < all.json.size());
@@ -307,7 +306,7 @@ TEST_CASE("the micro-batches in the middle of a long step are left out", "[trace
     }
   CHECK(slices <= 2000);
   CHECK(kept.contains(0));
-  CHECK(kept.contains(step_of(*world).micro_batches() - 1));
+  CHECK(kept.contains(step_of(world).micro_batches() - 1));
   CHECK(j.at("otherData").at("left_out") == some.left_out);
 }
 

@@ -22,7 +22,7 @@ const std::string small =
     "  batch: {global: 64, micro: 1}\n";
 
 StepForecast forecast(const std::vector<std::string>& set = {}, const std::string& text = small) {
-  return run_step(*build_world(parse_scenario(text, "step.yaml", set).scenario));
+  return run_step(build_world(parse_scenario(text, "step.yaml", set).scenario));
 }
 
 double exposed(const StepForecast& f, Part part) { return f.mean.exposed[static_cast<std::size_t>(part)]; }
@@ -77,7 +77,7 @@ TEST_CASE("gradients are reduced once per step, whatever their buckets") {
           use.calls * static_cast<double>(use.kind.bytes);
     }
     const double parameters = static_cast<double>(
-        count_parameters(step_of(*build_world(parse_scenario(small, "step.yaml").scenario)).model).total);
+        count_parameters(step_of(build_world(parse_scenario(small, "step.yaml").scenario)).model).total);
     CHECK(reduced == Approx(4 * parameters).epsilon(1e-6));
     CHECK(gathered == Approx(2 * parameters).epsilon(1e-6));
   }
@@ -158,8 +158,8 @@ TEST_CASE("intervals widen with unknown parameters") {
       s.hardware.find(path)->value = std::stod(spread);
     }
     const auto world = build_world(std::move(s));
-    StepForecast f = run_step(*world);
-    add_interval(*world, f);
+    StepForecast f = run_step(world);
+    add_interval(f);
     return f.factor;
   };
   const double shipped = with("", small), sure = with("0", small);
@@ -204,7 +204,7 @@ TEST_CASE("a step does not depend on the number of threads") {
   const auto world = build_world(parse_scenario(small, "step.yaml", set).scenario);
   RunOptions one, two;
   one.threads = 1, two.threads = 2;
-  CHECK(step_json(*world, run_step(*world, one)) == step_json(*world, run_step(*world, two)));
+  CHECK(step_json(run_step(world, one)) == step_json(run_step(world, two)));
 }
 
 TEST_CASE("a step of one GPU has no collectives") {
@@ -216,8 +216,8 @@ TEST_CASE("a step of one GPU has no collectives") {
 
 TEST_CASE("JSON has the documented fields") {
   const auto world = build_world(parse_scenario(small, "step.yaml").scenario);
-  const StepForecast f = run_step(*world);
-  const auto j = nlohmann::json::parse(step_json(*world, f));
+  const StepForecast f = run_step(world);
+  const auto j = nlohmann::json::parse(step_json(f));
   for (const char* key :
        {"fabricast", "scenario", "fingerprint", "step_s", "tokens_per_s", "mfu", "breakdown", "timeline"})
     CHECK(j.contains(key));

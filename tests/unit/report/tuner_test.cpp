@@ -44,7 +44,7 @@ std::vector<std::int64_t> probes(const TunerTable& table, std::mt19937_64& rando
 }
 
 Forecast run_one(const World& world, CollectiveOp op, std::int64_t bytes, const TunerChoice& c) {
-  return run_plans(world, {plan_collective(world.planner, op, bytes, c.algorithm, c.protocol, c.channels)});
+  return run_plans(world, {plan_collective(world.planner(), op, bytes, c.algorithm, c.protocol, c.channels)});
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ TEST_CASE("the plugin finds the intended choice at every size", "[tuner]") {
   for (const std::string& cluster : clusters) {
     CAPTURE(cluster);
     const auto world = world_of(cluster);
-    const Communicator& comm = world->planner.comm;
-    const TunerTables tables = tuner_tables(*world);
-    const TunerPlugin plugin(tuner_csv(*world, tables));
+    const Communicator& comm = world.planner().comm;
+    const TunerTables tables = tuner_tables(world);
+    const TunerPlugin plugin(tuner_csv(tables));
     CHECK(tables.one_node.size() == (comm.nodes() > 1 && comm.gpus() > 1 ? 5 : 0));
     for (const auto& [list, nodes, ranks] : {std::tuple(&tables.job, comm.nodes(), comm.ranks()),
                                              std::tuple(&tables.one_node, std::int64_t{1}, std::int64_t{comm.gpus()})})
@@ -80,7 +80,7 @@ TEST_CASE("the plugin finds the intended choice at every size", "[tuner]") {
 TEST_CASE("no call falls back to one channel by accident", "[tuner]") {
   // Other shapes of communicators, and calls for which NCCL allows few algorithms or a single one.
   const auto world = world_of(clusters[0]);
-  const TunerPlugin plugin(tuner_csv(*world, tuner_tables(*world)));
+  const TunerPlugin plugin(tuner_csv(tuner_tables(world)));
   // 8 channels of the search for 8 NICs, doubled [NCCL-search-3.4].
   const int channels = 16;
   test::Allowed ring_simple{}, plain{};
@@ -102,24 +102,24 @@ TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's ch
   for (const std::string& cluster : clusters) {
     CAPTURE(cluster);
     const auto world = world_of(cluster);
-    for (const TunerTable& table : tuner_tables(*world).job)
+    for (const TunerTable& table : tuner_tables(world).job)
       for (const TunerPoint& p : table.points) {
-        const Plan own = plan_collective(world->planner, table.op, p.bytes);
+        const Plan own = plan_collective(world.planner(), table.op, p.bytes);
         CAPTURE(name_of(table.op), p.bytes);
         if (own.stands_in) {
           CHECK(p.choice.algorithm == own.candidates.front().algorithm);
           continue;
         }
         // By public functions: NCCL's own plan, and every other one with NCCL's channels.
-        const double nccl = run_plans(*world, {own}).rows.front().time;
+        const double nccl = run_plans(world, {own}).rows.front().time;
         REQUIRE(p.nccl.time == Approx(nccl).epsilon(1e-12));
         REQUIRE(p.nccl.channels == own.channels);
-        REQUIRE(p.choice.time == Approx(run_one(*world, table.op, p.bytes, p.choice).rows.front().time).epsilon(1e-12));
+        REQUIRE(p.choice.time == Approx(run_one(world, table.op, p.bytes, p.choice).rows.front().time).epsilon(1e-12));
         REQUIRE(p.choice.time <= nccl);
         for (const Candidate& c : own.candidates)
-          if (is_simulated(world->planner.comm, table.op, c.algorithm, c.protocol)) {
-            const Plan other = plan_collective(world->planner, table.op, p.bytes, c.algorithm, c.protocol);
-            REQUIRE(p.choice.time * (1 - least_gain) <= run_plans(*world, {other}).rows.front().time * (1 + 1e-12));
+          if (is_simulated(world.planner().comm, table.op, c.algorithm, c.protocol)) {
+            const Plan other = plan_collective(world.planner(), table.op, p.bytes, c.algorithm, c.protocol);
+            REQUIRE(p.choice.time * (1 - least_gain) <= run_plans(world, {other}).rows.front().time * (1 + 1e-12));
           }
         const bool kept = p.choice.algorithm == own.algorithm && p.choice.protocol == own.protocol &&
                           p.choice.channels == own.channels;
@@ -141,7 +141,7 @@ TEST_CASE("names and order of fields are those of the plugin", "[tuner]") {
   inside.op = CollectiveOp::all_reduce, inside.nodes = 1, inside.ranks = 8;
   inside.ranges = {{0, largest, {Algorithm::nvls, Protocol::simple, 24, 0}, 0, 2}};
   std::string lines;
-  std::istringstream in(tuner_csv(*world, {{table}, {inside}}));
+  std::istringstream in(tuner_csv({world, {table}, {inside}}));
   for (std::string line; std::getline(in, line);)
     if (line[0] != '#') lines += line + "\n";
   CHECK(lines ==
@@ -155,6 +155,6 @@ TEST_CASE("names and order of fields are those of the plugin", "[tuner]") {
 
 TEST_CASE("a table requires the flow engine", "[tuner]") {
   const auto world = world_of(clusters[1] + "network: {engine: bound}\n");
-  CHECK_THROWS_AS(tuner_tables(*world), UserError);
-  CHECK_THROWS_AS(advise(*world), UserError);
+  CHECK_THROWS_AS(tuner_tables(world), UserError);
+  CHECK_THROWS_AS(advise(world), UserError);
 }

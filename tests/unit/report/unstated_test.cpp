@@ -95,7 +95,7 @@ std::vector<Joint> all_combinations(const Scenario& scenario) {
   }
   std::vector<Joint> rows(scenario.workload.sizes.size());
   for (const auto& [s, weight] : made) {
-    const Forecast forecast = run_forecast(*build_world(s));
+    const Forecast forecast = run_forecast(build_world(s));
     for (std::size_t r = 0; r < rows.size(); ++r)
       rows[r].times.push_back(forecast.rows[r].time), rows[r].weights.push_back(weight);
   }
@@ -118,8 +118,8 @@ TEST_CASE("a forecast is near the median over unstated inputs, and its spread ne
     CAPTURE(node);
     const Scenario s = scenario_with(node);
     const auto world = build_world(s);
-    Forecast forecast = run_forecast(*world);
-    add_unstated(*world, forecast);
+    Forecast forecast = run_forecast(world);
+    add_unstated(forecast);
     const std::vector<Joint> joint = all_combinations(s);
     for (std::size_t r = 0; r < joint.size(); ++r) {
       CAPTURE(forecast.rows[r].bytes);
@@ -139,20 +139,20 @@ TEST_CASE("a forecast is near the median over unstated inputs, and its spread ne
 TEST_CASE("unstated inputs widen intervals by their spread", "[report]") {
   const Scenario open = scenario_with("gpu: h100-sxm");
   const auto world = build_world(open);
-  Forecast forecast = run_forecast(*world);
-  add_intervals(*world, forecast);
+  Forecast forecast = run_forecast(world);
+  add_intervals(forecast);
   REQUIRE(forecast.unstated.size() == 4);
   Scenario known = open;
   known.unstated.clear();
   const auto stated = build_world(known);
-  Forecast narrow = run_forecast(*stated);
-  add_intervals(*stated, narrow);
+  Forecast narrow = run_forecast(stated);
+  add_intervals(narrow);
   CHECK(narrow.unstated.empty());
   for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
     // Variances add up, each scaled by the errors of forecasts of such systems.
     const double whole = forecast.rows[r].residual->scale, own = narrow.rows[r].residual->scale;
     ResidualRow row;
-    row.kind = residual_kind(*world), row.bytes = forecast.rows[r].bytes;
+    row.kind = residual_kind(world), row.bytes = forecast.rows[r].bytes;
     const double apart = std::exp(log_scale(shipped_residuals().scale, row));
     CHECK(whole == Approx(std::hypot(own, apart * unstated_spread(forecast, r))));
     CHECK(forecast.rows[r].time == narrow.rows[r].time);

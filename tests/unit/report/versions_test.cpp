@@ -18,8 +18,8 @@ Forecast forecast(const std::string& version) {
                          version + "\"}\nworkload: {collective: all_reduce, sizes: [1MiB, 1GiB]}\n",
                      "s.yaml")
           .scenario);
-  Forecast f = run_forecast(*world);
-  forecast_versions(*world, f);
+  Forecast f = run_forecast(world);
+  forecast_versions(f);
   return f;
 }
 
@@ -49,8 +49,8 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
                                                 "}\nworkload: {collective: all_reduce, sizes: [1GiB, 200GiB]}\n",
                                             "s.yaml")
                                  .scenario);
-    Forecast f = run_forecast(*world);
-    forecast_versions(*world, f);
+    Forecast f = run_forecast(world);
+    forecast_versions(f);
     return std::pair(std::move(world), std::move(f));
   };
   const auto [world, range] = forecast_of("version: 2.18-2.19");
@@ -69,11 +69,11 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
     return found;
   };
   // 200 GiB is beyond all regions.
-  CHECK(count(forecast_json(*world, range), "\"chosen_by\": \"ofi_tuner\"") == 1);
-  CHECK(count(forecast_text(*world, range), "  (OFI tuner)\n") == 1);
+  CHECK(count(forecast_json(range), "\"chosen_by\": \"ofi_tuner\"") == 1);
+  CHECK(count(forecast_text(range), "  (OFI tuner)\n") == 1);
   const auto [plain, own] = forecast_of("version: 2.19, env: {NCCL_TUNER_PLUGIN: none}");
-  CHECK(count(forecast_json(*plain, own), "chosen_by") == 0);
-  CHECK(count(forecast_text(*plain, own), "OFI tuner") == 0);
+  CHECK(count(forecast_json(own), "chosen_by") == 0);
+  CHECK(count(forecast_text(own), "OFI tuner") == 0);
   // A run without the tuner is tried only where the tuner chose.
   const auto tries_without = [](const World& w, const Forecast& f) {
     for (const Alternatives& kind : trials_for({w, f, f}))
@@ -81,13 +81,13 @@ TEST_CASE("on EFA versions differ by the OFI plugin, and reports name its tuner"
         if (trial.set == std::vector<std::string>{"nccl.env.NCCL_TUNER_PLUGIN=none"}) return true;
     return false;
   };
-  CHECK(tries_without(*world, range));
-  CHECK_FALSE(tries_without(*plain, own));
+  CHECK(tries_without(world, range));
+  CHECK_FALSE(tries_without(plain, own));
   // The fastest, compared with the tuner's choice.
   const auto [best, fastest] = forecast_of("version: 2.21, selection: best");
   REQUIRE(fastest.rows[0].nccl);
   CHECK(fastest.rows[0].nccl->protocol == Protocol::ll128);
-  CHECK(count(forecast_text(*best, fastest), "(OFI tuner: ring/ll128, ") == 1);
+  CHECK(count(forecast_text(fastest), "(OFI tuner: ring/ll128, ") == 1);
 }
 
 }  // namespace

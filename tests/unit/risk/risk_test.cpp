@@ -39,13 +39,13 @@ TEST_CASE("every component is in exactly one class", "[risk]") {
                "{kind: fat_tree, switch: {ports: 16}}", "{kind: leaf_spine, leaves: 4, spines: 3}");
   const std::string cluster = GENERATE("{nodes: 16}", "{nodes: 5, size: 16, placement: random}");
   const auto world = test::world_of(nodes + "cluster: " + cluster + "\nfabric: " + fabric + "\n" + all_reduce);
-  const Elements elements(*world);
+  const Elements elements(world);
   std::map<Component, std::size_t> count;
   for (const ElementClass& c : elements.classes()) {
     CHECK(std::is_sorted(c.members.begin(), c.members.end()));
     count[c.component] += c.members.size();
   }
-  const Fabric& f = *world->fabric;
+  const Fabric& f = *world.fabric();
   CHECK(count[Component::nic_cable] == f.endpoints());
   CHECK(count[Component::leaf_spine_cable] == f.cables_below(Tier::spine));
   CHECK(count[Component::spine_core_cable] == f.cables_below(Tier::core));
@@ -61,11 +61,11 @@ TEST_CASE("every component is in exactly one class", "[risk]") {
 TEST_CASE("the links of a component are those of its name", "[risk]") {
   const auto world =
       test::world_of(nodes + "cluster: {nodes: 16}\nfabric: {kind: rail_optimized, switch: {ports: 8}}\n" + all_reduce);
-  const Elements elements(*world);
+  const Elements elements(world);
   for (const ElementClass& c : elements.classes()) {
     if (c.component == Component::rail) continue;
     const std::uint32_t member = c.members[c.members.size() / 2];
-    std::vector<LinkId> named = world->fabric->find_links(elements.name(c.component, member));
+    std::vector<LinkId> named = world.fabric()->find_links(elements.name(c.component, member));
     std::sort(named.begin(), named.end());
     INFO(elements.name(c.component, member));
     CHECK(elements.links(c.component, member) == named);
@@ -76,7 +76,7 @@ TEST_CASE("without hashing, components of a class have the same effect", "[risk]
   // Brute force: every component of every class. A ring crosses each NIC in the same way.
   const auto world = test::world_of(nodes + "cluster: {nodes: 8}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n" +
                                     "routing: {kind: spray}\n" + ring + all_reduce);
-  const Risk all = assess(*world, few(true)), sample = assess(*world, few());
+  const Risk all = assess(world, few(true)), sample = assess(world, few());
   REQUIRE(all.classes.size() == sample.classes.size());
   for (const RiskClass& c : all.classes) {
     const RiskClass& s = find(sample, c.component, c.mishap, c.role);
@@ -100,7 +100,7 @@ TEST_CASE("with hashing, a sample is close to all components", "[risk]") {
                                     "routing: {kind: ecmp, seeds: 8}\n" + ring + all_reduce);
   RiskOptions more = few();
   more.elements = 64;
-  const Risk all = assess(*world, few(true)), sample = assess(*world, more);
+  const Risk all = assess(world, few(true)), sample = assess(world, more);
   for (const RiskClass& c : all.classes) {
     if (c.simulated == 0) continue;
     const RiskClass& s = find(sample, c.component, c.mishap, c.role);
@@ -120,7 +120,7 @@ TEST_CASE("a NIC's cable stops the job unless there are two planes", "[risk]") {
   const std::string text =
       nodes + "cluster: {nodes: 8}\nfabric: {kind: rail_optimized, switch: {ports: 16}}\n" + all_reduce;
   const auto one = test::world_of(text), two = test::world_of(text + "reliability: {planes: 2}\n");
-  const Risk single = assess(*one, few()), dual = assess(*two, few());
+  const Risk single = assess(one, few()), dual = assess(two, few());
   CHECK(find(single, Component::nic_cable, Mishap::down).stops);
   CHECK(find(single, Component::leaf, Mishap::down).stops);
   const RiskClass &cable = find(dual, Component::nic_cable, Mishap::down),
@@ -140,7 +140,7 @@ TEST_CASE("a NIC's cable stops the job unless there are two planes", "[risk]") {
 TEST_CASE("components that the job does not use have no effect", "[risk]") {
   const auto world = test::world_of(
       nodes + "cluster: {nodes: 2, size: 16}\nfabric: {kind: fat_tree, switch: {ports: 16}}\n" + all_reduce);
-  const Risk risk = assess(*world, few());
+  const Risk risk = assess(world, few());
   const RiskClass& idle = find(risk, Component::nic_cable, Mishap::down, Role::idle);
   CHECK(idle.count == 14 * 8);
   CHECK(idle.per_month > 0);
@@ -155,11 +155,11 @@ TEST_CASE("the same bytes on any number of threads", "[risk]") {
   RiskOptions one = few(), many = few();
   one.what_if = many.what_if = true;
   one.run.threads = 1, many.run.threads = 5;
-  const std::string text = risk_json(*world, assess(*world, one));
-  CHECK(text == risk_json(*world, assess(*world, many)));
-  CHECK(text == risk_json(*world, assess(*world, many)));
+  const std::string text = risk_json(assess(world, one));
+  CHECK(text == risk_json(assess(world, many)));
+  CHECK(text == risk_json(assess(world, many)));
   one.seed = 2;
-  CHECK(text != risk_json(*world, assess(*world, one)));
+  CHECK(text != risk_json(assess(world, one)));
 }
 
 TEST_CASE("rare failures cost the sum of their single costs", "[risk]") {
@@ -170,7 +170,7 @@ TEST_CASE("rare failures cost the sum of their single costs", "[risk]") {
       "2}}\nreliability: {flaps: {cable: 0.5}, spares: 4}\n");
   RiskOptions options = few();
   options.samples = 3000, options.elements = 1;
-  const Risk risk = assess(*world, options);
+  const Risk risk = assess(world, options);
   double hours = 0;
   for (const RiskClass& c : risk.classes) hours += c.hours;
   const double saving = risk.checkpoint.pause / (risk.checkpoint.every + risk.checkpoint.pause);
@@ -195,16 +195,16 @@ TEST_CASE("a slow host costs the extra time of its computation", "[risk]") {
       "{global: 256}, parallel: {tensor: 4}";
   const auto world = test::world_of(text + "}\n");
   const auto slow = test::world_of(text + ", variation: {steps: 1, slow_hosts: 100%, slowdown: 10%}}\n");
-  const double simulated = run_step(*slow).seconds / run_step(*world).seconds;
+  const double simulated = run_step(slow).seconds / run_step(world).seconds;
   RiskOptions one = few();
   one.elements = 1, one.unrated = false;
-  CHECK(find(assess(*world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
+  CHECK(find(assess(world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
 }
 
 TEST_CASE("the transport gives up when NCCL does", "[risk]") {
   const auto window = [](const std::string& more) {
     const auto world = test::world_of(nodes + "cluster: {nodes: 2}\n" + all_reduce + more);
-    return transport_of(*world, world->scenario.reliability).window;
+    return transport_of(world, world.scenario().reliability).window;
   };
   CHECK(window("nccl: {version: \"2.28\"}\n") == Approx(7 * 4.096e-6 * (1 << 20)));
   CHECK(window("nccl: {version: \"2.20\"}\n") == Approx(7 * 4.096e-6 * (1 << 18)));
@@ -241,11 +241,11 @@ TEST_CASE("stalls by flaps", "[risk]") {
 
 TEST_CASE("one node has no network that fails", "[risk]") {
   const auto world = test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 1}\n" + all_reduce);
-  const Risk risk = assess(*world, few());
+  const Risk risk = assess(world, few());
   for (const RiskClass& c : risk.classes) CHECK(c.stops);
   CHECK(risk.classes.size() == 3);
   CHECK(risk.worst_survived() == nullptr);
-  CHECK_FALSE(risk_text(*world, risk).empty());
+  CHECK_FALSE(risk_text(risk).empty());
 }
 
 TEST_CASE("without failures nothing is lost", "[risk]") {
@@ -254,11 +254,11 @@ TEST_CASE("without failures nothing is lost", "[risk]") {
                                     "  failures: {gpu: 0, host: 0, nic: 0, nic_cable: 0, leaf: 0, spine: 0, core: 0, "
                                     "fabric_cable: 0, software: 0}\n"
                                     "  degraded: {cable: 0, nic: 0}\n  flaps: {cable: 0}\n  stragglers: {hosts: 0}\n");
-  const Risk risk = assess(*world, few());
+  const Risk risk = assess(world, few());
   CHECK(risk.month.goodput == Approx(1));
   CHECK(risk.month.lost.empty());
   CHECK(risk.month.stops == 0);
-  const json j = json::parse(risk_json(*world, risk));
+  const json j = json::parse(risk_json(risk));
   CHECK(j.at("checkpoint").at("between_stops_s").is_null());
 }
 

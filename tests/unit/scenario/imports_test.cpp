@@ -32,13 +32,13 @@ struct Site {
     write(folder / "ibnetdiscover.txt", text.ibnetdiscover());
     write(folder / "lfts.dump", text.tables(*test::router_of("static", made, state)));
   }
-  std::unique_ptr<World> world(const std::string& rest, const std::string& set = {}) const {
+  World world(const std::string& rest, const std::string& set = {}) const {
     const std::vector<std::string> words = set.empty() ? std::vector<std::string>() : std::vector{set};
     return build_world(parse_scenario("fabricast: 1\n" + job + rest, folder / "scenario.yaml", words).scenario);
   }
   std::vector<double> times(const std::string& rest, const std::string& set = {}) const {
     std::vector<double> list;
-    for (const ForecastRow& row : run_forecast(*world(rest, set)).rows) list.push_back(row.time);
+    for (const ForecastRow& row : run_forecast(world(rest, set)).rows) list.push_back(row.time);
     return list;
   }
 };
@@ -67,10 +67,10 @@ TEST_CASE("a fabric read back from tool output gives the same forecast as the or
 TEST_CASE("a job gets the hosts that it names, and links have the names of the file", "[imports]") {
   const Site site;
   const auto world = site.world(std::string("cluster: {hosts: \"node[60-63,3]\"}\n") + as_found);
-  CHECK(world->scenario.cluster.nodes == 5);
-  CHECK(world->scenario.cluster.size == 64);
-  CHECK(world->scenario.cluster.order == std::vector<int>{60, 61, 62, 63, 3});
-  const Fabric& fabric = *world->fabric;
+  CHECK(world.scenario().cluster.nodes == 5);
+  CHECK(world.scenario().cluster.size == 64);
+  CHECK(world.scenario().cluster.order == std::vector<int>{60, 61, 62, 63, 3});
+  const Fabric& fabric = *world.fabric();
   CHECK(fabric.name(fabric.endpoint(3, 1)) == "node3.mlx5_1");
   CHECK(fabric.node_name(3) == "node3");
   CHECK(fabric.find_vertex("node3.mlx5_1")->value == fabric.endpoint(3, 1).value);
@@ -79,9 +79,9 @@ TEST_CASE("a job gets the hosts that it names, and links have the names of the f
   CHECK(fabric.find_links("node3.mlx5_1").size() == 2);
   CHECK(fabric.find_links("leaf0-spine1").size() == 2 * site.made.find_links("leaf0-spine1").size() / 2);
 
-  const auto again = build_world(parse_scenario(to_yaml(world->scenario), "other/place.yaml").scenario);
-  CHECK(again->scenario.cluster.order == world->scenario.cluster.order);
-  CHECK(run_forecast(*again).fingerprint == run_forecast(*world).fingerprint);
+  const auto again = build_world(parse_scenario(to_yaml(world.scenario()), "other/place.yaml").scenario);
+  CHECK(again.scenario().cluster.order == world.scenario().cluster.order);
+  CHECK(run_forecast(again).fingerprint == run_forecast(world).fingerprint);
   CHECK_NOTHROW(
       site.world(std::string("cluster: {nodes: 64}\nfaults: [{link: node3.mlx5_1, rate: 10%}]\n") + as_found));
 }
@@ -89,7 +89,7 @@ TEST_CASE("a job gets the hosts that it names, and links have the names of the f
 std::vector<std::string> faults_of(const Site& site, const std::string& rest, const std::string& set = {}) {
   std::vector<std::string> list;
   try {
-    (void)run_forecast(*site.world(rest, set));
+    (void)run_forecast(site.world(rest, set));
   } catch (const UserError& e) {
     for (const Diagnostic& d : e.diagnostics())
       list.push_back(std::filesystem::path(d.where.file).filename().string() +
@@ -129,10 +129,10 @@ TEST_CASE("Slurm's topology.conf becomes a fabric without its cables", "[imports
         "SwitchName=a Nodes=n[01-32]\nSwitchName=b Nodes=n[33-64]\nSwitchName=top Switches=a,b\n");
   const auto world =
       site.world("cluster: {hosts: \"n[01-64]\"}\nfabric: {kind: file, path: topology.conf, oversubscription: 2}\n");
-  CHECK(world->fabric->switches() == 3);
-  CHECK(world->fabric->cables_below(Tier::leaf) == 128);
-  CHECK(world->fabric->cables_below(Tier::spine) == 64);
-  CHECK(world->fabric->name(world->fabric->endpoint(32, 0)) == "n33.nic0");
+  CHECK(world.fabric()->switches() == 3);
+  CHECK(world.fabric()->cables_below(Tier::leaf) == 128);
+  CHECK(world.fabric()->cables_below(Tier::spine) == 64);
+  CHECK(world.fabric()->name(world.fabric()->endpoint(32, 0)) == "n33.nic0");
   const std::string slurm =
       "cluster: {nodes: 64}\nfabric: {kind: file, path: topology.conf}\nrouting: {kind: adaptive}\n";
   CHECK(site.times(slurm, "fabric.oversubscription=16")[1] > 3 * site.times(slurm)[1]);
@@ -154,8 +154,8 @@ TEST_CASE("an InfraGraph is a fabric file", "[imports]") {
   write(site.folder / "infra.yaml", graph);
   const std::string rest = "cluster: {hosts: \"host.[0-1]\"}\nfabric: {kind: file, path: infra.yaml}\n";
   const auto world = site.world(rest);
-  CHECK(world->fabric->name(world->fabric->endpoint(1, 1)) == "host.1.nic.1");
-  CHECK(world->fabric->find_vertex("host.1.nic.1")->value == 3);
+  CHECK(world.fabric()->name(world.fabric()->endpoint(1, 1)) == "host.1.nic.1");
+  CHECK(world.fabric()->find_vertex("host.1.nic.1")->value == 3);
   write(site.folder / "infra.yaml", "infrastructure:\n  devices: [1]\n  instances: [{name: a}]\n  edges: {}\n");
   CHECK_THAT(faults_of(site, rest),
              test::begin_as("infra.yaml:2: : must be a map", "infra.yaml:3: : `device` is missing",

@@ -34,12 +34,12 @@ double choose(int n, int k) {
 // deepseek-v3 over 64 ranks of eight nodes: 256 experts, eight for each of 4096 tokens of 7168 numbers of 2 B.
 TEST_CASE("merged copies cross between nodes once, and inside them once to each rank") {
   const double token = 7168 * 2, tokens = 4096;
-  const auto plain = bytes_sent(training_program(step_of(*step_world("experts"))));
+  const auto plain = bytes_sent(training_program(step_of(step_world("experts"))));
   REQUIRE(plain.size() == 1);
   CHECK(plain.at(64) == Approx(8 * tokens * token).epsilon(0.01));
-  const auto merged = bytes_sent(training_program(step_of(*step_world("experts", dispatched("deepep")))));
+  const auto merged = bytes_sent(training_program(step_of(step_world("experts", dispatched("deepep")))));
   // Both groups are of eight, one of each node's place and one of each node: the program has both kinds.
-  const Program program = training_program(step_of(*step_world("experts", dispatched("hybridep"))));
+  const Program program = training_program(step_of(step_world("experts", dispatched("hybridep"))));
   std::vector<double> found;
   for (const CollectiveKind& kind : program.collectives)
     if (kind.part == Part::expert && kind.groups < 4) found.push_back(static_cast<double>(kind.bytes) / token / tokens);
@@ -55,7 +55,7 @@ TEST_CASE("merged copies cross between nodes once, and inside them once to each 
 }
 
 TEST_CASE("an allgather brings all tokens to all ranks") {
-  const Program program = training_program(step_of(*step_world("experts", dispatched("allgather"))));
+  const Program program = training_program(step_of(step_world("experts", dispatched("allgather"))));
   std::map<CollectiveOp, std::int64_t> bytes;
   for (const CollectiveKind& kind : program.collectives)
     if (kind.part == Part::expert) bytes[kind.op] = kind.bytes;
@@ -64,7 +64,7 @@ TEST_CASE("an allgather brings all tokens to all ranks") {
 }
 
 TEST_CASE("tokens of experts that tensor parallelism splits are gathered before they are cast") {
-  const auto step = step_of(*step_world(
+  const auto step = step_of(step_world(
       "experts", {"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}", "workload.precision=fp8",
                   "workload.parallel={tensor: 2, sequence: true, expert: 4, expert_tensor: 2}",
                   "workload.batch={global: 8, micro: 1}"}));
@@ -88,9 +88,9 @@ const Sets alone{"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequ
 
 double seconds_with(double launch_us, const Sets& more = {}) {
   const auto world = step_world("experts", test::both(alone, more));
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   step.stack.launch.value = step.stack.router_launch.value = launch_us, step.stack.expert_launch.value = 0;
-  return run_step(*world, step, {}).seconds;
+  return run_step(world, step, {}).seconds;
 }
 
 TEST_CASE("a step takes at least the time in which its host launches it") {
@@ -114,7 +114,7 @@ TEST_CASE("kernels in a graph cost the host nothing") {
 
 TEST_CASE("where dispatching permutes tokens, the host launches less") {
   const auto world = step_world("experts", test::both(alone, dispatched("hybridep")));
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   step.stack.router_launch.value = 5000, step.stack.fused_launch.value = 300;
   CHECK(time_layer(step, true).ffn.launch_before == Approx(300e-6));
   step.dispatcher = Dispatcher::alltoall;
@@ -134,11 +134,11 @@ double all_bytes(const Program& program) {
 
 TEST_CASE("overlapped tokens are as many, beside the whole pass of their layer") {
   const auto world = step_world("experts", alone);
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   step.stack.launch.value = step.stack.router_launch.value = step.stack.expert_launch.value = 0;
   step.stack.interference.value = 0;
   const auto waited = [&] {
-    const StepForecast f = run_step(*world, step, {});
+    const StepForecast f = run_step(world, step, {});
     return f.mean.exposed[static_cast<std::size_t>(Part::expert)];
   };
   const double bytes = all_bytes(training_program(step)), all = waited();
@@ -158,7 +158,7 @@ TEST_CASE("overlapped tokens are as many, beside the whole pass of their layer")
 
 TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   const auto world = step_world("experts", alone);
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   step.stack.expert_launch.value = 10, step.stack.launch.value = 0;
   CHECK(time_layer(step, true).ffn.launch == Approx(16 * 10e-6));
   step.precision = Precision::fp8;
@@ -174,9 +174,9 @@ TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
 TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
   const auto slowed = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, test::both(dispatched("deepep"), set)));
-    TrainingStep step = step_of(*world);
+    TrainingStep step = step_of(world);
     step.overlap_expert = true;
-    return run_step(*world, step, {}).mean.interference;
+    return run_step(world, step, {}).mean.interference;
   };
   // Gradients slow computation in all of them.
   const double four = slowed({"workload.experts.sms=4"}), eight = slowed({"workload.experts.sms=8"});
@@ -190,7 +190,7 @@ TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
 TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast once") {
   const Sets fp8 = test::both(dispatched("deepep"), {"workload.precision=fp8"});
   const auto world = step_world("experts", test::both(alone, fp8));
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   const double before = all_bytes(training_program(step));
   const HalfLayer plain = time_layer(step, true).ffn;
   step.fp8_dispatch = true;
@@ -208,7 +208,7 @@ TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast onc
 TEST_CASE("the host waits for counts of tokens that it needs") {
   const auto waits = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, set));
-    return time_layer(step_of(*world), true).ffn.synchronizes;
+    return time_layer(step_of(world), true).ffn.synchronizes;
   };
   CHECK(waits({}));
   CHECK(waits(dispatched("deepep")));
@@ -218,7 +218,7 @@ TEST_CASE("the host waits for counts of tokens that it needs") {
 
 TEST_CASE("experts' operands are cast to 8 bits, and permutations that are not fused take longer") {
   const auto world = step_world("experts", alone);
-  TrainingStep step = step_of(*world);
+  TrainingStep step = step_of(world);
   const HalfLayer fused = time_layer(step, true).ffn;
   step.fused_permutation = false;
   const HalfLayer apart = time_layer(step, true).ffn;

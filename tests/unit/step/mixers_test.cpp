@@ -24,7 +24,7 @@ Sets hybrid(int mamba, int attention) {
           "workload.model.state_dim=128"};
 }
 
-TrainingStep step_with(const Sets& set) { return step_of(*step_world("zero3", set)); }
+TrainingStep step_with(const Sets& set) { return step_of(step_world("zero3", set)); }
 
 TEST_CASE("a layer takes the mean time of its mixers") {
   const int layers = step_with({}).model.layers;

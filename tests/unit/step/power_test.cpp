@@ -18,7 +18,7 @@ const Sets wide{
     "workload.batch={global: 1, micro: 1}"};
 
 TrainingStep plain_step(const Sets& more = {}) {
-  TrainingStep step = step_of(*step_world("zero3", test::both(wide, more)));
+  TrainingStep step = step_of(step_world("zero3", test::both(wide, more)));
   step.kernels.boost = 1;
   return step;
 }
@@ -72,7 +72,7 @@ struct MeasuredMix {
 
 TEST_CASE("GEMMs among other kernels are as fast as measured") {
   constexpr double alone = 690;
-  const Kernels h100 = step_of(*step_world("zero3", wide)).kernels;
+  const Kernels h100 = step_of(step_world("zero3", wide)).kernels;
   for (const MeasuredMix& m :
        {MeasuredMix{"70B, two layers, eager", 65.5, 8.4, 15.4, 741},
         MeasuredMix{"70B, two layers, compiled, cuDNN attention", 68.1, 4.8, 10.0, 712},
@@ -92,9 +92,9 @@ TEST_CASE("a lower power limit leaves less to GEMMs") {
 }
 
 TEST_CASE("the step of a model uses the boost, and a wider one has less of it") {
-  const TrainingStep step = step_of(*step_world("zero3", wide));
+  const TrainingStep step = step_of(step_world("zero3", wide));
   CHECK(step.kernels.boost == boost(plain_step()));
-  const TrainingStep narrow = step_of(*step_world(
+  const TrainingStep narrow = step_of(step_world(
       "zero3",
       test::both(wide, {"workload.model={layers: 4, hidden: 2048, heads: 32, kv_heads: 8, ffn: 8192, vocab: 32000, "
                         "sequence: 8192}"})));

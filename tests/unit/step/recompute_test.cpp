@@ -16,7 +16,7 @@ using test::step_world;
 const Sets qwen{"cluster.nodes=1", "workload.model={preset: qwen3-30b-a3b, sequence: 4096}",
                 "workload.parallel={expert: 8}", "workload.batch={global: 8, micro: 1}"};
 
-TrainingStep step_with_set(const Sets& more) { return step_of(*step_world("experts", test::both(qwen, more))); }
+TrainingStep step_with_set(const Sets& more) { return step_of(step_world("experts", test::both(qwen, more))); }
 Sets modules(const std::string& list) { return {"workload.recompute_modules=[" + list + "]"}; }
 
 /// B per token and layer.
@@ -40,7 +40,7 @@ TEST_CASE("recomputed modules keep only their inputs") {
 
 TEST_CASE("latent attention keeps its latent vectors when it projects them again") {
   const auto per_token = [](const Sets& more) {
-    const TrainingStep step = step_of(*step_world("experts", more));
+    const TrainingStep step = step_of(step_world("experts", more));
     return kept_by_layer(step.model, memory_question(step, 8), true) / 4096;
   };
   // 128 heads: queries and keys of 192, values of 128, at 16 bits.
@@ -89,7 +89,7 @@ TEST_CASE("a list of modules implies selective recomputation") {
 
 double seconds_with(const TrainingStep& step, const Sets& more) {
   const auto world = step_world("experts", test::both(qwen, more));
-  return run_step(*world, step, {}).seconds;
+  return run_step(world, step, {}).seconds;
 }
 
 TEST_CASE("activations in host memory need GPU memory for two layers only, and time on a slow link") {

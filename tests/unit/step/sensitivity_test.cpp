@@ -69,8 +69,8 @@ TEST_CASE("a slow link slows the collectives that cross it, and the step") {
   constexpr std::uint32_t host = 3, gpus = 8;
   const Sets slow{adaptive, "faults=[{link: node3.nic0, rate: 10%}]"};
   const auto world = step_world(job, {adaptive}), faulty = step_world(job, slow);
-  const Program program = training_program(step_of(*world));
-  const auto before = make_flow_traffic(*world, program, 1), after = make_flow_traffic(*faulty, program, 1);
+  const Program program = training_program(step_of(world));
+  const auto before = make_flow_traffic(world, program, 1), after = make_flow_traffic(faulty, program, 1);
   int crossing = 0;
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     const RankGroups& groups = program.groups[program.collectives[k].groups];

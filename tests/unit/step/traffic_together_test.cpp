@@ -23,8 +23,8 @@ using test::pairs_of_ranks;
 
 constexpr std::int64_t large = std::int64_t{1} << 30;
 
-std::unique_ptr<World> world(int nodes, const std::string& fabric, const std::string& routing = "kind: adaptive",
-                             const std::string& rest = "") {
+World world(int nodes, const std::string& fabric, const std::string& routing = "kind: adaptive",
+            const std::string& rest = "") {
   return test::world_of(
       fmt::format("node: {{gpu: h100-sxm}}\ncluster: {{nodes: {}}}\nfabric: {{{}}}\n"
                   "routing: {{{}}}\nworkload: {{kind: collective, collective: all_reduce}}\n{}",
@@ -41,7 +41,7 @@ TEST_CASE("collectives on different links do not slow each other") {
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(64, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 1), Part::tensor);
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   CHECK(paces(*traffic, {0, 1, 2}) == std::vector<double>{1, 1, 1});
   for (std::uint32_t k = 0; k < 3; ++k) CHECK(traffic->is_independent(k));
 }
@@ -52,7 +52,7 @@ TEST_CASE("two collectives over the same NICs get about half each, as if one had
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
   x.again(CollectiveOp::all_gather, 2 * large, 0);
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   const std::vector<double> found = paces(*traffic, {0, 1});
   CHECK(found[0] == Approx(0.5).margin(0.02));
   CHECK(found[1] == Approx(found[0]));
@@ -67,7 +67,7 @@ TEST_CASE("short messages are bound by latency, and lose little with a smaller s
   Collectives x;
   x.add(CollectiveOp::all_reduce, 4096, groups_of_ranks(0, 64, 8, 8));
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   CHECK(paces(*traffic, {0, 1})[0] > 0.9);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a connection that carries more messages has no larger share", "[pat]"
   Collectives x;
   x.add(CollectiveOp::all_gather, 1 << 20, groups_of_ranks(0, 256, 32, 8));  // by PAT: 31 blocks over 5 connections
   x.add(CollectiveOp::all_gather, large, x.program.groups[0]);               // by rings
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   REQUIRE(traffic->alone(0).algorithm == "pat");
   REQUIRE(traffic->alone(1).algorithm == "ring");
   CHECK(paces(*traffic, {0, 1})[1] == Approx(1 / 6.).margin(0.02));
@@ -88,7 +88,7 @@ TEST_CASE("the two directions of a cable are two links") {
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
   x.add(CollectiveOp::sendrecv, large, {{8, 0}}, Part::pipeline);
   x.add(CollectiveOp::sendrecv, large, {{0, 8}}, Part::pipeline);
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   CHECK(paces(*traffic, {0, 1}) == std::vector<double>{1, 1});
   // Alone it is bound by its channels, then by the NIC.
   const double seconds = traffic->alone(0).makespan.value, both = seconds / paces(*traffic, {0, 2})[0];
@@ -110,7 +110,7 @@ TEST_CASE("collectives of different NICs share the uplinks of an oversubscribed 
     }
     x.add(CollectiveOp::all_gather, large, low);
     x.add(CollectiveOp::all_gather, large, high);
-    const auto traffic = make_flow_traffic(*w, x.program, 1);
+    const auto traffic = make_flow_traffic(w, x.program, 1);
     return std::pair(traffic->alone(0).makespan.value, paces(*traffic, {0, 1}));
   };
   const auto [fair_time, fair] = part_of(1);
@@ -129,7 +129,7 @@ TEST_CASE("samples of ECMP differ, and each is reproducible") {
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 128, 16, 8));
   std::vector<double> seconds, pace;
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 1}) {
-    const auto traffic = make_flow_traffic(*w, x.program, seed);
+    const auto traffic = make_flow_traffic(w, x.program, seed);
     pace.push_back(paces(*traffic, {0, 1})[0]);
     seconds.push_back(traffic->alone(0).makespan.value);
   }
@@ -138,7 +138,7 @@ TEST_CASE("samples of ECMP differ, and each is reproducible") {
   CHECK(seconds.front() == seconds.back());
   CHECK(pace.front() == pace.back());
   // Collisions: slower than without.
-  CHECK(seconds[0] > 1.5 * make_flow_traffic(*world(16, leaves(1)), x.program, 1)->alone(0).makespan.value);
+  CHECK(seconds[0] > 1.5 * make_flow_traffic(world(16, leaves(1)), x.program, 1)->alone(0).makespan.value);
 }
 
 TEST_CASE("the order in which collectives are timed does not matter") {
@@ -148,7 +148,7 @@ TEST_CASE("the order in which collectives are timed does not matter") {
   x.add(CollectiveOp::all_gather, large / 3, groups_of_ranks(64, 64, 8, 8));
   x.add(CollectiveOp::sendrecv, large / 5, pairs_of_ranks(0, 64, 64), Part::pipeline);
   x.add(CollectiveOp::alltoall, large / 7, groups_of_ranks(0, 128, 16, 1), Part::expert);
-  const auto a = make_flow_traffic(*w, x.program, 1), b = make_flow_traffic(*w, x.program, 1);
+  const auto a = make_flow_traffic(w, x.program, 1), b = make_flow_traffic(w, x.program, 1);
   const std::vector<double> all = paces(*a, {0, 1, 2, 3});
   for (std::uint32_t k = 4; k-- > 0;) CHECK(b->alone(k).makespan.value == a->alone(k).makespan.value);
   paces(*b, {2, 3}), paces(*b, {0, 2});
@@ -165,7 +165,7 @@ TEST_CASE("a slow cable slows only the collectives that cross it") {
       for (std::uint32_t n = 0; n < 8; ++n) groups.front().push_back(8 * n + g);
       x.add(CollectiveOp::all_gather, large / 8, groups);
     }
-    const auto traffic = make_flow_traffic(*w, x.program, 1);
+    const auto traffic = make_flow_traffic(w, x.program, 1);
     std::vector<double> times;
     for (std::uint32_t k = 0; k < 8; ++k) times.push_back(traffic->alone(k).makespan.value);
     return times;
@@ -187,7 +187,7 @@ TEST_CASE("a slow cable slows all groups of the kind, and is named") {
   const auto w = world(8, "kind: rail_optimized", "kind: adaptive", "faults: [{link: node3.nic2, rate: 25%}]\n");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, groups_of_ranks(0, 64, 8, 8));
-  const auto traffic = make_flow_traffic(*w, x.program, 1);
+  const auto traffic = make_flow_traffic(w, x.program, 1);
   CHECK(traffic->alone(0).bottleneck.find("node3.nic2") != std::string::npos);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("faults that come and go are refused") {
       world(2, "kind: single_switch", "kind: adaptive", "faults: [{link: node1.nic0, rate: 50%, at: 1ms}]\n");
   Collectives x;
   x.add(CollectiveOp::all_gather, large, test::everyone(16));
-  CHECK_THROWS_WITH(make_flow_traffic(*w, x.program, 1), Catch::Contains("a fault begins or ends during the step"));
+  CHECK_THROWS_WITH(make_flow_traffic(w, x.program, 1), Catch::Contains("a fault begins or ends during the step"));
 }
 
 TEST_CASE("links with the same users are one kind") {
@@ -244,11 +244,11 @@ TEST_CASE("networks with different hardware that share counts are timed as separ
   x.again(CollectiveOp::sendrecv, 1 << 20, 3);
   const auto near = world(16, leaves(2), "kind: ecmp"), far = world(16, leaves(2) + ", cable: 5km", "kind: ecmp"),
              spread = world(16, leaves(2), "kind: adaptive");
-  const std::vector<const World*> worlds{near.get(), far.get(), near.get(), spread.get()};
+  const std::vector<World> worlds{near, far, near, spread};
   const auto shared = make_flow_traffics(worlds, x.program, 1, 3);
   const std::vector<std::uint32_t> all{0, 1, 2, 3, 4};
   for (std::size_t n = 0; n < worlds.size(); ++n) {
-    const auto own = make_flow_traffic(*worlds[n], x.program, 1);
+    const auto own = make_flow_traffic(worlds[n], x.program, 1);
     for (const std::uint32_t k : all) {
       CAPTURE(n, k);
       CHECK(shared[n]->alone(k).makespan.value == Approx(own->alone(k).makespan.value).epsilon(1e-12));

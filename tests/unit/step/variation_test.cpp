@@ -11,8 +11,8 @@
 namespace fabricast {
 namespace {
 
-std::unique_ptr<World> world(int nodes, const std::string& parallel, int batch, const std::string& variation,
-                             const std::string& model = "preset: llama2-7b, sequence: 2048") {
+World world(int nodes, const std::string& parallel, int batch, const std::string& variation,
+            const std::string& model = "preset: llama2-7b, sequence: 2048") {
   return test::world_of(
       fmt::format("node: {{profile: hgx-h100}}\ncluster: {{nodes: {}}}\n"
                   "fabric: {{kind: single_switch}}\n"
@@ -23,7 +23,7 @@ std::unique_ptr<World> world(int nodes, const std::string& parallel, int batch, 
 std::vector<double> slower(const World& w, std::size_t sample = 0) {
   const TrainingStep step = step_of(w);
   const Program program = training_program(step);
-  return Variation(step, w.scenario.workload.training.variation, slow_parts(w), 8, program).slower(sample);
+  return Variation(step, w.scenario().workload.training.variation, slow_parts(w), 8, program).slower(sample);
 }
 double computing(const ActorTimes& times) {
   double sum = 0;
@@ -33,24 +33,24 @@ double computing(const ActorTimes& times) {
 
 TEST_CASE("without variation all steps are equal") {
   const auto w = world(2, "", 16, "steps: 5");
-  CHECK(slower(*w).empty());
-  const StepForecast f = run_step(*w);
+  CHECK(slower(w).empty());
+  const StepForecast f = run_step(w);
   CHECK(f.samples == 5);
   CHECK(f.seconds_worst == f.seconds_p5);
 }
 
 TEST_CASE("with data parallelism alone one slow host slows every step by its slowdown of computation") {
   const auto usual = world(4, "zero: 0", 64, ""), slow = world(4, "zero: 0", 64, "slow_hosts: 1, slowdown: 0.25");
-  const StepForecast before = run_step(*usual), after = run_step(*slow);
+  const StepForecast before = run_step(usual), after = run_step(slow);
   CHECK(computing(after.mean) == Approx(1.25 * computing(before.mean)));
   // One slow host in four is as bad as four.
   for (std::size_t sample = 0; sample < 20; ++sample) {
     const auto some = world(4, "zero: 0", 64, "slow_hosts: 0.25, slowdown: 0.25");
-    const double factor = slower(*some, sample).at(0);
+    const double factor = slower(some, sample).at(0);
     CHECK((factor == 1 || factor == 1.25));
     if (factor != 1)
-      CHECK(run_step(*world(4, "zero: 0", 64,
-                            fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", sample + 1)))
+      CHECK(run_step(world(4, "zero: 0", 64,
+                           fmt::format("slow_hosts: 0.25, slowdown: 0.25, seed: 1, steps: {}", sample + 1)))
                 .seconds_worst == Approx(after.seconds));
   }
 }
@@ -61,7 +61,7 @@ TEST_CASE("a host or a GPU that a fault names computes slower in every step") {
         test::world_of("node: {profile: hgx-h100}\ncluster: {nodes: 4}\nfabric: {kind: single_switch}\n" + faults +
                        "workload:\n  kind: training_step\n  model: {preset: llama2-7b, sequence: 2048}\n"
                        "  batch: {global: 64}\n  parallel: {zero: 0}\n  fixed: 0s\n");
-    return computing(run_step(*w).mean);
+    return computing(run_step(w).mean);
   };
   const double usual = named("");
   CHECK(named("faults: [{host: 3, clock: 80%}]\n") == Approx(1.25 * usual));
@@ -75,7 +75,7 @@ TEST_CASE("a pipeline runs at the pace of the slowest stage of the slowest repli
   const auto w = world(8, "pipeline: 8", 512, "slow_hosts: 0.12, slowdown: 0.5");
   bool one = false;
   for (std::size_t sample = 0; sample < 50 && !one; ++sample) {
-    const std::vector<double> found = slower(*w, sample);
+    const std::vector<double> found = slower(w, sample);
     REQUIRE(found.size() == 8);
     if (std::count(found.begin(), found.end(), 1.5) != 1 || std::count(found.begin(), found.end(), 1.0) != 7) continue;
     one = true;
@@ -83,7 +83,7 @@ TEST_CASE("a pipeline runs at the pace of the slowest stage of the slowest repli
                none = world(8, "pipeline: 8", 512, "");
     const auto these =
         world(8, "pipeline: 8", 512, fmt::format("slow_hosts: 0.12, slowdown: 0.5, steps: {}", sample + 1));
-    const double worst = run_step(*these).seconds_worst, most = run_step(*all).seconds, least = run_step(*none).seconds;
+    const double worst = run_step(these).seconds_worst, most = run_step(all).seconds, least = run_step(none).seconds;
     // 63 of 71 rounds go at the pace of the slow one, which without its slowness may be faster than the last one.
     CHECK(worst > least * 1.2);
     CHECK(worst <= most * (1 + 1e-9));
@@ -93,14 +93,14 @@ TEST_CASE("a pipeline runs at the pace of the slowest stage of the slowest repli
 
 TEST_CASE("the replica with the longest step counts, not the one with most slow hosts") {
   const auto w = world(16, "tensor: 8, pipeline: 4", 64, "slow_hosts: 0.3, slowdown: 0.2");
-  const TrainingStep step = step_of(*w);
+  const TrainingStep step = step_of(w);
   const Program program = training_program(step);
   std::vector<double> work(4, 0);
   for (std::size_t i = 0; i < program.activities.size(); ++i)
     if (!program.activities[i].is_collective())
       work[program.places_of(i).front().actor] += program.activities[i].seconds;
   const auto heavy = static_cast<std::size_t>(std::max_element(work.begin(), work.end()) - work.begin());
-  const Variation variation(step, w->scenario.workload.training.variation, {}, 8, program);
+  const Variation variation(step, w.scenario().workload.training.variation, {}, 8, program);
   int hit = 0;
   for (std::size_t sample = 0; sample < 200; ++sample) hit += variation.slower(sample)[heavy] > 1;
   // One of four replicas has the stage with most work slow with the odds 1 - 0.7^4 = 0.76; the one with most slow hosts
@@ -116,7 +116,7 @@ TEST_CASE("replicas that share experts run at one pace") {
       world(16, "tensor: 8, pipeline: 2, expert: 8, expert_tensor: 8", 64, "slow_hosts: 0.3, slowdown: 0.2", model);
   int more = 0;
   for (std::size_t sample = 0; sample < 20; ++sample) {
-    const std::vector<double> a = slower(*alone, sample), b = slower(*joined, sample);
+    const std::vector<double> a = slower(alone, sample), b = slower(joined, sample);
     for (std::size_t s = 0; s < 2; ++s) CHECK(b[s] >= a[s]);
     more += b != a;
   }
@@ -124,9 +124,9 @@ TEST_CASE("replicas that share experts run at one pace") {
 }
 
 TEST_CASE("jitter makes steps longer, the more GPUs wait for each other, and gives a distribution") {
-  const StepForecast none = run_step(*world(4, "zero: 0", 64, "")),
-                     few = run_step(*world(4, "zero: 0", 64, "jitter: 0.02, steps: 40")),
-                     many = run_step(*world(32, "zero: 0", 512, "jitter: 0.02, steps: 40"));
+  const StepForecast none = run_step(world(4, "zero: 0", 64, "")),
+                     few = run_step(world(4, "zero: 0", 64, "jitter: 0.02, steps: 40")),
+                     many = run_step(world(32, "zero: 0", 512, "jitter: 0.02, steps: 40"));
   const double compute = computing(none.mean);
   CHECK(few.seconds_worst > few.seconds);
   CHECK(few.seconds > few.seconds_p5);
