@@ -9,6 +9,7 @@ std::vector<ParameterRef> parameters(ServingStack& s) {
       {"attention_rate", "", "rate of attention, relative to the GPU's", &s.attention_rate},
       {"small_kernel", "us", "minimum time of a kernel other than a GEMM", &s.small_kernel},
       {"expert_rate", "", "rate of GEMMs of experts, relative to the GPU's with full tiles", &s.expert_rate},
+      {"expert_rate_4", "", "the same with weights in 4 bits", &s.expert_rate_4},
       {"expert_fixed", "us", "per MoE layer, besides its kernels", &s.expert_fixed},
       {"kernel_launch", "us", "host time per kernel, without CUDA graphs", &s.kernel_launch},
       {"layer_launch", "us", "host time per layer besides its kernels, without CUDA graphs", &s.layer_launch},

@@ -363,8 +363,9 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.stack = find_serving_stack(hardware, spec.framework, spec.stack);
   step.chunk = spec.chunk > 0 ? spec.chunk : step.stack.tokens;
   step.kernels = resolve_kernels(node, hardware);
-  // Engines' kernels for experts reach a fraction of the rate that the GPU's grouped GEMMs reach.
-  step.kernels.model.grouped.value *= step.stack.expert_rate.value;
+  // Engines' kernels for experts do not reach the rate of large tiles. Small tiles are slower than that in any case.
+  const bool four_bits = step.experts.weights == Precision::fp4;
+  step.kernels.grouped_limit = (four_bits ? step.stack.expert_rate_4 : step.stack.expert_rate).value;
   if (spec.all_reduce != AllReduceBy::automatic) step.stack.own_all_reduce = spec.all_reduce == AllReduceBy::own;
   step.own_all_reduce = own_all_reduce(step.stack, node, nvlink_nodes, hardware);
   return step;

@@ -177,7 +177,8 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
       weights.value_or(precision) == Precision::fp4 ? kernels.model.gemm_memory_4 : kernels.model.gemm_memory;
   const double memory = kernels.memory_rate.value * share.value;
   double best = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : tiles) {
+  for (Tile tile : tiles) {
+    if (count > 1) tile.efficiency = std::min(tile.efficiency, kernels.grouped_limit);
     // Libraries have each tile in both orientations and choose the fastest, which the minimum stands for.
     const Tile turned{tile.columns, tile.rows, tile.efficiency};
     best = std::min({best, gemm_seconds(kernels, {m, n, k, count}, tile, rate, depth, bytes, memory),

@@ -44,6 +44,7 @@ struct ServingStack {
   Parameter attention_rate;  ///< rate of attention, relative to the GPU's
   Parameter small_kernel;    ///< us, minimum time of a kernel other than a GEMM, without the gap to the next
   Parameter expert_rate;     ///< rate of GEMMs of experts, relative to the GPU's with full tiles
+  Parameter expert_rate_4;   ///< the same with weights in 4 bits, for which engines have other kernels
   Parameter expert_fixed;    ///< us per MoE layer besides its kernels: routing and permutation of tokens
   Parameter kernel_launch;   ///< us of host time per kernel, without CUDA graphs
   Parameter layer_launch;    ///< us of host time per layer besides its kernels, without CUDA graphs

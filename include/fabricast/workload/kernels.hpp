@@ -33,6 +33,8 @@ struct Kernels {
   double power = 1;              ///< power limit, relative to that of the data sheet
   /// Rate of GEMMs beyond that under sustained load, because other kernels leave them power (boost_of in layer.hpp).
   double boost = 1;
+  /// Rate that grouped GEMMs do not exceed, relative to that with the largest tile.
+  double grouped_limit = 1;
   int multiprocessors = 1;  ///< SMs
   Bytes memory;
   BytesPerSecond memory_rate;
@@ -52,7 +54,8 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware);
 void check_precision(const Kernels& kernels, Precision precision, std::string_view path);
 
 /// Time of `count` GEMMs in one kernel (a grouped GEMM, as of experts): each of m x k by k x n, with all operands read
-/// or written once. With `count` above 1 the rate is lower by the factor `grouped`. Casts of operands are not included.
+/// or written once. With `count` above 1 the rate is lower by the factor `grouped`, and that of a tile is at most
+/// `grouped_limit`. Casts of operands are not included.
 /// \param weights  precision of the k x n operand in memory, if the kernel widens or narrows it before it multiplies
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
              std::int64_t count = 1, std::optional<Precision> weights = std::nullopt);

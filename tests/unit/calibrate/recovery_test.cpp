@@ -24,12 +24,13 @@ std::vector<MeasuredCase> plan_of_cases() {
   return cases;
 }
 
-/// Hardware with parameters sampled from their intervals.
+/// Hardware with parameters sampled from their intervals. Each has a generator of its own, so that a new parameter does
+/// not change the others.
 Hardware hidden_hardware(const Hardware& prior, std::uint64_t sample) {
   Hardware truth = prior;
-  Rng rng(mix64(sample));
   for (const auto& [path, ref] : truth.all_parameters()) {
     Parameter& p = *ref.parameter;
+    Rng rng(hash_of(path, sample));
     if (p.low > 0 && p.high > p.low) p.value *= std::exp(std::log(p.high / p.low) / (2 * 1.645) * rng.normal());
   }
   return truth;

@@ -78,6 +78,22 @@ TEST_CASE("grouped GEMMs reach a fraction of the rate of one", "[kernels]") {
   CHECK(gemm(k, 64, 64, 64, Precision::fp16, 4).value == Approx(4 * 3 * 2 * 64. * 64 / 1e9));
 }
 
+TEST_CASE("a limit of grouped GEMMs slows large tiles, but not those that are slower anyway", "[kernels]") {
+  Kernels k = ideal_kernels();
+  k.model.grouped.value = 0.8, k.grouped_limit = 0.5;
+  const double flops = 2. * 1280 * 640 * 1024 * 4;
+  CHECK(gemm(k, 1280, 640, 1024, Precision::fp16, 4).value == Approx(flops / 1e14 / 0.8 / 0.5));
+  // Four times 25 tiles of 16 x 128, which have half the rate of the largest.
+  const double few = gemm(k, 16, 3200, 4096, Precision::fp16, 4).value;
+  CHECK(few == Approx(2. * 16 * 3200 * 4096 * 4 / 1e14 / 0.8 / 0.5));
+  k.grouped_limit = 1;
+  CHECK(gemm(k, 16, 3200, 4096, Precision::fp16, 4).value == Approx(few));
+  // A single GEMM is not grouped.
+  k.grouped_limit = 0.5;
+  CHECK(gemm(k, 25600, 12800, 1800, Precision::fp16).value ==
+        gemm(ideal_kernels(), 25600, 12800, 1800, Precision::fp16).value);
+}
+
 TEST_CASE("few rows use the smallest tiles", "[kernels]") {
   // 100 tiles of 16 x 128 at half the rate; of 32 x 128 at 0.6 it were 56 us.
   CHECK(us(gemm(ideal_kernels(), 16, 12800, 4096, Precision::fp16)) == Approx(33.554432));

@@ -356,6 +356,15 @@ TEST_CASE("halves add up to the pass, and each has its collectives", "[inference
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 2 * 2 * 80 + 1);
 }
 
+TEST_CASE("experts with weights in 4 bits have a rate of their own", "[inference]") {
+  InferenceSpec spec = spec_of("gpt-oss-120b");
+  const ServingStack stack = step_of(spec).stack;
+  CHECK(stack.expert_rate.value < stack.expert_rate_4.value);  // as measured
+  CHECK(step_of(spec).kernels.grouped_limit == stack.expert_rate.value);
+  spec.experts.weight_precision = WeightChoice::fp4;
+  CHECK(step_of(spec).kernels.grouped_limit == stack.expert_rate_4.value);
+}
+
 TEST_CASE("bad inference sections name the number to change", "[inference]") {
   InferenceSpec spec = spec_of("llama3-8b", 3);
   CHECK(fault_of(spec) == "workload.parallel: tensor 3 x pipeline 1 is 3, which does not divide 8 GPUs");
