@@ -88,7 +88,6 @@ Page explain_page(const Explanation& e, std::string command) {
 }
 
 Page explain_step_page(const StepExplanation& e, std::string command) {
-  const World& world = e.forecast.world;
   Page page = step_page(e.forecast, std::move(command));
   PageTable table = helps_table("s");
   const StepWhatIf* best = nullptr;

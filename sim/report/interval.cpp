@@ -100,7 +100,6 @@ void add_intervals(Forecast& forecast, const MeasuredSite& site, const RunOption
 }
 
 void add_intervals(Forecast& forecast, const RunOptions& options) {
-  const World& world = forecast.world;
   add_intervals(forecast, unmeasured_site(), options);
 }
 

@@ -54,7 +54,6 @@ std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
 }  // namespace
 
 std::string explain_step_text(const StepExplanation& explanation) {
-  const World& world = explanation.forecast.world;
   const StepForecast& f = explanation.forecast;
   std::string out = step_text(f) + binding_text(f);
   std::string fits, cures, large;
@@ -77,7 +76,6 @@ std::string explain_step_text(const StepExplanation& explanation) {
 }
 
 std::string explain_step_json(const StepExplanation& explanation) {
-  const World& world = explanation.forecast.world;
   const StepForecast& f = explanation.forecast;
   Json j = Json::parse(step_json(f));
   const StepBinding b = binding_of(f);
