@@ -1,5 +1,5 @@
 # What `cmake --install` and the .deb packages hold. Components: `fabricast` (program, data, docs), `fabricast-mpi` (its
-# helper for MPI ranks) and `fabricast-dev` (library and headers).
+# helper for MPI ranks) and `fabricast-dev` (library and headers). `fabricast-nccl` (the tuner plugin) is in no package.
 include(GNUInstallDirs)
 
 # The date on the manual page and in the packages' changelog.
@@ -25,6 +25,9 @@ file(RELATIVE_PATH helper_dir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR}/
 target_compile_definitions(fabricast_plan PRIVATE FABRICAST_HELPER_DIR="${helper_dir}")
 if(TARGET fabricast_mpi)
   install(TARGETS fabricast_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/fabricast COMPONENT fabricast-mpi)
+endif()
+if(TARGET fabricast_nccl_tuner)
+  install(TARGETS fabricast_nccl_tuner LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fabricast-nccl)
 endif()
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
 install(FILES calibrate/data/cases.json calibrate/data/steps.json calibrate/data/training_steps.csv

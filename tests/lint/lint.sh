@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step residual report gate bill risk jobs plan page calibrate cli'
+layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step residual report gate bill risk jobs plan page plugin calibrate cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
@@ -42,7 +42,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/regressions.cpp|sim/(scenario|residual|report|gate|bill|risk|jobs|plan|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/regressions.cpp|sim/(scenario|residual|report|gate|bill|risk|jobs|plan|plugin|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/|sim/residual/'
