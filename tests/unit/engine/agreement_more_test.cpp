@@ -98,7 +98,7 @@ TEST_CASE("parallel aggregated trees agree") {
 TEST_CASE("reductions in the switches agree") {
   for (const int nodes : {2, 4}) {
     compare({h100, nodes, Algorithm::collnetchain, "all_reduce", 0.01, 0.04});
-    compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.01, 0.025});
+    compare({h100, nodes, Algorithm::nvls, "all_reduce", 0.01, 0.035});
   }
   compare({h100, 2, Algorithm::nvls, "all_reduce", 0.01, 0.03, "registered"});
   compare({h100, 2, Algorithm::collnetdirect, "all_reduce", 0.01, 0.02});
