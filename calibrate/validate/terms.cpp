@@ -41,7 +41,6 @@ const std::vector<ModelTerm>& model_terms() {
       {"both directions", "a block copies more when its threads go up and down a tree", {{"software.both_ways", 1}}},
       {"tree hop in LL", "a tree hop in LL takes longer than a ring hop", {{"software.tree_hop_ll", 1}}},
       {"NVLSTree hop", "its network hops take longer", {{"software.nvlstree_hop", 1}}},
-      {"old hops", "network hops take longer before NCCL 2.20", {{"software.network_hop_before_2.20", 1}}},
       {"harness", "PyTorch and host timers add to a call", {{"software.pytorch", 0}, {"software.host_timed", 0}}},
       {"partial pooling", "parameters of the same name pull each other together", {}, true},
   };

@@ -90,8 +90,6 @@ std::vector<ParameterRef> parameters(Software& s) {
       {"channel_launch_before_2.9", "us", "per channel and call, NCCL before 2.9", &s.channel_launch_old},
       {"channel_launch", "us", "per channel and call", &s.channel_launch},
       {"ll_check", "GB/s", "rate of LL payload whose flags a proxy thread checks", &s.ll_check},
-      {"network_hop_before_2.20", "", "hops over a network, NCCL before 2.20, relative to later ones",
-       &s.network_hop_old},
       {"last_receive", "", "cost of a receive-only step, relative to one that also sends", &s.last_receive},
       {"issue_group", "us", "host time per GPU for a group of sends and receives, beyond issue_per_gpu",
        &s.issue_group},

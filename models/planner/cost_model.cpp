@@ -14,104 +14,17 @@
 #include <bit>
 #include <cmath>
 
+#include "cost_constants.hpp"
+
 namespace fabricast {
 
 namespace {
 
-// Array indices are NCCL's: algorithms tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT; protocols LL,
-// LL128, Simple. They equal the first values of the enumerations Algorithm and Protocol.
-using Triple = std::array<double, 3>;  // LL, LL128, Simple
-using PerAlgorithm = std::array<Triple, algorithm_count>;
-
-enum class Era { before_2_17, from_2_17, from_2_20, from_2_28, from_2_31 };
-
-Era era_of(const NcclVersion& v) {
-  if (v < NcclVersion{2, 17, 0}) return Era::before_2_17;
-  if (v < NcclVersion{2, 20, 0}) return Era::from_2_17;
-  if (v < NcclVersion{2, 28, 0}) return Era::from_2_20;
-  return v < NcclVersion{2, 31, 0} ? Era::from_2_28 : Era::from_2_31;
-}
-
-/// Constants of one era, in NCCL's order of algorithms [NCCL-tuning-1.1].
-struct Constants {
-  // Latencies in us: `base` once per call, `hop` for each hop over a kind of link.
-  PerAlgorithm base;
-  std::array<PerAlgorithm, 3> hop;  ///< [NVLink, PCI, NET]
-};
-
-constexpr Triple none = {0, 0, 0};
-
-// Zero means that NCCL has no such kernel, or that the other term carries the whole latency.
-constexpr Constants before_2_17 = {
-    {{{4.4, 4.4, 0}, {3.6, 10.0, 8.4}, {4.4, 4.4, 0}, {4.4, 4.4, 0}, {0, 0, 40}, none, none}},
-    {{{{{.52, 1.25, 28}, {.47, 1.9, 3.4}, {0, 0, 8}, {0, 0, 8}, none, none, none}},
-      {{{1.0, 1.9, 28}, {1.0, 2.5, 5.7}, {0, 0, 8}, {0, 0, 8}, none, none, none}},
-      {{{5.0, 8.5, 28}, {2.7, 4.0, 9.6}, {0, 0, 10.7}, {0, 0, 10.7}, none, none, none}}}}};
-
-constexpr Constants from_2_17 = {
-    {{{6.8, 14, 0}, {6.6, 14, 8.4}, none, none, none, none, none}},
-    {{{{{.6, 1.25, 28}, {.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 23}, {0, 0, 23}, none}},
-      {{{1.0, 1.9, 28}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, none, none, none}},
-      {{{5.0, 8.5, 28}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}, none}}}}};
-
-constexpr Constants from_2_20 = {
-    {{{6.8, 14, 8.4}, {6.6, 14, 8.4}, none, none, none, none, {8, 8, 8}}},
-    {{{{{.6, 1.25, 4}, {.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}},
-      {{{1.0, 1.9, 4}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, none, none, {0, 0, 4}}},
-      {{{5.0, 8.5, 14}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 14}, {0, 0, 14}}}}}};
-
-// 2.28 changed one constant: NVLSTree over the network.
-constexpr Constants from_2_28 = [] {
-  Constants c = from_2_20;
-  c.hop[2][5] = {0, 0, 20.9};
-  return c;
-}();
-
 // Short names for the indices of algorithms in this file.
 constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
 
-// Rows Volta, Ampere, Hopper, Blackwell; columns 1, 2, more nodes [NCCL-tuning-1.1].
-// Caps on bandwidth in GB/s. Those of LL hold for all channels together, all others for one channel. Three nodes and a
-// thousand share a column: NCCL's model has no further dependence on size. Rows of zeros are filled from blackwell_caps
-// below.
-using Caps = std::array<std::array<double, 3>, 4>;
-constexpr Caps ll_max_new = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
-constexpr Caps ll_max_old = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {87.7, 22.5, 19}, {87.7, 22.5, 19}}};
-constexpr Caps ring_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {}}};
-constexpr Caps tree_ll128 = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {}}};
-constexpr Caps tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {}}};
-constexpr Caps nvlstree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {}}};
-
-// For Blackwell these limits changed between patch versions.
-struct BlackwellCaps {
-  NcclVersion since;
-  Triple ring_ll128, tree_ll128, tree, nvlstree;  ///< 1, 2, more nodes
-};
-constexpr Triple ll128_of_tree = {55.6, 31.67, 20}, of_tree = {70, 42.8, 24};
-constexpr std::array blackwell_caps = {
-    BlackwellCaps{{2, 0, 0}, {73.4, 73.4, 73.4}, {73.4, 73.4, 58}, {77.4, 82.8, 72}, {}},
-    BlackwellCaps{{2, 28, 0}, {73.4, 73.4, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.1}},
-    BlackwellCaps{{2, 28, 7}, {73.4, 34.6, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.1}},
-    BlackwellCaps{{2, 28, 9}, {73.4, 34.6, 73.4}, ll128_of_tree, of_tree, {0, 96, 43.8}},
-    BlackwellCaps{{2, 29, 2}, {34.5, 34.6, 34.5}, ll128_of_tree, of_tree, {0, 96, 43.8}},
-    BlackwellCaps{{2, 29, 7}, {40, 40, 40}, ll128_of_tree, of_tree, {0, 96, 43.8}},
-    BlackwellCaps{{2, 30, 3}, {40, 40, 40}, ll128_of_tree, of_tree, {0, 96, 80}}};
-
-const BlackwellCaps& blackwell_of(const NcclVersion& version) {
-  return *std::find_if(blackwell_caps.rbegin(), blackwell_caps.rend(),
-                       [&](const BlackwellCaps& caps) { return caps.since <= version; });
-}
 // Fraction of the search's bandwidth that reduction in the NVSwitch reaches, by generation as above; NVLS needs Hopper.
 constexpr std::array nvls_efficiency = {0., 0., .85, .74};
-
-// NCCL's static correction of trees by floor(log2(bytes / 64)) [NCCL-tuning-1.5].
-// It stands for what the formula leaves out: filling the pipeline, and the granularity of chunks. The engines compute
-// these effects, so they have no such table.
-constexpr std::array<std::array<double, 24>, 3> tree_correction = {{
-    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
-    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
-    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
-}};
 
 std::size_t capability_row(int capability) {
   return capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
@@ -133,13 +46,9 @@ class CostModel {
         ranks_(nodes * node.spec.gpus),
         graphs_(graphs),
         settings_(settings),
-        era_(era_of(settings.version)),
         row_(capability_row(node.gpu.compute_capability)),
         column_(static_cast<std::size_t>(std::min<std::int64_t>(nodes, 3) - 1)),
-        constants_(era_ == Era::before_2_17 ? before_2_17
-                   : era_ == Era::from_2_17 ? from_2_17
-                   : era_ == Era::from_2_20 ? from_2_20
-                                            : from_2_28) {}
+        constants_(cost_constants(settings.version)) {}
 
   CostTable table() const {
     CostTable t;
@@ -161,6 +70,9 @@ class CostModel {
   }
 
  private:
+  /// Whether the version is 2.`minor`.`patch` or newer.
+  bool since(int minor, int patch = 0) const { return NcclVersion{2, minor, patch} <= settings_.version; }
+
   // Which kernels NCCL has. PAT has no all_reduce, and trees have only all_reduce.
   static constexpr bool exists(CollectiveOp op, std::size_t a) {
     switch (op) {
@@ -198,18 +110,23 @@ class CostModel {
   bool possible(CollectiveOp op, std::size_t a, std::size_t p) const {
     // Only trees and rings have kernels for LL and LL128.
     if (a > ring && p != 2) return false;
-    if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && era_ != Era::before_2_17;
+    if (a == nvlstree) return nodes_ > 1 && graphs_.nvls.channels > 0 && since(18);
     const bool collnet = uses_collnet(node_, nodes_, settings_);
     // Operations other than all_reduce need a head, and therefore a NIC, for each GPU [NCCL-tuning-1.3].
     const bool all_reduce = op == CollectiveOp::all_reduce;
     const bool heads = all_reduce || node_.spec.gpus <= node_.nics;
+    // NVLS begins with 2.17. In 2.18 it serves all_reduce only.
+    if (a == nvls && (!since(17) || (!all_reduce && since(18) && !since(19)))) return false;
     if (a == nvls)
       return graphs_.nvls.channels > 1 && (nodes_ == 1 || (collnet && heads)) && (all_reduce || node_.spec.gpus <= 32);
+    // Before 2.9 CollNet is a chain, from then on direct; 2.14 has both.
+    if ((a == direct && !since(9)) || (a == chain && since(9) && !since(14))) return false;
     if (a == direct || a == chain)
-      return collnet && node_.spec.gpus <= 8 && (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch));
+      return collnet && node_.spec.gpus <= 8 &&
+             (a == chain || (heads && node_.spec.intranode == Intranode::nvswitch)) && (all_reduce || since(20));
     if (a == pat) {
       // By default PAT runs with one rank per node only. NCCL_PAT_ENABLE=1 lifts the condition.
-      if (settings_.version < NcclVersion{2, 23, 0}) return false;
+      if (!since(23)) return false;
       return settings_.pat_enable == 1 || (settings_.pat_enable == 2 && nodes_ == ranks_);
     }
     return true;
@@ -229,23 +146,26 @@ class CostModel {
     if (nodes_ > 1 && unpacks_packets(node_)) return false;
     const int capability = node_.gpu.compute_capability;
     const SearchGraph& g = graph(a);
-    const PathType farthest = capability >= 90 && era_ != Era::before_2_17 ? PathType::PXN : PathType::PXB;
-    const bool near = nodes_ == 1 || g.type_inter <= farthest;
-    // Before 2.20 NCCL listed the GPUs with LL128, so Ada and other in-between capabilities were left out.
-    const bool known =
-        era_ >= Era::from_2_20 ? capability >= 70 : capability == 70 || capability == 80 || capability == 90;
-    return near && g.type_intra <= PathType::NVB && known;
+    const bool near = nodes_ == 1 || g.type_inter <= (capability >= 90 && since(17) ? PathType::PXN : PathType::PXB);
+    // Through another GPU only since 2.18.3.
+    const bool inside = g.type_intra <= (since(18, 3) ? PathType::NVB : PathType::NVL);
+    return near && inside && has_ll128(capability);
+  }
+
+  // Before 2.27 NCCL lists the GPUs on which LL128 is tested, so Ada and other in-between capabilities are left out.
+  bool has_ll128(int capability) const {
+    if (since(27)) return capability >= 70;
+    const bool blackwell = (capability == 100 || capability == 120) && since(25);
+    return capability == 70 || capability == 80 || (capability == 90 && since(15)) || blackwell;
   }
 
   // The graph whose bandwidth and path types an algorithm uses.
   const SearchGraph& graph(std::size_t a) const {
-    if (a == ring || a == direct || a == chain) return graphs_.ring;
+    if (a == ring || a == direct || a == chain || (a == nvls && !since(18))) return graphs_.ring;
     return a == nvls || a == nvlstree ? graphs_.nvls : graphs_.tree;
   }
 
-  double cap(const Caps& caps, Triple BlackwellCaps::*of_blackwell) const {
-    return row_ == 3 ? (blackwell_of(settings_.version).*of_blackwell)[column_] : caps[row_][column_];
-  }
+  double cap(const BandwidthCaps& caps) const { return caps[row_][column_]; }
 
   // Bandwidth in GB/s of the size that nccl-tests counts: the channels' bus bandwidth, capped, times bytes per bus
   // byte. Up to two nodes NCCL takes a channel's speed inside the node, from three nodes on that of the network.
@@ -254,42 +174,41 @@ class CostModel {
     const double channels = g.channels, per_node = static_cast<double>(ranks_) / static_cast<double>(nodes_);
     double per_channel = nodes_ <= 2 || a == direct || a == chain ? g.bw_intra : g.bw_inter;
     const bool blackwell = node_.gpu.compute_capability >= 100;
-    if (era_ >= Era::from_2_31) {
+    if (since(31)) {
       if (a == ring && blackwell && nodes_ == 2) per_channel = g.bw_inter;
       if ((a == tree && blackwell) || a == pat) per_channel = std::min(g.bw_intra, g.bw_inter);
     }
-    if (a == nvls || a == nvlstree) per_channel = nvls_bandwidth(op, a, per_node);
+    if ((a == nvls && since(18)) || a == nvlstree) per_channel = nvls_bandwidth(op, a, per_node);
     double bus = channels * per_channel;
-    // Caps of this era on the bus of Ampere and Hopper, GB/s.
-    if (era_ == Era::before_2_17 && row_ == 1) bus = std::min(bus, 235.0);
-    if (era_ == Era::before_2_17 && row_ == 2) bus = std::min(bus, 370.0);
+    // Caps on the bus of Ampere and Hopper, GB/s.
+    if (row_ == 1 && !since(18)) bus = std::min(bus, 235.0);
+    if (row_ >= 2 && since(17) && !since(18)) bus = std::min(bus, 370.0);
     const bool amd = node_.spec.cpu == CpuVendor::amd;
-    const Caps& ll_max = era_ >= Era::from_2_20 ? ll_max_new : ll_max_old;
     // Over several nodes NCCL selects the row by the vendor of the CPU, not by the GPU: Ampere's for AMD, else Volta's.
     // The rows of Hopper and Blackwell therefore matter on one node only.
-    const double ll_cap = ll_max[nodes_ == 1 ? row_ : amd ? 1 : 0][column_];
+    const double ll_cap = constants_.ll[nodes_ == 1 ? row_ : amd ? 1 : 0][column_];
     // LL carries 4 B of data in 8 B, so it cannot exceed half of the bus; older versions assumed a quarter or a third.
     if (a == ring && p == 0) {
       const bool slow = nodes_ > 1 || op == CollectiveOp::all_reduce || op == CollectiveOp::reduce;
-      bus = std::min(ll_cap, bus * (era_ >= Era::from_2_20 ? 0.5 : slow ? 1.0 / 4 : 1.0 / 3));
+      bus = std::min(ll_cap, bus * (since(21) ? 0.5 : slow ? 1.0 / 4 : 1.0 / 3));
     }
     if (a == ring && p == 1)
       // LL128 carries 120 of 128 B, which NCCL rounds to 0.92.
-      bus = std::min(bus * (era_ < Era::from_2_20 && per_node < 2 ? 0.7 : 0.92),
-                     channels * cap(ring_ll128, &BlackwellCaps::ring_ll128));
+      bus = std::min(bus * (!since(23) && per_node < 2 ? 0.7 : 0.92), channels * ring_ll128_cap(op));
     if (a == tree) bus = tree_bandwidth(bus, channels, p, ll_cap);
-    if (a == pat) bus *= .75;
+    if (a == pat) bus *= since(24) ? .75 : .85;
     if (a == direct) {
       // Every GPU of a node is a head with its own NIC, so the node's rate is that of all heads together.
-      if (op != CollectiveOp::all_reduce) return per_node * std::min(g.bw_intra, .9 * g.bw_inter);
-      double factor = per_node / channels;
+      if (op != CollectiveOp::all_reduce) return direct_bandwidth(g, per_node);
+      double factor = since(14) ? per_node / channels : 1;
       factor -= (factor - 1) / 2;
       bus /= factor;
-      if (row_ >= 2) bus *= .85;
+      if (row_ >= 2 && since(18)) bus *= .85;
     }
-    if (a == chain && era_ == Era::before_2_17) bus *= .75;
+    if (a == chain && !since(18)) bus *= since(9) ? .75 : .9;
+    if (a == direct && !since(10)) bus *= .9;
     // From bus bandwidth to bandwidth of the size that nccl-tests counts.
-    if (a != ring && op != CollectiveOp::all_reduce) return bus;
+    if (a != ring && op != CollectiveOp::all_reduce && since(23)) return bus;
     const double n = static_cast<double>(ranks_);
     // A ring sends `steps` blocks of 1/n of the size over each link. Without a ring NCCL counts each byte twice, up and
     // down. Operations other than all_reduce are already in bytes of the total size.
@@ -297,21 +216,52 @@ class CostModel {
                          : op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ? n - 1
                                                                                                 : n;
     if (a == ring) return bus * n / steps;
-    if (a == nvls || a == nvlstree)
-      return bus * (era_ >= Era::from_2_28 ? n / steps : era_ == Era::before_2_17 ? .75 : 5.0 / 6);
+    if (a == nvls || a == nvlstree) return bus * nvls_ratio(a, n / steps);
     return bus * .5;
+  }
+
+  // Caps of a ring's channel in LL128, GB/s; before 2.10 by operation.
+  double ring_ll128_cap(CollectiveOp op) const {
+    if (since(10)) return cap(constants_.ring_ll128);
+    constexpr std::array by_op = {18.8, 12.0, 18.3, 15.2};
+    if (op == CollectiveOp::all_reduce) return since(8) ? 16.9 : 16.7;
+    return by_op[static_cast<std::size_t>(op)];
+  }
+
+  // all_gather and reduce_scatter in GB/s. Before 2.27 NCCL interpolates between two measurements, one and eight GPUs
+  // per node.
+  double direct_bandwidth(const SearchGraph& g, double per_node) const {
+    if (since(27)) return per_node * std::min(g.bw_intra, .9 * g.bw_inter);
+    const double w = (per_node - 1) / 7;
+    return per_node * g.bw_intra * (w * .85 + (1 - w) * .95);
+  }
+
+  // Bytes of the size per byte of the bus with NVLS. \param ring  that of a ring
+  double nvls_ratio(std::size_t a, double ring) const {
+    if (since(28)) return ring;
+    if (since(19)) return 5.0 / 6;
+    if (a == nvlstree) return .7 * static_cast<double>(nodes_) / static_cast<double>(2 * (nodes_ - 1));
+    return since(18, 3) ? 5.0 / 6 : .75;
   }
 
   // Trees reach 0.92 of the bus and at most the cap of a channel. The factors of LL and LL128 are empirical, and NCCL
   // has no derivation of them. A plain tree pattern puts all network edges on one GPU, for which NCCL takes another
   // 0.85.
   double tree_bandwidth(double bus, double channels, std::size_t p, double ll_cap) const {
-    bus = std::min(bus * .92, channels * cap(tree_cap, &BlackwellCaps::tree));
+    if (since(8)) {
+      bus = std::min(bus * .92, channels * cap(constants_.tree));
+    } else {
+      // The cap of all channels together.
+      const double most = nodes_ > 2 ? 80 : 110, ampere_ll128 = nodes_ > 2 ? 105 : 130;
+      bus = std::min(bus * .9, row_ == 1 && p == 1 ? ampere_ll128 : most);
+    }
     if (p == 0) bus = std::min(bus / 3.8, ll_cap);
-    if (p == 1)
-      bus =
-          std::min(bus * (nodes_ == 1 ? 7.0 / 9 : 120.0 / 128), channels * cap(tree_ll128, &BlackwellCaps::tree_ll128));
-    if (graphs_.tree.pattern == TreePattern::tree && era_ != Era::before_2_17) bus *= .85;
+    if (p == 1) {
+      const double payload = nodes_ == 1 ? 7.0 / 9 : since(10) ? 120.0 / 128 : .915;
+      const double old_cap = ring_ll128_cap(CollectiveOp::all_reduce) * (since(8) ? 1 : 7.0 / 9);
+      bus = std::min(bus * payload, channels * (since(10) ? cap(constants_.tree_ll128) : old_cap));
+    }
+    if (graphs_.tree.pattern == TreePattern::tree && since(18, 3)) bus *= .85;
     return bus;
   }
 
@@ -319,16 +269,17 @@ class CostModel {
   // fewer than the search found, and the two directions of an all_reduce separately.
   double nvls_bandwidth(CollectiveOp op, std::size_t a, double per_node) const {
     const SearchGraph& g = graphs_.nvls;
-    if (era_ >= Era::from_2_28) {
+    if (since(28)) {
       const double share = (g.channels - 1.0) / g.channels;
       double intra = g.bw_intra * nvls_efficiency[row_] * share;
       intra *= op == CollectiveOp::all_reduce ? 2 : (per_node - 1) / per_node;
       const double inter = g.bw_inter * (a == nvlstree && nodes_ <= 2 ? 2 : 1);
       const double both = std::min(intra, inter);
-      return a == nvlstree ? std::min(both, cap(nvlstree_cap, &BlackwellCaps::nvlstree)) : both;
+      return a == nvlstree ? std::min(both, cap(constants_.nvlstree)) : both;
     }
+    if (!since(19)) return nodes_ <= 2 ? g.bw_intra : g.bw_inter;
     if (a == nvlstree) return std::min(g.bw_intra, nodes_ <= 2 ? g.bw_inter : g.bw_inter / 2);
-    if (op == CollectiveOp::all_reduce) return std::min(g.bw_intra, g.bw_inter);
+    if (op == CollectiveOp::all_reduce || !since(27)) return std::min(g.bw_intra, g.bw_inter);
     return std::min(g.bw_intra * (per_node - 1) / per_node, .9 * g.bw_inter);
   }
 
@@ -344,17 +295,20 @@ class CostModel {
     const double n = static_cast<double>(ranks_), nodes = static_cast<double>(nodes_);
     const double base = constants_.base[a][p];
     double intra = constants_.hop[inside][a][p];
-    if (era_ == Era::before_2_17 && nodes_ > 1 && p == 0) intra *= 1.8;
+    if (!since(18) && nodes_ > 1 && p == 0) intra *= 1.8;
     // With one rank per node NCCL charges every algorithm the network latency of a tree.
-    const bool exposed = era_ >= Era::from_2_20 && nodes_ == ranks_;
+    const bool exposed = since(23) && nodes_ == ranks_;
     // The latency that the device states; Simple counts it twice because of the flush [NCCL-tuning-1.4].
     double inter = constants_.hop[2][exposed ? tree : a][p];
-    if (era_ != Era::before_2_17)
+    if (since(18))
       inter += g.latency_inter * (p == 2 ? 2 : 1);
-    else if (g.latency_inter > 0)
+    else if (g.latency_inter > 0 && since(12))
       inter = g.latency_inter;
     const double log_nodes = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(nodes_)) - 1);
     const double local = std::floor(n / nodes);
+    // Before 2.5 NCCL has no table: trees run up to the size at which two straight lines cross.
+    if (!since(5) && op == CollectiveOp::all_reduce && nodes_ > 1)
+      return base + (a == ring ? 6 * (n - 1) : 15 * log_nodes + 4 * (local - 1));
     switch (a) {
       case ring: {
         const double steps = op == CollectiveOp::all_reduce                                         ? 2 * (n - 1)
@@ -369,18 +323,29 @@ class CostModel {
         }
         // Ranks of a ring move in step, so no step is shorter than the CPU's work for a message; with Simple NCCL
         // counts that work three times.
-        if (nodes_ > 1 && era_ != Era::before_2_17) intra = std::max(intra, net_overhead() * (p == 2 ? 3 : 1));
+        if (nodes_ > 1 && since(18)) intra = std::max(intra, net_overhead() * (p == 2 ? 3 : 1));
         double by_net = nodes_ == 1 ? 0 : op == CollectiveOp::all_reduce ? 2 * (nodes - 1) : nodes - 1;
-        if (era_ < Era::from_2_20 && nodes_ > 1 && op == CollectiveOp::all_reduce) by_net = 2 * nodes;
+        // One hop too many per direction, as 2.12 to 2.22 count.
+        if (since(12) && !since(23) && nodes_ > 1 && op == CollectiveOp::all_reduce) by_net = 2 * nodes;
         return base + (steps - by_net) * intra + by_net * inter;
       }
       case tree: return base + 2 * ((local - 1) * intra + log_nodes * inter);
-      case direct:
-        return base + 2 * (std::min(1.0, local - 1) * intra + (local - 1) * (era_ == Era::before_2_17 ? .5 : .4)) +
-               inter;
-      case chain: return base + 2 * (local - 1) * intra + (era_ == Era::before_2_17 ? 0 : inter);
-      case nvls: return intra + (nodes_ > 1 ? inter : 0);
-      case nvlstree: return base + intra + 2 * log_nodes * inter;
+      case direct: {
+        if (!since(10)) return base + 2 * (local - 1) * intra + inter;
+        const double serial = (local - 1) * (since(19) ? .4 : .5);
+        return base + 2 * (std::min(1.0, local - 1) * intra + serial) + inter;
+      }
+      case chain: return base + 2 * (local - 1) * intra + (since(18) || !since(9) ? inter : 0);
+      case nvls: {
+        if (!since(18)) return base;
+        const double network = since(19) ? inter : constants_.hop[2][nvls][p];
+        return base + intra + (nodes_ > 1 ? network : 0);
+      }
+      case nvlstree: {
+        // 2.18 counts all nodes one after the other.
+        if (!since(19)) return base + 2 * (nodes - 1) * constants_.hop[2][nvlstree][p];
+        return base + intra + 2 * log_nodes * inter;
+      }
       default: return base + log_nodes * inter / 3.5 + 2.8 * n;
     }
   }
@@ -395,9 +360,8 @@ class CostModel {
   std::int64_t nodes_, ranks_;
   const SearchGraphs& graphs_;
   const NcclSettings& settings_;
-  Era era_;
   std::size_t row_, column_;
-  const Constants& constants_;
+  const CostConstants& constants_;
 };
 
 }  // namespace
@@ -438,7 +402,7 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
   AlgorithmCost cost =
       of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
   if (cost.bandwidth <= 0) return -1;
-  const Era era = era_of(version);
+  const CostConstants& constants = cost_constants(version);
   // Index of the correction: floor(log2(bytes / 64)), and none below 64 B.
   const auto units = static_cast<std::uint64_t>(bytes) >> 6;
   const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;
@@ -446,14 +410,19 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
   const bool corrected = all_reduce && ((algorithm == Algorithm::tree && log_size < 23) ||
                                         (algorithm == Algorithm::nvlstree && corrects_nvlstree(log_size)));
   if (corrected && log_size >= 0 && log_size < 24)
-    cost.bandwidth *= tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
+    cost.bandwidth *= constants.tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
   if (algorithm == Algorithm::ring && protocol == Protocol::simple) cost.latency *= one_domain_plateau(op, bytes);
   if (algorithm == Algorithm::ring && protocol == Protocol::simple && nodes > 1 && all_reduce) {
     // The plateau of multi-node rings: NCCL raises their latency from the size on at which each rank has 64 B on every
     // channel.
-    const bool plateau = era == Era::before_2_17 ? static_cast<double>(bytes) >= static_cast<double>(ranks) / 16 * 65536
-                                                 : bytes / (channels * ranks) >= 64;
-    if (plateau) cost.latency *= era == Era::before_2_17 ? (capability < 90 ? 1.9 : 1.5) : capability < 80 ? 1.9 : 1.4;
+    if (version < NcclVersion{2, 18, 0}) {
+      // In these versions by the size alone.
+      const bool plateau = static_cast<double>(bytes) >= static_cast<double>(ranks) / 16 * 65536;
+      const bool less = capability >= 90 && version >= NcclVersion{2, 17, 0};
+      if (plateau) cost.latency *= less ? 1.5 : 1.9;
+    } else if (bytes / (channels * ranks) >= 64) {
+      cost.latency *= capability < 80 ? 1.9 : 1.4;
+    }
   }
   return cost.latency + static_cast<double>(bytes) / (1000 * cost.bandwidth);
 }

@@ -34,11 +34,23 @@ std::string to_text(const NcclVersion& v) {
 
 namespace {
 
-/// Versions with changes that the model covers: cheaper launch of channels (2.9), constants of the cost model (2.17,
-/// 2.20, 2.28, 2.31), distribution of bytes in cells (2.22, 2.23, 2.26.2, 2.29.2), PAT (2.23), strict NCCL_ALGO (2.24).
+/// A version that changed a rule, and the first compute capability on which it does.
+struct Change {
+  NcclVersion version;
+  int capability = 0;
+};
+
+/// The changes that the model covers (docs/models/planner.md#versions). Every comparison with a version in the models
+/// has an entry, or one of those below that depend on the workload and the network.
 constexpr std::array changes = {
-    NcclVersion{2, 9, 0},  NcclVersion{2, 17, 0}, NcclVersion{2, 20, 0}, NcclVersion{2, 22, 0}, NcclVersion{2, 23, 0},
-    NcclVersion{2, 24, 0}, NcclVersion{2, 26, 2}, NcclVersion{2, 28, 0}, NcclVersion{2, 29, 2}, NcclVersion{2, 31, 0}};
+    Change{{2, 7, 0}},       Change{{2, 8, 0}},       Change{{2, 9, 0}},       Change{{2, 10, 0}},
+    Change{{2, 12, 0}},      Change{{2, 14, 0}},      Change{{2, 15, 0}},      Change{{2, 17, 0}},
+    Change{{2, 18, 0}},      Change{{2, 18, 3}},      Change{{2, 19, 0}},      Change{{2, 19, 3}, 90},
+    Change{{2, 20, 0}},      Change{{2, 21, 0}},      Change{{2, 22, 0}},      Change{{2, 23, 0}},
+    Change{{2, 24, 0}},      Change{{2, 25, 0}},      Change{{2, 25, 1}},      Change{{2, 26, 2}},
+    Change{{2, 27, 0}},      Change{{2, 27, 5}, 100}, Change{{2, 27, 6}, 100}, Change{{2, 28, 0}},
+    Change{{2, 28, 7}, 100}, Change{{2, 28, 9}, 90},  Change{{2, 29, 2}},      Change{{2, 29, 7}, 100},
+    Change{{2, 30, 3}, 90},  Change{{2, 31, 0}},      Change{{2, 32, 3}, 100}};
 
 /// The first version with kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
@@ -60,13 +72,15 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   return NcclVersions{{first->major, first->minor, first->patch == NcclVersion::last_patch ? 0 : first->patch}, *last};
 }
 
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, Buffers buffers, bool ofi_plugin) {
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, int compute_capability, Buffers buffers,
+                                           bool ofi_plugin) {
   // Between two changes all versions give the same forecast, so the first of each interval stands for the rest.
   std::vector<NcclVersion> list{versions.first};
   const auto add = [&](const NcclVersion& change) {
     if (versions.first < change && change <= versions.last) list.push_back(change);
   };
-  for (const NcclVersion& change : changes) add(change);
+  for (const Change& change : changes)
+    if (compute_capability >= change.capability) add(change.version);
   if (buffers != Buffers::plain)
     for (const NcclVersion& since : {nvls_in_place, peers_in_place}) add(since);
   if (buffers == Buffers::symmetric) add(symmetric_kernels_since);

@@ -150,8 +150,6 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const bool ll = plan.protocol == Protocol::ll;
   c.launch += network.start.us().value;
   c.hop_network = network.hop[static_cast<std::size_t>(plan.protocol)].us().value * node.architecture.network_hop.value;
-  // Before 2.20 hops take longer on networks of all kinds, by one factor.
-  if (comm.version < NcclVersion{2, 20, 0}) c.hop_network *= node.software.network_hop_old.value;
   // Before Hopper, data written by GPUDirect RDMA may arrive after the flag that announces them, so the receiver
   // flushes [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;

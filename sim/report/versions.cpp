@@ -8,12 +8,31 @@
 
 namespace fabricast {
 
+namespace {
+
+bool alike(const VersionTime& a, const VersionTime& b) {
+  return a.time == b.time && a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
+}
+
+/// Drops each version whose rows are all those of the version before it.
+void join_alike(Forecast& forecast) {
+  for (std::size_t i = forecast.versions.size(); i-- > 1;) {
+    const auto same = [i](const ForecastRow& row) { return alike(row.by_version[i - 1], row.by_version[i]); };
+    if (!std::all_of(forecast.rows.begin(), forecast.rows.end(), same)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    forecast.versions.erase(forecast.versions.begin() + at);
+    for (ForecastRow& row : forecast.rows) row.by_version.erase(row.by_version.begin() + at);
+  }
+}
+
+}  // namespace
+
 void forecast_versions(Forecast& forecast, const RunOptions& options) {
   const World& world = forecast.world;
   const NcclVersions versions = nccl_versions(world.scenario());
   if (versions.known()) return;
-  forecast.versions =
-      distinct_versions(versions, world.scenario().workload.buffers, world.planner().ofi != OfiPlatform::none);
+  forecast.versions = distinct_versions(versions, world.planner().comm.node.gpu.compute_capability,
+                                        world.scenario().workload.buffers, world.planner().ofi != OfiPlatform::none);
   const NcclVersion main = main_version(world.scenario());
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];
@@ -31,6 +50,7 @@ void forecast_versions(Forecast& forecast, const RunOptions& options) {
       row.by_version.push_back({from, that.time, that.algorithm, that.protocol, that.channels});
     }
   }
+  join_alike(forecast);
 }
 
 namespace {

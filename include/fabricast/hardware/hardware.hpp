@@ -100,7 +100,6 @@ struct Software {
   Parameter channel_launch_old;  ///< us per channel and call, NCCL before 2.9
   Parameter channel_launch;      ///< us per channel and call
   Parameter ll_check;            ///< rate of LL payload whose flags a proxy thread checks
-  Parameter network_hop_old;     ///< hops over a network, NCCL before 2.20, relative to later ones
   Parameter last_receive;        ///< cost of a receive-only step relative to one that also sends
   Parameter issue_group;         ///< host time per GPU for a group of sends and receives, beyond issue_per_gpu
   Parameter both_directions;     ///< rate of a block whose threads go up and down a tree, relative to one direction

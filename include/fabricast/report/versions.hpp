@@ -1,7 +1,7 @@
 // The forecast for each version of NCCL, if the scenario states a range of versions or none.
 //
-// Versions between which the model sees no difference share an entry: an entry holds from its version on, until the
-// next entry. The forecast itself is that of the main version (main_version).
+// Neighbouring versions whose forecasts are the same in all rows share an entry: an entry holds from its version on,
+// until the next entry. The forecast itself is that of the main version (main_version).
 //
 // Results do not depend on the number of threads. Safe to call concurrently for different forecasts.
 #pragma once
