@@ -13,7 +13,7 @@ need $build_packages
 if [ ! -f "$home/build/build.ninja" ]; then
   quietly configuring cmake -S "$home" --preset default -DFABRICAST_TESTS=OFF
 fi
-building "$home/build" fabricast
+building "$home/build" fabricast_installed
 
 scenario="$home/scenarios/nodes64_rail_optimized.yaml"
 case "${1:-}" in

@@ -119,4 +119,12 @@ if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
     PATTERN "probe*.hpp" EXCLUDE PATTERN "port_mtu.hpp" EXCLUDE)
 endif()
 
+# All that is installed, without tests: what forecast.sh builds, so that `cmake --install build` works after it.
+add_custom_target(fabricast_installed)
+foreach(target fabricast fabricast_chunk fabricast_mpi fabricast_nccl_tuner fabricast_manual fabricast_library)
+  if(TARGET ${target})
+    add_dependencies(fabricast_installed ${target})
+  endif()
+endforeach()
+
 include(${package}/deb.cmake)

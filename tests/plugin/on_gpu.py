@@ -431,6 +431,16 @@ def check(folder, plugin):
             **about(reports, begin), "parts": parts}
 
 
+def communicators_of(lines):
+    """The lines of a recorder, a list for each communicator: its first line is that of `init`."""
+    communicators = []
+    for line in lines:
+        if "init" in line:
+            communicators.append([])
+        communicators[-1].append({key: value for key, value in line.items() if key not in ("init", "call")})
+    return communicators
+
+
 def record(folder, plugin):
     begin = time.monotonic()
     groups = [("all_reduce", size, number) for size in (4 * KIB, MIB) for number in (2, 8, 32)]
@@ -443,14 +453,12 @@ def record(folder, plugin):
         return {"faults": [fault]}
     records = [[json.loads(line) for line in (folder / f"record{rank}.jsonl").read_text().splitlines()]
                for rank in range(8)]
-    faults, parts, opened = [], [], [0] * 8
+    # A recorder is loaded anew for each communicator, so its own counts start again.
+    tables_of = [communicators_of(lines) for lines in records]
+    faults, parts = [], []
     for index, step in enumerate(steps):
         faults += errors_of(f"{step['ranks']} ranks", reports, index, step)
-        tables = []
-        for rank in range(step["ranks"]):
-            opened[rank] += 1
-            tables.append([{key: value for key, value in line.items() if key not in ("init", "call")}
-                           for line in records[rank] if line.get("init", line.get("call")) == opened[rank]])
+        tables = [tables_of[rank].pop(0) for rank in range(step["ranks"])]
         # What the plugin rests on: all ranks are asked the same.
         differing = [rank for rank, table in enumerate(tables) if table != tables[0]]
         if differing:
