@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "fabricast/planner/ofi_plugin.hpp"
+#include "fabricast/planner/nccl.hpp"
 
 namespace fabricast {
 
@@ -40,17 +40,19 @@ struct Change {
   int capability = 0;
 };
 
-/// The changes that the model covers (docs/models/planner.md#versions). Every comparison with a version in the models
-/// has an entry, or one of those below that depend on the workload and the network.
+/// The changes that the model covers (docs/models/planner.md#versions), in ascending order: every version that the
+/// models compare with has an entry. A change that needs more than the GPU, such as registered buffers, has one too:
+/// it costs a run, and equal forecasts share an entry (report/versions.hpp).
 constexpr std::array changes = {
-    Change{{2, 7, 0}},       Change{{2, 8, 0}},       Change{{2, 9, 0}},       Change{{2, 10, 0}},
-    Change{{2, 12, 0}},      Change{{2, 14, 0}},      Change{{2, 15, 0}},      Change{{2, 17, 0}},
-    Change{{2, 18, 0}},      Change{{2, 18, 3}},      Change{{2, 19, 0}},      Change{{2, 19, 3}, 90},
-    Change{{2, 20, 0}},      Change{{2, 21, 0}},      Change{{2, 22, 0}},      Change{{2, 23, 0}},
-    Change{{2, 24, 0}},      Change{{2, 25, 0}},      Change{{2, 25, 1}},      Change{{2, 26, 2}},
-    Change{{2, 27, 0}},      Change{{2, 27, 5}, 100}, Change{{2, 27, 6}, 100}, Change{{2, 28, 0}},
-    Change{{2, 28, 7}, 100}, Change{{2, 28, 9}, 90},  Change{{2, 29, 2}},      Change{{2, 29, 7}, 100},
-    Change{{2, 30, 3}, 90},  Change{{2, 31, 0}},      Change{{2, 32, 3}, 100}};
+    Change{{2, 5, 0}},       Change{{2, 6, 0}},       Change{{2, 7, 0}},       Change{{2, 8, 0}},
+    Change{{2, 9, 0}},       Change{{2, 10, 0}},      Change{{2, 12, 0}},      Change{{2, 14, 0}},
+    Change{{2, 15, 0}},      Change{{2, 17, 0}},      Change{{2, 18, 0}},      Change{{2, 18, 3}},
+    Change{{2, 18, 5}},      Change{{2, 19, 0}},      Change{{2, 19, 3}, 90},  Change{{2, 20, 0}},
+    Change{{2, 21, 0}},      Change{{2, 22, 0}},      Change{{2, 23, 0}},      Change{{2, 24, 0}},
+    Change{{2, 25, 0}},      Change{{2, 25, 1}},      Change{{2, 26, 2}},      Change{{2, 27, 0}},
+    Change{{2, 27, 5}, 100}, Change{{2, 27, 6}, 100}, Change{{2, 28, 0}},      Change{{2, 28, 7}, 100},
+    Change{{2, 28, 9}, 90},  Change{{2, 29, 2}},      Change{{2, 29, 7}, 100}, Change{{2, 30, 3}, 90},
+    Change{{2, 31, 0}},      Change{{2, 32, 3}, 100}};
 
 /// The first version with kernels for a GPU [NCCL-releases].
 NcclVersion first_for(int compute_capability) {
@@ -72,22 +74,11 @@ std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compu
   return NcclVersions{{first->major, first->minor, first->patch == NcclVersion::last_patch ? 0 : first->patch}, *last};
 }
 
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, int compute_capability, Buffers buffers,
-                                           bool ofi_plugin) {
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, int compute_capability) {
   // Between two changes all versions give the same forecast, so the first of each interval stands for the rest.
   std::vector<NcclVersion> list{versions.first};
-  const auto add = [&](const NcclVersion& change) {
-    if (versions.first < change && change <= versions.last) list.push_back(change);
-  };
-  for (const Change& change : changes)
-    if (compute_capability >= change.capability) add(change.version);
-  if (buffers != Buffers::plain)
-    for (const NcclVersion& since : {nvls_in_place, peers_in_place}) add(since);
-  if (buffers == Buffers::symmetric) add(symmetric_kernels_since);
-  if (ofi_plugin)
-    for (const NcclVersion& since : {ofi_nvls_since, ofi_tuner_since, ofi_tuner_with_lists}) add(since);
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
+  for (const auto& [change, capability] : changes)
+    if (versions.first < change && change <= versions.last && compute_capability >= capability) list.push_back(change);
   return list;
 }
 

@@ -1,5 +1,5 @@
-// Forecasts for each version of NCCL that the scenario allows (report/versions.hpp). Only versions between which the
-// model differs are run: of those that behave alike, the oldest stands for all.
+// Forecasts for each version of NCCL that the scenario allows (report/versions.hpp). Only versions that change a rule of
+// the model are run, and of neighbours with equal forecasts the oldest stands for all.
 #include "fabricast/report/versions.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,8 @@
 namespace fabricast {
 
 namespace {
+
+auto by_time = [](const VersionTime& a, const VersionTime& b) { return a.time < b.time; };
 
 bool alike(const VersionTime& a, const VersionTime& b) {
   return a.time == b.time && a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
@@ -31,8 +33,7 @@ void forecast_versions(Forecast& forecast, const RunOptions& options) {
   const World& world = forecast.world;
   const NcclVersions versions = nccl_versions(world.scenario());
   if (versions.known()) return;
-  forecast.versions = distinct_versions(versions, world.planner().comm.node.gpu.compute_capability,
-                                        world.scenario().workload.buffers, world.planner().ofi != OfiPlatform::none);
+  forecast.versions = distinct_versions(versions, world.planner().comm.node.gpu.compute_capability);
   const NcclVersion main = main_version(world.scenario());
   for (std::size_t i = 0; i < forecast.versions.size(); ++i) {
     const NcclVersion from = forecast.versions[i];
@@ -52,12 +53,6 @@ void forecast_versions(Forecast& forecast, const RunOptions& options) {
   }
   join_alike(forecast);
 }
-
-namespace {
-
-auto by_time = [](const VersionTime& a, const VersionTime& b) { return a.time < b.time; };
-
-}  // namespace
 
 const VersionTime& fastest_version(const ForecastRow& row) {
   return *std::min_element(row.by_version.begin(), row.by_version.end(), by_time);

@@ -41,11 +41,8 @@ struct NcclVersions {
 /// Parses the key `nccl.version`. Nothing if the text is neither a version, nor a range, nor `unknown`.
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
 /// The versions between which rules of the model may differ: the first of the range, and each one in it that changed
-/// something. Two neighbours may still agree on a given cluster and call.
-/// \param compute_capability  of the GPUs
-/// \param ofi_plugin  whether the network is EFA
-std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, int compute_capability,
-                                           Buffers buffers = Buffers::plain, bool ofi_plugin = false);
+/// something on such GPUs, in ascending order. Two neighbours may still agree on a given cluster and call.
+std::vector<NcclVersion> distinct_versions(const NcclVersions& versions, int compute_capability);
 
 /// A version in use, and its probability.
 struct UsualVersion {

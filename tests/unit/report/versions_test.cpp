@@ -27,8 +27,7 @@ Forecast forecast(const std::string& version) {
 TEST_CASE("a range of versions is forecast version by version", "[report]") {
   const Forecast old = forecast("2.18.1"), range = forecast("2.18.1-2.21.5"), recent = forecast("2.21.5");
   CHECK(old.rows[0].by_version.empty());
-  REQUIRE(range.versions.size() >= 3);
-  CHECK(range.versions.front() == NcclVersion{2, 18, 1});
+  REQUIRE(range.versions == std::vector<NcclVersion>{{2, 18, 1}, {2, 18, 3}, {2, 19, 0}});
   for (std::size_t r = 0; r < 2; ++r) {
     const ForecastRow& row = range.rows[r];
     REQUIRE(row.by_version.size() == range.versions.size());
@@ -41,13 +40,13 @@ TEST_CASE("a range of versions is forecast version by version", "[report]") {
     }
   }
   // 2.18.3 states 14 us for a tree's hop over the network, the releases before it and until 2.22 state 28 us.
-  const auto algorithm = [&](int patch) {
-    for (const VersionTime& v : range.rows[0].by_version)
-      if (v.from == NcclVersion{2, 18, patch}) return v.algorithm;
-    return Algorithm::pat;
-  };
-  CHECK(algorithm(1) == Algorithm::ring);
-  CHECK(algorithm(3) == Algorithm::tree);
+  const std::vector<VersionTime>& small = range.rows[0].by_version;
+  CHECK(small[0].algorithm == Algorithm::ring);
+  CHECK(small[0].protocol == Protocol::ll);
+  CHECK(small[1].algorithm == Algorithm::tree);
+  CHECK(small[1].protocol == Protocol::simple);
+  CHECK(small[2].algorithm == Algorithm::ring);
+  CHECK(small[2].protocol == Protocol::ll);
 }
 
 // Independent of the list of changes: every release that NVIDIA tagged is forecast on its own.
