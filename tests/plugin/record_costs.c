@@ -9,7 +9,8 @@
  *    "tree_ll128_bws": [4][3], "tree_bws": [4][3], "nvlstree_bws": [4][3]}
  *   {"call": ID, "collective": WORD, "bytes": N, "pipelined": N, "registered": 0 or 1, "channels": N, "costs": [7][3]}
  *
- * ID tells the communicators of a process apart: 1, 2, ... in the order of init. Interface 4 has no constants.
+ * ID tells communicators that are open at the same time apart: 1, 2, ... in the order of init. It begins anew where NCCL
+ * has unloaded the library, as it does after the last communicator. Interface 4 has no constants.
  * Without the variable nothing is recorded. Calls of one communicator must not be concurrent.
  *
  *   cc -shared -fPIC -O2 -o libnccl-tuner-record.so record_costs.c

@@ -24,17 +24,28 @@ const std::string two_ranges =
                  ", " + table_text("all_gather", 8, 64, {{"0", "9223372036854775807", "ring", "ll", "8"}}) + ", " +
                  table_text("all_reduce", 1, 8, {{"0", "100", "ring", "ll", "1"}}));
 
-TEST_CASE("each interface of NCCL gets the profile's choice, and NCCL's elsewhere", "[plugin]") {
+/// Opens a communicator of 8 nodes and 64 ranks through each interface, with the profile of two_ranges, and lets `check`
+/// ask its tuner.
+template <class Check>
+void through_each_interface(const Check& check) {
   const Scratch scratch;
   const Variable file("NCCL_TUNER_CONFIG_FILE", write_profile(scratch, two_ranges));
   const Library library;
   for (const int version : versions) {
     CAPTURE(version);
     TunerOf tuner(library.handle, version);
-    CHECK(tuner.name() == "fabricast");
     REQUIRE(tuner.init(8, 64) == 0);
     CHECK_THAT(only_line(), StartsWith("fabricast: " + scratch.path.string()) &&
                                 Contains(": 3 overrides for 8 nodes, 64 ranks (scenario 'nodes8', NCCL 2.28.3)"));
+    check(tuner, version);
+    CHECK(tuner.end() == 0);
+    take_log();
+  }
+}
+
+TEST_CASE("each interface of NCCL gets the profile's choice, and NCCL's elsewhere", "[plugin]") {
+  through_each_interface([](const TunerOf& tuner, int version) {
+    CHECK(tuner.name() == "fabricast");
     for (const auto& [bytes, algorithm, protocol, channels] :
          {std::tuple(std::size_t{1023}, -1, -1, 0), std::tuple(std::size_t{1024}, 0, 0, 2),
           std::tuple(std::size_t{2047}, 0, 0, 2), std::tuple(std::size_t{2048}, -1, -1, 0), std::tuple(MiB, 1, 2, 16),
@@ -54,9 +65,7 @@ TEST_CASE("each interface of NCCL gets the profile's choice, and NCCL's elsewher
     CHECK(unchanged(tuner.ask({.function = 2, .bytes = SIZE_MAX})));
     for (const int function : {-1, 0, 1, 3, 5, 14, 1000})
       CHECK(unchanged(tuner.ask({.function = function, .bytes = MiB})));
-    CHECK(tuner.end() == 0);
-    take_log();
-  }
+  });
 }
 
 TEST_CASE("the tables of functions are those that NCCL documents", "[plugin]") {
@@ -71,20 +80,12 @@ TEST_CASE("the tables of functions are those that NCCL documents", "[plugin]") {
 }
 
 TEST_CASE("only inputs that are equal on all ranks matter", "[plugin]") {
-  const Scratch scratch;
-  const Variable file("NCCL_TUNER_CONFIG_FILE", write_profile(scratch, two_ranges));
-  const Library library;
-  for (const int version : versions) {
-    CAPTURE(version);
-    TunerOf tuner(library.handle, version);
-    REQUIRE(tuner.init(8, 64) == 0);
+  through_each_interface([](const TunerOf& tuner, int) {
     // Registration is a rank's own; several calls per channel are another forecast.
     CHECK(tuner.ask({.bytes = MiB, .registered = true}).channels == 16);
     CHECK(tuner.ask({.bytes = MiB, .registered = false}).channels == 16);
     CHECK(unchanged(tuner.ask({.bytes = MiB, .pipelined = 2})));
-    tuner.end();
-  }
-  take_log();
+  });
 }
 
 TEST_CASE("what NCCL does not allow stays NCCL's choice", "[plugin]") {
