@@ -11,7 +11,8 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
+using namespace cost_index;
+
 constexpr std::size_t nvlink = 0, pci = 1, net = 2;
 constexpr std::size_t ampere = 1, hopper = 2, blackwell = 3;
 constexpr std::size_t ll = 0, ll128 = 1, simple = 2;

@@ -7,7 +7,12 @@
 
 namespace fabricast {
 
-/// Protocols are LL, LL128, Simple. Indices of algorithms are NCCL's: tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT, as in Algorithm.
+/// Indices of algorithms: NCCL's, and those of Algorithm.
+namespace cost_index {
+inline constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
+}  // namespace cost_index
+
+/// By algorithm (cost_index) and protocol: LL, LL128, Simple.
 using PerAlgorithm = std::array<PerProtocol<double>, algorithm_count>;
 /// Rows Volta, Ampere, Hopper, Blackwell; columns 1, 2, more nodes. Three nodes and a thousand share a column: NCCL's
 /// model has no further dependence on size.

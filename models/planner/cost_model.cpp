@@ -20,8 +20,7 @@ namespace fabricast {
 
 namespace {
 
-// Short names for the indices of algorithms in this file.
-constexpr std::size_t tree = 0, ring = 1, direct = 2, chain = 3, nvls = 4, nvlstree = 5, pat = 6;
+using namespace cost_index;
 
 // Fraction of the search's bandwidth that reduction in the NVSwitch reaches, by generation as above; NVLS needs Hopper.
 constexpr std::array nvls_efficiency = {0., 0., .85, .74};
@@ -402,7 +401,6 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
   AlgorithmCost cost =
       of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
   if (cost.bandwidth <= 0) return -1;
-  const CostConstants& constants = cost_constants(version);
   // Index of the correction: floor(log2(bytes / 64)), and none below 64 B.
   const auto units = static_cast<std::uint64_t>(bytes) >> 6;
   const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;
@@ -410,7 +408,8 @@ double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, 
   const bool corrected = all_reduce && ((algorithm == Algorithm::tree && log_size < 23) ||
                                         (algorithm == Algorithm::nvlstree && corrects_nvlstree(log_size)));
   if (corrected && log_size >= 0 && log_size < 24)
-    cost.bandwidth *= constants.tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
+    cost.bandwidth *=
+        cost_constants(version).tree_correction[static_cast<std::size_t>(protocol)][static_cast<std::size_t>(log_size)];
   if (algorithm == Algorithm::ring && protocol == Protocol::simple) cost.latency *= one_domain_plateau(op, bytes);
   if (algorithm == Algorithm::ring && protocol == Protocol::simple && nodes > 1 && all_reduce) {
     // The plateau of multi-node rings: NCCL raises their latency from the size on at which each rank has 64 B on every

@@ -358,10 +358,10 @@ int collective_channels(const Node& node, bool network, const SearchGraphs& grap
   // With fewer than eight GPUs per node, two thread blocks per channel of the search do not reach the network's rate,
   // so from Hopper on NCCL makes four, since 2.18. The user's limits apply last, and the minimum after the maximum, as
   // in NCCL.
-  const NcclVersion &version = settings.version, since{2, 18, 0};
-  const bool doubled = version < NcclVersion{2, 20, 0} ? 2 * channels <= 32 : channels < 16;
-  if (node.gpu.compute_capability >= 90 && version >= since && network && graphs.ring.bw_intra > 45 && doubled)
-    channels *= 2;
+  const NcclVersion& version = settings.version;
+  const bool few = version < NcclVersion{2, 20, 0} ? 2 * channels <= 32 : channels < 16;
+  const bool doubled = version >= NcclVersion{2, 18, 0} && few;
+  if (node.gpu.compute_capability >= 90 && network && graphs.ring.bw_intra > 45 && doubled) channels *= 2;
   if (settings.max_channels) channels = std::min(channels, *settings.max_channels);
   if (settings.min_channels) channels = std::max(channels, *settings.min_channels);
   return std::max(1, channels);

@@ -66,16 +66,16 @@ CostTable table_of(const Communicator& c, const NcclVersion& version) {
   return nccl_cost_model(node, c.nodes, c.graphs, planner.settings);
 }
 
-int usable(const CostTable& table, bool collnet_and_nvls) {
+int usable(const CostTable& table) {
   int count = 0;
   for (const auto& op : table.of)
-    for (std::size_t a = 0; a < (collnet_and_nvls ? op.size() : 2); ++a)
-      for (const AlgorithmCost& cost : op[a]) count += cost.bandwidth > 0;
+    for (const auto& algorithm : op)
+      for (const AlgorithmCost& cost : algorithm) count += cost.bandwidth > 0;
   return count;
 }
 
-/// NCCL computes in single precision.
-bool close(double a, double b, double within = 2e-5) { return std::abs(a - b) <= within * std::max(1e-3, std::abs(b)); }
+/// NCCL computes in single precision, and six digits of its numbers are kept.
+bool close(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 TEST_CASE("costs are those that NCCL's source computes, version by version", "[planner]") {
   const std::map<int, Communicator> all = communicators();
@@ -93,18 +93,17 @@ TEST_CASE("costs are those that NCCL's source computes, version by version", "[p
     if (found == tables.end()) found = tables.emplace(std::pair(text, number), table_of(all.at(number), version)).first;
     const CostTable& table = found->second;
     const AlgorithmCost& cost = table.of.at(op).at(algorithm).at(protocol);
-    bool right = usable(table, version >= NcclVersion{2, 8, 0}) == combinations && close(cost.bandwidth, bandwidth) &&
-                 close(cost.latency, latency, 1e-4);
+    bool right = usable(table) == combinations && close(cost.bandwidth, bandwidth) && close(cost.latency, latency);
     for (const std::int64_t bytes : {4096, 262144, 4194304, 268435456}) {
       double time = 0;
       in >> time;
       const double ours = table.time(static_cast<CollectiveOp>(op), static_cast<Algorithm>(algorithm),
                                      static_cast<Protocol>(protocol), bytes);
-      right = right && close(ours, time, 1e-4);
+      right = right && close(ours, time);
     }
     REQUIRE(in);
     if (!right && ++wrong <= 5)
-      WARN(in.str() << ": " << cost.bandwidth << " " << cost.latency << ", " << usable(table, true));
+      WARN(in.str() << ": " << cost.bandwidth << " " << cost.latency << ", " << usable(table));
     versions.insert(text);
     ++rows;
   }
@@ -136,7 +135,7 @@ TEST_CASE("costs are those of NCCL 2.28.9 on an H100 with sockets", "[planner]")
       for (std::size_t p = 0; p < 3; ++p) {
         INFO(record["collective"] << " " << record["bytes"] << " " << a << " " << p << " " << record["costs"]);
         const double ours = table.time(op, static_cast<Algorithm>(a), static_cast<Protocol>(p), record["bytes"]);
-        CHECK(close(ours, record["costs"][a][p], 1e-4));
+        CHECK(close(ours, record["costs"][a][p]));
       }
     ++calls;
   }
