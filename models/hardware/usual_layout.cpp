@@ -9,6 +9,14 @@ namespace fabricast {
 
 namespace {
 
+/// GPUs of the board that a mesh of NVLinks belongs to. Boards without NVSwitch have four or eight, so two or three are
+/// some of a board's. Superchips also come in pairs.
+int board_gpus(const NodeSpec& spec, const GpuKind& gpu) {
+  constexpr int smallest = 4;
+  const bool some = spec.gpus < smallest && gpu.c2c.empty() && has_nvlink_mesh(smallest, gpu.nvlinks);
+  return some ? smallest : spec.gpus;
+}
+
 /// The owner of thing i if n things are spread evenly over m owners.
 int spread(int i, int n, int m) { return static_cast<int>(static_cast<long>(i) * m / n); }
 
@@ -43,7 +51,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
       x.nvlinks.push_back({NodeLayout::nvswitch, static_cast<double>(gpu.nvlinks)});
     if (spec.intranode == Intranode::nvlink_mesh)
       for (int peer = 0; peer < spec.gpus; ++peer)
-        if (const double count = mesh_nvlinks(spec.gpus, gpu.nvlinks, g, peer); count > 0)
+        if (const double count = mesh_nvlinks(board_gpus(spec, gpu), gpu.nvlinks, g, peer); count > 0)
           x.nvlinks.push_back({peer, count});
     // Bridges join neighbouring cards; an odd card at the end has none.
     if (const int peer = g % 2 == 0 ? g + 1 : g - 1; spec.intranode == Intranode::nvlink_pairs && peer < spec.gpus)

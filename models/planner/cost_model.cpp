@@ -395,12 +395,25 @@ double CostTable::one_domain_plateau(CollectiveOp op, std::int64_t bytes) const 
   return 1 + approach * depth;
 }
 
+// getKernelInfo() of NCCL 2.4: LL up to a number of bytes per thread, where every thread of every channel works on each
+// chunk of a loop. LL128 came with 2.5.
+bool CostTable::runs_before_2_5(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const {
+  const bool with_ll = of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][0].bandwidth > 0;
+  if (!with_ll || protocol == Protocol::ll128) return protocol == Protocol::simple;
+  constexpr std::int64_t threads = 256, bytes_per_thread = 64;
+  const std::int64_t of_thread = bytes_per_thread * (nodes > 1 ? 2 : 1) * (algorithm == Algorithm::tree ? 4 : 1);
+  const bool pipeline = algorithm == Algorithm::tree || op == CollectiveOp::broadcast || op == CollectiveOp::reduce;
+  const std::int64_t largest_ll = channels * threads * of_thread * (pipeline ? 1 : ranks);
+  return (bytes <= largest_ll) == (protocol == Protocol::ll);
+}
+
 double CostTable::time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const {
   // Sends and receives are not in NCCL's table.
   if (op > CollectiveOp::all_reduce) return -1;
   AlgorithmCost cost =
       of[static_cast<std::size_t>(op)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)];
   if (cost.bandwidth <= 0) return -1;
+  if (version < NcclVersion{2, 5, 0} && !runs_before_2_5(op, algorithm, protocol, bytes)) return -1;
   // Index of the correction: floor(log2(bytes / 64)), and none below 64 B.
   const auto units = static_cast<std::uint64_t>(bytes) >> 6;
   const int log_size = units == 0 ? -1 : static_cast<int>(std::bit_width(units)) - 1;

@@ -33,9 +33,11 @@ OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
 }
 
 // The values affect NCCL's choice alone: the engines have fitted times for EFA.
-double ofi_latency_us(OfiPlatform platform) {
+double ofi_latency_us(OfiPlatform platform, const NcclVersion& version) {
+  if (platform == OfiPlatform::none || version < ofi_latency_since) return 0;
+  // One value for all, chosen so that NCCL prefers trees on small calls [OFI-plugin].
+  if (version < ofi_instances_since) return 150;
   switch (platform) {
-    case OfiPlatform::none: return 0;
     case OfiPlatform::p3dn: return 150;
     case OfiPlatform::p5en:
     case OfiPlatform::p6_b200:
@@ -47,18 +49,20 @@ double ofi_latency_us(OfiPlatform platform) {
 
 std::map<std::string, std::string> ofi_variables(OfiPlatform platform, const NcclVersion& version) {
   std::map<std::string, std::string> variables;
-  if (platform == OfiPlatform::none) return variables;
+  if (platform == OfiPlatform::none || version < ofi_instances_since) return variables;
   // Earlier versions fail with NVLS on EFA.
   if (version < ofi_nvls_since) variables["NCCL_NVLS_ENABLE"] = "0";
   // LL and LL128 need data in order within 128 B, which the first generations of EFA do not guarantee.
   const bool older = platform == OfiPlatform::p3dn || platform == OfiPlatform::p4d || platform == OfiPlatform::other;
   if (older) variables["NCCL_PROTO"] = "Simple";
   if (platform == OfiPlatform::p3dn || platform == OfiPlatform::other) return variables;
-  variables["NCCL_BUFFSIZE"] = "8388608";
-  variables["NCCL_P2P_NET_CHUNKSIZE"] = "524288";
-  if (platform == OfiPlatform::p4d) return variables;
+  if (version >= ofi_buffers_since) {
+    variables["NCCL_BUFFSIZE"] = "8388608";
+    variables["NCCL_P2P_NET_CHUNKSIZE"] = "524288";
+  }
+  if (older || version < ofi_tree_chunk_since) return variables;
   variables["NCCL_NVLSTREE_MAX_CHUNKSIZE"] = "524288";
-  variables["NCCL_NVLS_CHUNKSIZE"] = "524288";
+  if (version >= ofi_nvls_chunk_since) variables["NCCL_NVLS_CHUNKSIZE"] = "524288";
   variables["NCCL_NET_FORCE_FLUSH"] = "0";
   return variables;
 }

@@ -224,7 +224,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   Communicator& comm = planner.comm;
   comm.node = std::move(node);
   planner.ofi = platform_of(comm.node);
-  state_latency(comm.node, ofi_latency_us(planner.ofi));
+  state_latency(comm.node, ofi_latency_us(planner.ofi, planner.settings.version));
   comm.placement = std::move(placement);
   comm.hosts_per_node = hosts_per_node, comm.nodes_per_host = static_cast<std::uint32_t>(comm.node.parts);
   if (comm.ranks() < 2)

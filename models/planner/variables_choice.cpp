@@ -4,6 +4,7 @@
 // Ranges are NCCL's own where it has any; most values that NCCL would silently ignore are errors here, so that no
 // forecast is for another value than the one written.
 #include <algorithm>
+#include <limits>
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/text.hpp"
@@ -174,6 +175,18 @@ void read_tuner(VariableValue& v, NcclSettings& s) {
            "use `none` for NCCL's own choice, or a name that contains `ofi` for the OFI plugin");
 }
 
+/// NCCL 2.4 runs trees up to a size of its own; 0 turned them off, as guides for EFA recommended. 2.5 removed the
+/// variable.
+void read_tree_threshold(VariableValue& v, NcclSettings& s) {
+  const auto bytes = v.integer(-2, std::numeric_limits<std::int64_t>::max());
+  if (!bytes || *bytes == -2) return;  // -2 keeps NCCL's own
+  if (s.version >= NcclVersion{2, 5, 0})
+    return v.warn("removed in NCCL 2.5: it does not change the forecast", "see NCCL_ALGO");
+  if (*bytes != 0) return v.refuse("only 0, which turns trees off, is simulated");
+  constexpr auto tree = static_cast<std::size_t>(Algorithm::tree);
+  for (auto& of_operation : s.algorithms.of) of_operation[tree] = false;
+}
+
 // Limits and texts that several rows share.
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 30;
 constexpr std::string_view buffer_values = "4096 to 1073741824, bytes";
@@ -188,6 +201,8 @@ constexpr std::array choice_variables = {
     NcclVariable{"NCCL_PROTO", "LL, Simple; LL128 where 128 B stores stay whole",
                  "[list][;function:list]..., ^ inverts a list", "protocols that may run",
                  "the choice; a list forces LL128 on or off", read_protocols},
+    NcclVariable{"NCCL_TREE_THRESHOLD", "by NCCL", "0 or -2", "NCCL 2.4: largest size of trees",
+                 "0: no trees; removed in NCCL 2.5, see NCCL_ALGO", read_tree_threshold},
     NcclVariable{"NCCL_TUNER_PLUGIN", "none; on EFA the OFI plugin", "none or a name",
                  "tuner library that changes the choice", "none: on EFA the choice is NCCL's own, not the OFI plugin's",
                  read_tuner},

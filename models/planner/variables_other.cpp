@@ -112,7 +112,6 @@ constexpr std::array other_variables = {
     other("NCCL_SINGLE_PROC_MEM_REG_ENABLE", "0", "0 or 1", "buffer registration"),
     other("NCCL_SINGLE_RING_THRESHOLD", "by GPU", "bytes", "removed in NCCL 2.3"),
     other("NCCL_LL_THRESHOLD", "by NCCL", "bytes", "removed in NCCL 2.5: see NCCL_PROTO"),
-    other("NCCL_TREE_THRESHOLD", "by NCCL", "bytes", "removed in NCCL 2.5: see NCCL_ALGO"),
     other("NCCL_SOCKET_FAMILY", "none", "AF_INET, AF_INET6", "address selection"),
     other("NCCL_SOCKET_IFNAME", "all but lo and docker", "comma-separated names",
           "network interfaces: here sockets use the NICs"),

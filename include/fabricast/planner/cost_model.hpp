@@ -38,6 +38,7 @@ struct CostTable {
   double time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const;
 
  private:
+  bool runs_before_2_5(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const;
   bool corrects_nvlstree(int log_size) const;
   double one_domain_plateau(CollectiveOp op, std::int64_t bytes) const;
 };

@@ -103,6 +103,19 @@ TEST_CASE("the links of a node have the rates of their type", "[hardware]") {
         Approx(50e9 * hardware.links.find("nvlink2")->second.efficiency.value));
 }
 
+TEST_CASE("two GPUs of a mesh are some of a board of four; superchips come in pairs", "[hardware]") {
+  const auto rate_between = [](const char* gpu) {
+    NodeSpec spec = spec_of(gpu);
+    spec.intranode = Intranode::nvlink_mesh, spec.gpus = 2;
+    const Node two = built(spec);
+    return two.graph.links[two.graph.gpu_to_gpu(0, 1).front()].link_class.rate.value;
+  };
+  const auto efficiency = [](const char* link) { return shipped_hardware().links.find(link)->second.efficiency.value; };
+  CHECK(rate_between("a100-sxm") == Approx(4 * 25e9 * efficiency("nvlink3")));  // NV4, as nvidia-smi topo -m prints it
+  CHECK(rate_between("v100-sxm") == Approx(2 * 25e9 * efficiency("nvlink2")));
+  CHECK(rate_between("gh200") == Approx(18 * 25e9 * efficiency("nvlink4")));
+}
+
 TEST_CASE("impossible nodes are refused", "[hardware]") {
   NodeSpec spec = spec_of("l4");
   spec.intranode = Intranode::nvswitch;

@@ -176,11 +176,23 @@ TEST_CASE("instances of EC2 by GPUs and NICs", "[planner]") {
   CHECK(platform("v100-sxm", 8, 1, 100) == p3dn);
   CHECK(platform("l40s", 8, 4, 100) == other);
   CHECK(platform("h100-sxm", 8, 32, 100, LinkKind::infiniband) == none);
-  CHECK(ofi_latency_us(none) == 0);
-  CHECK(ofi_latency_us(p3dn) == 150);
-  CHECK(ofi_latency_us(p4d) == 75);
-  CHECK(ofi_latency_us(p5) == 75);
-  for (const OfiPlatform recent : {p5en, p6_b200, p6_b300, newer}) CHECK(ofi_latency_us(recent) == 35);
+  const NcclVersion recent{2, 27, 0};
+  CHECK(ofi_latency_us(none, recent) == 0);
+  CHECK(ofi_latency_us(p3dn, recent) == 150);
+  CHECK(ofi_latency_us(p4d, recent) == 75);
+  CHECK(ofi_latency_us(p5, recent) == 75);
+  for (const OfiPlatform blackwell : {p5en, p6_b200, p6_b300, newer}) CHECK(ofi_latency_us(blackwell, recent) == 35);
+}
+
+// What the tags of the plugin's repository contain: v1.1.1 states no latency, v1.2.0 to v1.6.0 state 150, v1.7.0 knows
+// instances.
+TEST_CASE("the latency that the OFI plugin states, by the age of NCCL", "[planner]") {
+  for (const OfiPlatform platform : {p3dn, p4d, other}) {
+    CHECK(ofi_latency_us(platform, {2, 11, 4}) == 0);
+    CHECK(ofi_latency_us(platform, {2, 12, 7}) == 150);
+    CHECK(ofi_latency_us(platform, {2, 17, 1}) == 150);
+  }
+  CHECK(ofi_latency_us(p4d, {2, 18, 1}) == 75);
 }
 
 TEST_CASE("the plugin's variables, by instance", "[planner]") {
@@ -197,9 +209,19 @@ TEST_CASE("the plugin's variables, by instance", "[planner]") {
       {{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "524288"}, {"NCCL_NVLS_CHUNKSIZE", "524288"}, {"NCCL_NET_FORCE_FLUSH", "0"}});
   for (const OfiPlatform later : {p5, p5_like, p5en, p6_b200, p6_b300, newer})
     CHECK(ofi_variables(later, recent) == all);
-  CHECK(ofi_variables(p5, {2, 18, 5}) == all);
-  all["NCCL_NVLS_ENABLE"] = "0";
-  CHECK(ofi_variables(p5, {2, 18, 3}) == all);
+}
+
+TEST_CASE("the plugin's variables, by the age of NCCL", "[planner]") {
+  const test::Variables no_nvls{{"NCCL_NVLS_ENABLE", "0"}};
+  CHECK(ofi_variables(p5, {2, 17, 1}).empty());
+  CHECK(ofi_variables(p5, {2, 18, 3}) == no_nvls);
+  CHECK(ofi_variables(p5, {2, 18, 5}).empty());
+  const test::Variables tree{{"NCCL_NVLSTREE_MAX_CHUNKSIZE", "524288"}, {"NCCL_NET_FORCE_FLUSH", "0"}};
+  CHECK(ofi_variables(p5, {2, 20, 3}) == tree);
+  test::Variables chunks = tree;
+  chunks["NCCL_NVLS_CHUNKSIZE"] = "524288";
+  CHECK(ofi_variables(p5, {2, 26, 2}) == chunks);
+  CHECK(ofi_variables(p4d, {2, 21, 5}) == test::Variables{{"NCCL_PROTO", "Simple"}});
 }
 
 TEST_CASE("NCCL adds the latency that a device states to its network hops", "[planner]") {
@@ -216,7 +238,7 @@ TEST_CASE("NCCL adds the latency that a device states to its network hops", "[pl
   CHECK(latency(tree, Protocol::ll128, {2, 27, 0}) == Approx(14 + 2 * (7 * 1.25 + 4 * (8.5 + 75))));
   CHECK(latency(nvlstree, Protocol::simple, {2, 27, 0}) == Approx(25 + 2 * 4 * (14 + 2 * 75)));
   // Before 2.17 it stood in the place of NCCL's own.
-  CHECK(latency(ring, Protocol::simple, {2, 16, 0}) == Approx(8.4 + 222 * 3.4 + 32 * 75));
+  CHECK(latency(ring, Protocol::simple, {2, 16, 0}) == Approx(8.4 + 222 * 3.4 + 32 * 150));
   NodeSpec infiniband = test::with_nics(spec, 8, 400);
   infiniband.nics.link = LinkKind::infiniband;
   CHECK(test::planner_of(infiniband, 16).graphs.ring.latency_inter == 0);

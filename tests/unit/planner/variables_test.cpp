@@ -18,6 +18,23 @@ Plan plan_of(const test::Variables& variables, std::int64_t bytes, Algorithm alg
   return plan_collective(p, all_reduce, bytes, algorithm, protocol);
 }
 
+// getKernelInfo() of tag v2.4.7-1: 64 B per thread, twice that over several nodes and four times in trees; 256 threads
+// work on each of a ring's chunks, one per rank, in every channel.
+TEST_CASE("NCCL 2.4 chooses LL by size, and NCCL_TREE_THRESHOLD=0 turns trees off", "[planner]") {
+  const auto choice = [](const test::Variables& variables, std::int64_t bytes) {
+    const Planner p = test::planner_of(test::preset_spec("dgx-v100"), 2, variables, {2, 4, 7});
+    const Plan plan = plan_collective(p, all_reduce, bytes);
+    return std::pair(plan.algorithm, plan.protocol);
+  };
+  CHECK(choice({}, 1 * KiB) == std::pair(Algorithm::tree, Protocol::ll));
+  const Planner p = test::planner_of(test::preset_spec("dgx-v100"), 2, {}, {2, 4, 7});
+  const std::int64_t most = std::int64_t{p.costs.channels} * 256 * 128 * 16;
+  const test::Variables rings{{"NCCL_TREE_THRESHOLD", "0"}};
+  CHECK(choice(rings, 1 * KiB) == std::pair(Algorithm::ring, Protocol::ll));
+  CHECK(choice(rings, most) == std::pair(Algorithm::ring, Protocol::ll));
+  CHECK(choice(rings, most + 4) == std::pair(Algorithm::ring, Protocol::simple));
+}
+
 TEST_CASE("each variable is in the table once, with its purpose", "[planner]") {
   const auto table = nccl_variables();
   CHECK(table.size() > 100);

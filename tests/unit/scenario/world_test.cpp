@@ -248,7 +248,7 @@ TEST_CASE("on EFA the OFI plugin's settings apply unless the user sets them", "[
   const NcclSettings given = settings("profile: p5", "env: {NCCL_BUFFSIZE: 2097152}");
   CHECK(given.buffer_size == Bytes{2 << 20});
   CHECK(given.p2p_net_chunk == Bytes{512 << 10});
-  const NcclSettings p4d = settings("gpu: a100-sxm, nics: {count: 4, rate: 100Gbps, link: efa}");
+  const NcclSettings p4d = settings("gpu: a100-sxm, nics: {count: 4, rate: 100Gbps, link: efa}", "version: 2.27.3");
   CHECK(p4d.buffer_size == Bytes{8 << 20});
   CHECK_FALSE(p4d.nvls_chunk);
   CHECK(settings("profile: p5", "version: 2.18.3").nvls_enable == 0);
@@ -308,7 +308,7 @@ TEST_CASE("variables of a machine's provider apply only to that machine", "[scen
   CHECK(world("profile: a3-ultra, nics: {link: infiniband}").provider().variables.empty());
   CHECK(world("profile: a3-ultra, gpu: h100-sxm").provider().variables.empty());
   // Machine and plugin together.
-  const auto p4d = world("profile: p4d");
+  const auto p4d = world("profile: p4d", "nccl: {version: 2.27.3}\n");
   CHECK(p4d.provider().from == "the OFI plugin");
   CHECK(p4d.provider().variables.at("NCCL_PROTO") == "Simple");
   CHECK(p4d.provider().variables.at("NCCL_BUFFSIZE") == "8388608");
