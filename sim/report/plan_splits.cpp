@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "fabricast/core/names.hpp"
@@ -18,7 +19,7 @@ namespace fabricast {
 namespace {
 
 // Bounds of the search (docs/models/training-answers.md). The scenario's own values may exceed them.
-constexpr int most_stages = 64, most_micro_batch = 16;
+constexpr int most_stages = 64, most_chunks = 8, most_micro_batch = 16;
 /// Context parallelism leaves at least this many tokens per rank.
 constexpr std::int64_t least_tokens = 4096;
 
@@ -99,11 +100,13 @@ class Enumeration {
     if (ranks % own_.pipeline == 0) add_own(list, own_.pipeline);
     return list;
   }
+  // Chunks need not hold equally many layers: `run` balances what is left over.
   std::vector<int> interleaves(int pipeline) const {
     std::vector<int> list{1};
     if (pipeline == 1) return list;
-    for (const int v : {2, 3, 4, 6, 8})
-      if (base_.model.layers % (pipeline * v) == 0) list.push_back(v);
+    const int layers = base_.model.layers / pipeline;
+    for (int v = 2; v <= std::min(layers, most_chunks); ++v) list.push_back(v);
+    if (layers > most_chunks && base_.model.layers % pipeline == 0) list.push_back(layers);
     if (pipeline == own_.pipeline) add_own(list, own_.interleave);
     return list;
   }
@@ -163,7 +166,7 @@ class Enumeration {
       s.recompute = r;
       const TrainingStep step = with_split(base_, s);
       const double bytes = peak_memory(step.model, memory_question(step, domain_)).total();
-      if (bytes > static_cast<double>(step.kernels.memory.value) && !is_forced(s)) continue;
+      if (bytes > largest_memory(s) * static_cast<double>(step.kernels.memory.value)) continue;
       found_.candidates.push_back({s, bytes, estimate_step(world_, step)});
       return;
     }
@@ -171,9 +174,13 @@ class Enumeration {
   }
 
   static Split without_recompute(Split s) { return s.recompute = Recompute::none, s; }
-  /// With `memory: ignore`, the scenario's own split is forecast even if it does not fit.
-  bool is_forced(const Split& s) const {
-    return s == own_ && world_.scenario().workload.training.memory == MemoryCheck::ignore;
+
+  /// Fraction of a GPU's memory that a split may need. The scenario's own split may be as near the limit as `run`
+  /// accepts. No other split that may not fit is worth proposing.
+  double largest_memory(const Split& s) const {
+    if (s != own_) return 1;
+    const bool checked = world_.scenario().workload.training.memory == MemoryCheck::check;
+    return checked ? 1 + memory_uncertainty : std::numeric_limits<double>::infinity();
   }
 
   const World& world_;
