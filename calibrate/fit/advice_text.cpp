@@ -1,6 +1,6 @@
 // Advice of `calibrate fit --advise` as text.
 //
-// Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as `x/:` of
+// Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as the column `factor` of
 // forecasts does, so that both can be compared.
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ double factor(double error) { return std::exp(quantile_95 * error); }
 double percent(double error) { return 100 * (factor(error) - 1); }
 
 std::string line_of(const Uncertain& p) {
-  return fmt::format("    {:<44} x/: {:<7.3g} forecasts {:.2g} %\n", p.path, factor(p.error), percent(p.effect));
+  return fmt::format("    {:<44} factor {:<7.3g} forecasts {:.2g} %\n", p.path, factor(p.error), percent(p.effect));
 }
 
 std::string together_text(const Unstated& u) {
@@ -29,7 +29,7 @@ std::string together_text(const Unstated& u) {
   for (const Uncertain& p : u.parameters) out += line_of(p);
   std::string powers;
   for (const double power : u.powers) powers += fmt::format("{}{:.2f}", powers.empty() ? "" : ", ", power);
-  return out + fmt::format("      {:<42} x/: {:.3g}\n", "product, powers " + powers, factor(u.error_together));
+  return out + fmt::format("      {:<42} factor {:.3g}\n", "product, powers " + powers, factor(u.error_together));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::string advice_text(const FitAdvice& advice) {
   for (const AdvisedRun& run : advice.runs) {
     out += fmt::format("  {}: {}\n", run.run.system, run.command);
     for (const Narrowed& n : run.narrows)
-      out += fmt::format("    {:<44} x/: {:.3g} -> {:.3g}\n", n.path, factor(n.before), factor(n.after));
+      out += fmt::format("    {:<44} factor {:.3g} -> {:.3g}\n", n.path, factor(n.before), factor(n.after));
   }
   return out;
 }

@@ -83,7 +83,7 @@ std::string site_fit_text(const SiteFit& site) {
                        "90 % factor", "rows");
   for (const FittedParameter& p : site.fit.parameters)
     out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g} {:<5} {:>12} {:>8}\n", p.path, p.before.value, p.after.value,
-                       units[p.path], fmt::format("x/: {:.2f}", std::exp(quantile_95 * p.error)), p.rows);
+                       units[p.path], fmt::format("factor {:.2f}", std::exp(quantile_95 * p.error)), p.rows);
   if (!site.larger.empty()) out += band_names("expected 90 % interval, +- %");
   for (const LargerJob& job : site.larger)
     out += band_line(fmt::format("on {} {}", job.nodes, job.nodes == 1 ? "node" : "nodes"), job.half_width);

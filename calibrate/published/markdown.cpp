@@ -43,7 +43,7 @@ std::string assumed_table(const std::vector<PublishedResult>& results) {
 
 std::string published_rows_markdown(const std::vector<PublishedResult>& results) {
   std::string out =
-      "\n## Rows of published tables\n\n| row | model | GPUs | published s | forecast s | x/: | error % "
+      "\n## Rows of published tables\n\n| row | model | GPUs | published s | forecast s | factor | error % "
       "|\n|---|---|---:|---:|---:|---:|---:|\n";
   for (const PublishedResult& r : results) {
     const PublishedRow& row = r.mapped.row;

@@ -46,7 +46,7 @@ std::string row_text(const PublishedResult& r) {
 std::string published_text(const std::vector<PublishedResult>& results, bool rows) {
   std::string out;
   if (rows) {
-    out = "                              row  published s   forecast s    x/:   error %\n";
+    out = "                              row  published s   forecast s factor   error %\n";
     for (const PublishedResult& r : results) out += row_text(r);
     out += "\n";
   }

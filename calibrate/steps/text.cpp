@@ -97,7 +97,7 @@ std::string left_out_markdown(const StepValidation& v) {
 }  // namespace
 
 std::string steps_text(const StepValidation& v) {
-  std::string out = "                           step   measured s   forecast s    x/:   error %\n";
+  std::string out = "                           step   measured s   forecast s factor   error %\n";
   for (const StepRow& row : v.rows)
     out += fmt::format("{:>31} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}{}\n", row.id, row.measured, row.forecast,
                        row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
@@ -122,7 +122,7 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       "This page compares forecasts with published times of training steps. The steps are in\n"
       "`calibrate/data/steps.json`, each with its scenario and source. Settings that were not published come from\n"
       "public run scripts, identities or guesses; [models/training.md](models/training.md) states which.\n\n"
-      "The error is forecast / published - 1. `x/:` is the factor of the 90 % interval: the measured step lies "
+      "The error is forecast / published - 1. `factor` is that of the 90 % interval: the measured step lies "
       "between\n"
       "the forecast divided by it and the forecast multiplied by it, with a probability of 90 %.\n\n"
       "Most rows hardly depend on the network. They test computation, schedules and tensor parallelism\n"
@@ -137,7 +137,8 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
   if (const auto held = summarize(v.rows, true); !held.empty())
     out += "\n## Held out of every fit\n\n" + summary_markdown(held);
   out += tables;
-  out += "\n## Rows\n\n| step | source | published s | forecast s | x/: | error % |\n|---|---|---:|---:|---:|---:|\n";
+  out +=
+      "\n## Rows\n\n| step | source | published s | forecast s | factor | error % |\n|---|---|---:|---:|---:|---:|\n";
   for (const StepRow& row : v.rows)
     out += fmt::format("| {} | {}{} | {:.4g} | {:.4g} | {:.2f} | {:+.1f} |\n", row.id, row.source,
                        row.held_out ? ", held out" : "", row.measured, row.forecast, row.factor, 100 * row.error());

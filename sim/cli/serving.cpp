@@ -82,7 +82,7 @@ int fit_serving_of(const Options& options) {
   }
   std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
   for (const FittedParameter& p : found)
-    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  x/: {:.2f}  by data {:.2f}\n", p.path, p.before.value,
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  factor {:.2f}  by data {:.2f}\n", p.path, p.before.value,
                        p.after.value, std::exp(quantile_95 * p.error),
                        std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
   std::vector<std::pair<std::string, Parameter>> fitted;

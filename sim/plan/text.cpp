@@ -79,7 +79,7 @@ std::string row_table(const PlanReport& r, std::size_t top) {
   std::vector<std::string> head = {"#"};
   for (const SweepAxis& axis : r.study.axes) head.push_back(axis.name);
   for (const std::size_t m : shown)
-    head.push_back(m == find_metric("interval") ? "x/:" : std::string(metrics()[m].name));
+    head.push_back(m == find_metric("interval") ? "factor" : std::string(metrics()[m].name));
   out.add(std::move(head));
   const std::size_t count = top > 0 ? std::min(top, r.decision.order.size()) : r.decision.order.size();
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // Text for people: steps, requests, batches and KV-cache transfers.
 //
-// As in all text output, lines that start with # are context. Every time and rate has its factor x/:, because nearly
+// As in all text output, lines that start with # are context. Every time and rate has the factor of its 90 % interval, because nearly
 // all costs of serving software are fitted from published results or guessed.
 #include <fmt/format.h>
 
@@ -33,14 +33,14 @@ std::string degrees(const ParallelLayout& l) {
 std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
 
 std::string waits_line(std::string_view what, std::string_view unit, double scale, const WaitTimes& w, double factor) {
-  return fmt::format("  {:<24} {:>4} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}   x/: {:.2f}\n", what, unit,
+  return fmt::format("  {:<24} {:>4} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}   factor {:.2f}\n", what, unit,
                      scale * w.mean, scale * w.p50, scale * w.p90, scale * w.p99, factor);
 }
 
 /// Throughput, and waiting times of requests.
 std::string serving_text(std::string_view what, const Serving& s, const ServingFactors& factors, double gpus) {
   std::string out = fmt::format("#\n# {}: {} requests\n", what, s.requests);
-  out += fmt::format("  throughput      {:>12.4g}   tokens/s, {:.4g} per GPU; {:.4g} requests/s   x/: {:.2f}\n",
+  out += fmt::format("  throughput      {:>12.4g}   tokens/s, {:.4g} per GPU; {:.4g} requests/s   factor {:.2f}\n",
                      s.tokens_per_second, s.tokens_per_second / gpus, s.requests_per_second, factors.step);
   out += fmt::format("  concurrency     {:>12.4g}   sequences that a replica decodes, mean\n", s.sequences);
   out += fmt::format("  {:<29} {:>10} {:>10} {:>10} {:>10}\n", "", "mean", "p50", "p90", "p99");
@@ -102,7 +102,7 @@ std::string numbers_of(const InferenceStep& step) {
 // no plan of NCCL, so there is no table of collectives to show for it.
 std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& f) {
   const int ranks = step.layout.tensor;
-  std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   x/: {:.2f}   of {} among {} GPUs\n",
+  std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   factor {:.2f}   of {} among {} GPUs\n",
                                 f.step.seconds * 1e6, f.factors.step, to_text(f.message), ranks);
   if (!runs_own(step.own_all_reduce, ranks, f.message))
     return out + collective_table(f.step.program, f.step.collectives);
@@ -132,9 +132,10 @@ std::string inference_text(const InferenceForecast& f) {
   }
   if (spec.phase == InferencePhase::all_reduce) return out + all_reduce_text(step, f);
   const bool prompts_only = spec.phase == InferencePhase::prefill;
-  out += "# 90 % interval of a measured value: from the forecast divided by x/: to the forecast times x/:\n";
+  out += "# 90 % interval of a measured value: forecast / factor to forecast x factor\n";
   out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
-  out += fmt::format("   x/: {:.2f}   MFU {:.1f} %", f.factors.step, 100 * f.mfu);
+  out += fmt::format("   90 % interval {} to {}   MFU {:.1f} %", ms(f.step.seconds / f.factors.step),
+                     ms(f.step.seconds * f.factors.step), 100 * f.mfu);
   if (f.samples > 1)
     out += fmt::format("   median of {} samples; p5 {}, p95 {}, worst {}", f.samples, ms(f.step_p5), ms(f.step_p95),
                        ms(f.step_worst));

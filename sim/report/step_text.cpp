@@ -150,13 +150,12 @@ std::string step_text(const StepForecast& f) {
   const World& world = f.world;
   std::string out = head_text(world, f);
   out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
-  if (f.factor > 0) out += fmt::format("   x/: {:.2f}", f.factor);
+  if (f.factor > 0)
+    out += fmt::format("   90 % interval {:.4g} to {:.4g} s", f.seconds / f.factor, f.seconds * f.factor);
   if (f.samples > 1)
     out += fmt::format("   median of {} samples; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.seconds_p5,
                        f.seconds_p95, f.seconds_worst);
   out += '\n';
-  if (f.factor > 0)
-    out += "#   90 % interval of a measured step: from the forecast divided by x/: to the forecast times x/:\n";
   if (f.tokens > 0) {
     const Precision precision = world.scenario().workload.training.precision;
     out += fmt::format("tokens          {:>10.4g} /s   {:.4g} /s per GPU\n", f.tokens_per_second(),

@@ -124,9 +124,9 @@ std::string forecast_text(const Forecast& forecast) {
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol for each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
-  if (intervals) out += "# 90 % interval: the measured time is within a factor x/: of the forecast\n";
+  if (intervals) out += "# 90 % interval: the measured time lies between time / factor and time x factor\n";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
-    out += fmt::format("# not stated, so assumed: {} (x/: includes other values)\n", assumed);
+    out += fmt::format("# not stated, so assumed: {} (the interval includes other values)\n", assumed);
   const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };
   const bool measured = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_near);
   if (measured)
@@ -144,13 +144,13 @@ std::string forecast_text(const Forecast& forecast) {
     out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
   // The header follows the row format below, column by column.
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
-  if (intervals) out += "   x/:";
+  if (intervals) out += " factor";
   if (measured) out += "  known";
   if (samples) out += "        p5       p95     worst";
   if (versions) out += "       low      high";
   out += "  bound by\n#         (B)                        (us)  (GB/s)  (GB/s)";
   // The interval has no unit, so the line of units needs filler only if further columns follow.
-  if (intervals && (measured || samples || versions)) out += "      ";
+  if (intervals && (measured || samples || versions)) out += "       ";
   if (measured) out += "    (%)";
   if (samples) out += "      (us)      (us)      (us)";
   if (versions) out += "      (us)      (us)";
@@ -159,7 +159,7 @@ std::string forecast_text(const Forecast& forecast) {
     out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
                        row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
                        fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
-    if (intervals) out += fmt::format(" {:>5.2f}", row.factor);
+    if (intervals) out += fmt::format(" {:>6.2f}", row.factor);
     if (row.near) out += fmt::format(" {:>6.0f}", 100 * row.residual->stated);
     if (samples)
       out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),

@@ -107,6 +107,7 @@ one_word_per_idea() {
   called 'in the me''an' 'on average'
   called 'dra''ws? of the (hash|network|hardware)' 'sample'
   called 'fe''lt' 'affected by'
+  called 'x''/:' 'factor or 90 % interval'
 }
 
 found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; files_are_short
