@@ -1,7 +1,7 @@
 // Advice of `calibrate fit --advise` as text.
 //
-// Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as the column `factor` of
-// forecasts does, so that both can be compared.
+// Errors inside FitAdvice are standard deviations of logarithms. The text shows 90 % intervals as factors, as the
+// column `factor` of forecasts does, so that both can be compared.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -31,6 +31,7 @@ int intel_model(const GpuKind& gpu) { return gpu.compute_capability < 89 ? 0x55 
 
 NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, BytesPerSecond rate) {
   NodeLayout layout;
+  const int board = board_gpus(spec, gpu);
   for (int s = 0; s < spec.sockets; ++s)
     layout.hubs.push_back({-1, {}, 0, spec.cpu, nccl_socket_link(spec.cpu, intel_model(gpu))});
   const int switches = spec.pcie_switches;
@@ -51,7 +52,7 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
       x.nvlinks.push_back({NodeLayout::nvswitch, static_cast<double>(gpu.nvlinks)});
     if (spec.intranode == Intranode::nvlink_mesh)
       for (int peer = 0; peer < spec.gpus; ++peer)
-        if (const double count = mesh_nvlinks(board_gpus(spec, gpu), gpu.nvlinks, g, peer); count > 0)
+        if (const double count = mesh_nvlinks(board, gpu.nvlinks, g, peer); count > 0)
           x.nvlinks.push_back({peer, count});
     // Bridges join neighbouring cards; an odd card at the end has none.
     if (const int peer = g % 2 == 0 ? g + 1 : g - 1; spec.intranode == Intranode::nvlink_pairs && peer < spec.gpus)

@@ -35,7 +35,7 @@ OfiPlatform ofi_platform(const NodeSpec& host, const GpuKind& gpu) {
 // The values affect NCCL's choice alone: the engines have fitted times for EFA.
 double ofi_latency_us(OfiPlatform platform, const NcclVersion& version) {
   if (platform == OfiPlatform::none || version < ofi_latency_since) return 0;
-  // One value for all, chosen so that NCCL prefers trees on small calls [OFI-plugin].
+  // One value for all: of several, that with which NCCL chose the faster of tree and ring most often [OFI-plugin].
   if (version < ofi_instances_since) return 150;
   switch (platform) {
     case OfiPlatform::p3dn: return 150;

@@ -175,8 +175,7 @@ void read_tuner(VariableValue& v, NcclSettings& s) {
            "use `none` for NCCL's own choice, or a name that contains `ofi` for the OFI plugin");
 }
 
-/// NCCL 2.4 runs trees up to a size of its own; 0 turned them off, as guides for EFA recommended. 2.5 removed the
-/// variable.
+/// NCCL 2.4 runs trees up to a size of its own, and 0 turns them off. 2.5 removed the variable.
 void read_tree_threshold(VariableValue& v, NcclSettings& s) {
   const auto bytes = v.integer(-2, std::numeric_limits<std::int64_t>::max());
   if (!bytes || *bytes == -2) return;  // -2 keeps NCCL's own
@@ -206,7 +205,7 @@ constexpr std::array choice_variables = {
     NcclVariable{"NCCL_TUNER_PLUGIN", "none; on EFA the OFI plugin", "none or a name",
                  "tuner library that changes the choice", "none: on EFA the choice is NCCL's own, not the OFI plugin's",
                  read_tuner},
-    NcclVariable{"NCCL_NVLS_ENABLE", "2; before 2.18.5 on EFA 0", "0 off, 1 on, 2 where it works", "NVLink SHARP",
+    NcclVariable{"NCCL_NVLS_ENABLE", "2; on EFA 0 from 2.18 to 2.18.4", "0 off, 1 on, 2 where it works", "NVLink SHARP",
                  "0 removes NVLS and NVLSTree from the choice",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_enable, 0, 2); }},
     NcclVariable{"NCCL_COLLNET_ENABLE", "0", "0 or 1", "aggregation in the switches (SHARP)",

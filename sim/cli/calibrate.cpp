@@ -234,10 +234,7 @@ int fit(const std::vector<std::string>& arguments) {
   }
   const Fit result = fit_parameters(cases, hardware, fit_options);
   std::string out = fmt::format("mean loss {:.5f} -> {:.5f}\n", result.loss_before, result.loss_after);
-  for (const FittedParameter& p : result.parameters)
-    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  factor {:.2f}  by data {:.2f}\n", p.path, p.before.value,
-                       p.after.value, std::exp(quantile_95 * p.error),
-                       std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
+  out += parameters_text(result.parameters);
   if (options.has("advise")) out += advice_text(advise(cases, result, fit_options));
   if (!output.empty()) emit(output, profile_json(result, options.text("source", "fit")));
   emit("-", out);

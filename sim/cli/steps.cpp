@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/calibrate/step_pairs.hpp"
@@ -140,10 +139,7 @@ int fit_steps_of(const Options& options) {
     }
   }
   std::string out = fmt::format("loss {:.5g} -> {:.5g}\n", fit.loss_before, fit.loss_after);
-  for (const FittedParameter& p : fit.parameters)
-    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g}  factor {:.2f}  by data {:.2f}\n", p.path, p.before.value,
-                       p.after.value, std::exp(quantile_95 * p.error),
-                       std::exp(std::min(9.0, quantile_95 * p.error_by_data)));
+  out += parameters_text(fit.parameters);
   std::vector<std::pair<std::string, Parameter>> fitted;
   for (const FittedParameter& p : fit.parameters) fitted.emplace_back(p.path, p.after);
   if (!output.empty()) emit(output, profile_json(fitted, options.text("source", "fit")));

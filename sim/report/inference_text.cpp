@@ -1,7 +1,7 @@
 // Text for people: steps, requests, batches and KV-cache transfers.
 //
-// As in all text output, lines that start with # are context. Every time and rate has the factor of its 90 % interval, because nearly
-// all costs of serving software are fitted from published results or guessed.
+// As in all text output, lines that start with # are context. Every time and rate has the factor of its 90 % interval,
+// because nearly all costs of serving software are fitted from published results or guessed.
 #include <fmt/format.h>
 
 #include <algorithm>

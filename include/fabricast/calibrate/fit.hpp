@@ -99,6 +99,9 @@ struct CrossValidation {
 CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware& prior, const FitOptions& options,
                           LeftOut by, bool calibrated = false, bool intervals = true);
 
+/// A line per parameter: value before and after, and the factors of its 90 % interval with and without the prior.
+std::string parameters_text(const std::vector<FittedParameter>& parameters);
+
 /// The fitted parameters as a profile (JSON) for `node.profile` and `--profile`, with the spread of the residuals.
 /// Numbers have four significant digits.
 /// \param source  stated as the source of each parameter

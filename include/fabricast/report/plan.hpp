@@ -51,8 +51,8 @@ struct SplitSearch {
   std::size_t not_divided = 0;  ///< the global batch does not divide by micro-batches and replicas, or by stages
   std::size_t not_fitting = 0;  ///< too large for memory with any recomputation
 };
-/// Enumerates the splits of the scenario's step. The scenario's own values are added to the usual ones. With
-/// `memory: ignore` the scenario's own split counts as fitting.
+/// Enumerates the splits of the scenario's step. The scenario's own values are added to the usual ones. The scenario's
+/// own split counts as fitting if `run` accepts it: near the limit of memory, or with `memory: ignore`.
 SplitSearch search_splits(const World& world);
 
 /// A rough step time in s from closed formulas: kernels as in the forecast, collectives at the rates of links, the

@@ -125,7 +125,7 @@ std::string residual_model_json(const ResidualModel& model, const std::string& s
 struct Residual {
   double median = 0, scale = 0, freedom = 3;
   double stated = 0;  ///< fraction of the variance that measured rows have removed: 0 none, 1 all
-  /// Half the width of the central interval that has this probability. Its exponential is the factor that reports print.
+  /// Half the width of the central interval that has this probability. Its exponential is the `factor` of reports.
   /// \pre 0 < probability < 1
   double half_width(double probability = 0.9) const;
   /// The y below which a row lies with this probability.

@@ -1,7 +1,8 @@
 // The search for splits against brute force. Every combination of degrees, chunks, shards, micro-batches and
 // recomputation is written into a scenario and forecast as `run` does. None that `run` accepts and that fits may be
-// faster than the fastest of the search. Nothing here asks the search which combinations there are. All cases take
-// minutes, so CI runs the first ones; the others are nightly.
+// faster than the fastest of the search. What the search shares with this test: the ZeRO stages of a framework
+// (zero_stages), sequence parallelism wherever there is tensor parallelism, and the schedule that goes with chunks. All
+// cases take minutes, so CI runs the first ones; the others are nightly.
 #include <fmt/format.h>
 
 #include <algorithm>
