@@ -240,8 +240,8 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
     const std::vector<Candidate>& candidates = row.plan.candidates;
     // The first candidate is NCCL's choice; its estimate is in us.
     const double nccl = candidates.empty() ? 0 : std::max(0.0, candidates.front().estimate_us * 1e-6);
-    out.rows.push_back({row.bytes, case_->rows[out.rows.size()].time_us * 1e-6, row.time, row.algorithm, row.protocol,
-                        !row.plan.stands_in, 1, nccl});
+    out.rows.push_back({row.bytes, Seconds{case_->rows[out.rows.size()].time_us * 1e-6}, row.time, row.algorithm,
+                        row.protocol, !row.plan.stands_in, 1, nccl});
   }
   if (residuals) {
     add_unstated(forecast, one_thread);
@@ -250,10 +250,10 @@ ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {
   return out;
 }
 
-std::vector<double> CaseRunner::times(const Hardware& hardware, const std::vector<std::size_t>& rows) const {
+std::vector<Seconds> CaseRunner::times(const Hardware& hardware, const std::vector<std::size_t>& rows) const {
   std::vector<Bytes> sizes;
   for (const std::size_t row : rows) sizes.push_back(scenario_.workload.sizes[row]);
-  std::vector<double> out;
+  std::vector<Seconds> out;
   for (const ForecastRow& row : run_forecast(world_of(hardware, std::move(sizes)), one_thread).rows)
     out.push_back(row.time);
   return out;

@@ -28,7 +28,7 @@ constexpr double usual = 0.5;  ///< the quantile of the median over samples of t
 
 // A launch keeps its hash outcome for all sizes, so an unlucky launch is compared with the slow end of the samples and
 // not with their median.
-double at_quantile(const ForecastRow& row, double quantile) {
+Seconds at_quantile(const ForecastRow& row, double quantile) {
   return quantile >= 1 ? row.time_worst : quantile > 0.5 ? row.time_p95 : row.time;
 }
 
@@ -72,7 +72,7 @@ class Examination {
   /// Forecasts the cluster as it should be, with the properties that the distribution of errors depends on.
   void expect() {
     std::vector<std::vector<ResidualRow>> rows(measured_.size());
-    std::vector<std::vector<double>> times(measured_.size());
+    std::vector<std::vector<Seconds>> times(measured_.size());
     in_parallel(measured_.size(), thread_count(options_.threads), [&](std::size_t m) {
       const World world = world_of({}, m).with_times_only();
       Forecast forecast = run_forecast(world, one_thread);
@@ -85,7 +85,7 @@ class Examination {
     for (std::size_t m = 0; m < measured_.size(); ++m) {
       for (ResidualRow& row : rows[m]) rows_.push_back(std::move(row));
       expected_.insert(expected_.end(), times[m].begin(), times[m].end());
-      seconds_.insert(seconds_.end(), measured_[m].seconds.begin(), measured_[m].seconds.end());
+      times_.insert(times_.end(), measured_[m].times.begin(), measured_[m].times.end());
     }
   }
 
@@ -113,7 +113,7 @@ class Examination {
           row.kind = kind;
           row.algorithm = from.algorithm;
           row.protocol = from.protocol;
-          row.forecast.value = at_quantile(from, symptom.quantile);
+          row.forecast = at_quantile(from, symptom.quantile);
         }
       }
     } catch (const UserError&) { rows.clear(); }
@@ -134,9 +134,9 @@ class Examination {
       if (task.rows.empty()) continue;
       Tried tried{task.causes, std::move(task.symptom), std::move(task.rows), {}, 0, 0};
       for (std::size_t i = 0; i < tried.rows.size(); ++i) {
-        const double time = tried.rows[i].forecast.value;
+        const Seconds time = tried.rows[i].forecast;
         // What is left to explain, given the symptom.
-        tried.logs.push_back(std::log(seconds_[i] / time));
+        tried.logs.push_back(std::log(times_[i] / time));
         tried.off += tried.logs.back() / static_cast<double>(tried.rows.size());
         tried.effect = std::max(tried.effect, std::abs(std::log(time / expected_[i])));
       }
@@ -198,15 +198,16 @@ class Examination {
         // The median of healthy sites given the rows that this site measured before, not the simulated time. Without
         // such rows the median correction is zero.
         const Residual residual = site_.residuals.of(rows_[at]);
-        const double forecast = expected_[at] * std::exp(residual.median), width = std::exp(residual.half_width());
+        const Seconds forecast = expected_[at] * std::exp(residual.median);
+        const double width = std::exp(residual.half_width());
         CheckedRow row{op,
                        bytes,
                        scenario.cluster.nodes,
-                       seconds_[at],
+                       times_[at],
                        forecast,
                        forecast / width,
                        forecast * width,
-                       static_cast<double>(bytes) / seconds_[at] * factor,
+                       Bytes{bytes} / times_[at] * factor,
                        Verdict::expected};
         if (row.measured > row.high) row.verdict = Verdict::slow;
         if (row.measured < row.low) row.verdict = Verdict::fast;
@@ -242,7 +243,7 @@ class Examination {
   const std::shared_ptr<SearchStore> searches_ = make_search_store();
   // By row, one series after the other.
   std::vector<ResidualRow> rows_;
-  std::vector<double> expected_, seconds_;
+  std::vector<Seconds> expected_, times_;
   CheckReport report_;
 };
 

@@ -21,8 +21,8 @@ std::vector<double> slower(const std::vector<MeasuredSeries>& series, const std:
     for (const std::size_t member : group.members) {
       std::vector<double> logs;
       // The median over sizes ignores single outliers and sizes at which a slow NIC does not show.
-      for (std::size_t i = 0; i < group.middle.seconds.size(); ++i)
-        logs.push_back(std::log(series[member].seconds[i] / group.middle.seconds[i]));
+      for (std::size_t i = 0; i < group.middle.times.size(); ++i)
+        logs.push_back(std::log(series[member].times[i] / group.middle.times[i]));
       list[member] = median_of(logs);
     }
   return list;
@@ -59,10 +59,10 @@ std::vector<SeriesGroup> grouped(const std::vector<MeasuredSeries>& series) {
     groups[it->second].members.push_back(i);
   }
   for (SeriesGroup& group : groups)
-    for (std::size_t row = 0; row < group.middle.seconds.size(); ++row) {
-      std::vector<double> times;
-      for (const std::size_t member : group.members) times.push_back(series[member].seconds[row]);
-      group.middle.seconds[row] = median_of(times);
+    for (std::size_t row = 0; row < group.middle.times.size(); ++row) {
+      std::vector<double> seconds;
+      for (const std::size_t member : group.members) seconds.push_back(series[member].times[row].value);
+      group.middle.times[row] = Seconds{median_of(seconds)};
     }
   return groups;
 }

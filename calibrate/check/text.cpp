@@ -94,8 +94,8 @@ std::string check_text(const Scenario& scenario, const CheckReport& report) {
       "#                         (B)        (us)        (us)           (us)     (GB/s)\n";
   for (const CheckedRow& r : report.rows)
     out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f}  {:>7.4g}-{:<7.4g} {:>8.2f}  {}\n", name_of(r.op), r.bytes,
-                       r.measured * 1e6, r.forecast * 1e6, r.low * 1e6, r.high * 1e6, r.bus_bandwidth * 1e-9,
-                       name_of(r.verdict));
+                       microseconds(r.measured), microseconds(r.forecast), microseconds(r.low), microseconds(r.high),
+                       gigabytes_per_second(r.bus_bandwidth), name_of(r.verdict));
   out += "\nlikely  cause              as simulated                                measured/it  to confirm\n";
   for (const Suspect& s : report.suspects)
     if (s.probability >= least_probability) out += cause_line(s);
@@ -121,11 +121,11 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"bytes", r.bytes},
                          {"nodes", r.nodes},
-                         {"measured_us", r.measured * 1e6},
-                         {"forecast_us", r.forecast * 1e6},
-                         {"low_us", r.low * 1e6},
-                         {"high_us", r.high * 1e6},
-                         {"busbw_gbps", r.bus_bandwidth * 1e-9},
+                         {"measured_us", microseconds(r.measured)},
+                         {"forecast_us", microseconds(r.forecast)},
+                         {"low_us", microseconds(r.low)},
+                         {"high_us", microseconds(r.high)},
+                         {"busbw_gbps", gigabytes_per_second(r.bus_bandwidth)},
                          {"verdict", name_of(r.verdict)}});
   for (const Suspect& s : report.suspects)
     j["causes"].push_back({{"cause", word_of(s)},

@@ -107,7 +107,7 @@ Hardware FitProblem::hardware(const Eigen::VectorXd& theta) const {
 void FitProblem::run(const Hardware& hardware, const Dependents& job, Eigen::Ref<Eigen::VectorXd> out) const {
   std::vector<std::size_t> which;
   for (const std::size_t i : job.rows) which.push_back(rows_[i].row);
-  const std::vector<double> times = runners_[job.runner].times(hardware, which);
+  const std::vector<Seconds> times = runners_[job.runner].times(hardware, which);
   for (std::size_t k = 0; k < times.size(); ++k)
     out[static_cast<Eigen::Index>(job.rows[k])] = std::log(times[k] / rows_[job.rows[k]].measured);
 }

@@ -18,7 +18,7 @@ class FitProblem {
     std::size_t runner, row;  ///< index of the case, and of the row in it
     std::string system;
     std::size_t band;
-    double measured;  ///< s
+    Seconds measured;
     Algorithm algorithm;
     Protocol protocol;
   };

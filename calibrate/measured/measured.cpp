@@ -65,11 +65,11 @@ std::vector<std::string> set_harness(const LogTable& table, const Imported& log,
 }
 
 MeasuredSeries series_with(const World& world, const std::string& effective, std::vector<std::string> set,
-                           CollectiveOp op, const std::map<std::int64_t, double>& seconds, std::string from) {
+                           CollectiveOp op, const std::map<std::int64_t, Seconds>& times, std::string from) {
   set.push_back(fmt::format("workload.collective={}", name_of(op)));
   MeasuredSeries series{changed(world.scenario(), effective, set), {}, std::move(from), {}, {}};
   std::vector<std::int64_t> sizes;
-  for (const auto& [bytes, time] : seconds) sizes.push_back(bytes), series.seconds.push_back(time);
+  for (const auto& [bytes, time] : times) sizes.push_back(bytes), series.times.push_back(time);
   set_sizes(series.scenario, sizes);
   return series;
 }
@@ -84,16 +84,17 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     if (!op) continue;
     std::vector<std::string> set = set_ranks(table, path, world);
     for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
-    std::map<std::int64_t, double> seconds;
+    std::map<std::int64_t, Seconds> times;
     for (const LogRow& row : table.rows) {
       // Sizes of 0 bytes have no forecast to compare with.
       if (row.bytes <= 0 || !(row.time_us > 0)) continue;
-      const auto [it, fresh] = seconds.try_emplace(row.bytes, row.time_us * 1e-6);
+      const Seconds time{row.time_us * 1e-6};
+      const auto [it, fresh] = times.try_emplace(row.bytes, time);
       // The fastest of repeats: interference only adds time.
-      if (!fresh) it->second = std::min(it->second, row.time_us * 1e-6);
+      if (!fresh) it->second = std::min(it->second, time);
     }
-    if (seconds.empty()) continue;
-    list.push_back(series_with(world, effective, std::move(set), *op, seconds, path));
+    if (times.empty()) continue;
+    list.push_back(series_with(world, effective, std::move(set), *op, times, path));
     list.back().hosts = table.hosts;
     list.back().nics = picked_nics(log.nccl);
   }
@@ -109,14 +110,14 @@ std::vector<MeasuredSeries> series_of_scenario(const World& world) {
   for (std::size_t i = 0; i < world.scenario().measured.texts.size(); ++i) {
     const auto op = static_cast<CollectiveOp>(i);
     const std::int64_t ranks = world.planner().comm.ranks();
-    std::map<std::int64_t, double> seconds;
+    std::map<std::int64_t, Seconds> times;
     for (const MeasuredValue& value : measured_values(world.scenario().measured, op)) {
-      // busbw = bytes / time x factor, solved for the time (s).
-      const double at_rate = static_cast<double>(value.bytes.value) * bus_factor(op, ranks) / value.bus_bandwidth.value;
-      seconds[value.bytes.value] = value.time.value > 0 ? value.time.value : at_rate;
+      // busbw = bytes / time x factor, solved for the time.
+      const Seconds at_rate = value.bytes / value.bus_bandwidth * bus_factor(op, ranks);
+      times[value.bytes.value] = value.time > Seconds{} ? value.time : at_rate;
     }
-    if (seconds.empty()) continue;
-    list.push_back(series_with(world, effective, {}, op, seconds, fmt::format("measured.{}", name_of(op))));
+    if (times.empty()) continue;
+    list.push_back(series_with(world, effective, {}, op, times, fmt::format("measured.{}", name_of(op))));
   }
   return list;
 }
@@ -133,7 +134,7 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
     // The case states its own system, but parameters are those of the user's profile.
     scenario.hardware = world.scenario().hardware;
     MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
-    for (const MeasuredRow& row : c.rows) series.seconds.push_back(row.time_us * 1e-6);
+    for (const MeasuredRow& row : c.rows) series.times.push_back({row.time_us * 1e-6});
     list.push_back(std::move(series));
   }
   return list;

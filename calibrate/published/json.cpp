@@ -18,8 +18,8 @@ double six(double value) { return rounded(value, 6); }
 constexpr std::array<const char*, 4> outcome_names{"forecast", "refused", "not_said", "repeated"};
 
 Json step_json_of(const StepRow& row) {
-  return {{"published_s", six(row.measured)},
-          {"forecast_s", six(row.forecast)},
+  return {{"published_s", six(row.measured.value)},
+          {"forecast_s", six(row.forecast.value)},
           {"interval_90", six(row.factor)},
           {"error", six(row.error())}};
 }
@@ -45,7 +45,7 @@ Json row_json(const PublishedResult& r) {
   if (r.outcome == RowOutcome::forecast)
     j.update(step_json_of(r.step));
   else
-    j["published_s"] = six(m.seconds), j["key"] = r.key;
+    j["published_s"] = six(m.time.value), j["key"] = r.key;
   if (!r.why.empty()) j["why"] = r.why;
   if (m.scenario.empty()) return j;
   Json assumed = Json::array();

@@ -52,10 +52,10 @@ std::string published_rows_markdown(const std::vector<PublishedResult>& results)
     if (r.outcome == RowOutcome::forecast)
       out +=
           fmt::format("| {} | {}, {} | {} | {:.4g} | {:.4g} | {:.2f} | {:+.1f} |\n", r.mapped.id, model, row.precision,
-                      row.gpus, r.step.measured, r.step.forecast, r.step.factor, 100 * r.step.error());
+                      row.gpus, r.step.measured.value, r.step.forecast.value, r.step.factor, 100 * r.step.error());
     else if (r.outcome == RowOutcome::refused)
       out += fmt::format("| {} | {}, {} | {} | {:.4g} | refused: {} | | |\n", r.mapped.id, model, row.precision,
-                         row.gpus, r.mapped.seconds, r.key);
+                         row.gpus, r.mapped.time.value, r.key);
   }
   return out;
 }

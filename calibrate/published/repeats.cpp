@@ -23,32 +23,32 @@ std::string split_of(const PublishedRow& r) {
 }
 
 /// Null if the scenario is refused.
-std::optional<StepIdentity> identity_of(const std::string& id, const std::string& scenario, double seconds) try {
+std::optional<StepIdentity> identity_of(const std::string& id, const std::string& scenario, Seconds time) try {
   const Scenario s = parse_scenario(scenario, id).scenario;
   const TrainingSpec& t = s.workload.training;
   const Transformer model = resolve(t.model);
   // Dimensions instead of names: one table says LLAMA3_8B and another Llama 3 8B.
   return StepIdentity{fmt::format("{} {} {} {} {} {} {}", s.node.spec.gpu, s.cluster.nodes * s.node.spec.gpus,
                                   model.layers, model.hidden, model.sequence, t.batch.global, name_of(t.precision)),
-                      seconds, id};
+                      time, id};
 } catch (const UserError&) { return std::nullopt; }
 
 /// Tables print different numbers of digits: 78.58 and 78.58034 s are the same time.
 bool same(const StepIdentity& a, const StepIdentity& b) {
   constexpr double digits = 5e-4;
-  return a.run == b.run && std::abs(a.seconds / b.seconds - 1) < digits;
+  return a.run == b.run && std::abs(a.time / b.time - 1) < digits;
 }
 
 }  // namespace
 
 Repeats::Repeats(const std::vector<StepCase>& known) {
   for (const StepCase& c : known)
-    if (auto identity = c.scenario.empty() ? std::nullopt : identity_of(c.id, c.scenario, c.seconds))
+    if (auto identity = c.scenario.empty() ? std::nullopt : identity_of(c.id, c.scenario, c.measured))
       known_.push_back(std::move(*identity));
 }
 
 std::string Repeats::of(const MappedRow& row) {
-  const auto identity = identity_of(row.id, row.scenario, row.seconds);
+  const auto identity = identity_of(row.id, row.scenario, row.time);
   if (!identity) return {};
   for (const StepIdentity& k : known_)
     if (same(k, *identity)) return k.id;

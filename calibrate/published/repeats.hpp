@@ -10,12 +10,13 @@
 
 #include "fabricast/calibrate/published_steps.hpp"
 #include "fabricast/calibrate/steps.hpp"
+#include "fabricast/core/units.hpp"
 
 namespace fabricast::published {
 
 struct StepIdentity {
   std::string run;  ///< GPUs, model, batch and precision. Not the split: one table may state what another leaves open.
-  double seconds = 0;
+  Seconds time;
   std::string id;
 };
 

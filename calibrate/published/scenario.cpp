@@ -16,11 +16,11 @@ namespace published {
 namespace {
 
 /// The step time as published, or computed from the tokens/s of a GPU. 0 if neither is stated.
-double seconds_of(const PublishedRow& row) {
-  if (row.step_seconds > 0) return row.step_seconds;
-  if (!(row.tokens_per_second > 0)) return 0;
+Seconds step_time_of(const PublishedRow& row) {
+  if (row.step_seconds > 0) return {row.step_seconds};
+  if (!(row.tokens_per_second > 0)) return {};
   // Tokens of a step over tokens per second of all GPUs.
-  return static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus);
+  return {static_cast<double>(row.global_batch) * row.sequence / (row.tokens_per_second * row.gpus)};
 }
 
 /// The micro-batch of a row that does not state it. torchtitan does not accumulate gradients: the batch of a rank is
@@ -67,9 +67,9 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
 MappedRow mapped_row(const PublishedRow& row) {
   MappedRow mapped;
   mapped.row = row;
-  mapped.seconds = seconds_of(row);
+  mapped.time = step_time_of(row);
   const Note note = note_of(row);
-  if (!(mapped.seconds > 0)) miss(mapped, "step_s: not stated, nor tok_s_gpu with batch and sequence");
+  if (!(mapped.time > Seconds{})) miss(mapped, "step_s: not stated, nor tok_s_gpu with batch and sequence");
   const Release* software = find_release(row, note);
   Json scenario = {{"fabricast", 1}};
   say_system(scenario, row, note, mapped);

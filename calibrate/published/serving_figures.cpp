@@ -47,21 +47,21 @@ ServingFigures of_requests(const InferenceForecast& f) {
   // Phase `both` has exactly one of the two.
   const Serving& s = *f.serving();
   ServingFigures figures{};
-  of(figures, ServingMetric::tpot_ms) = ms * s.inter_token.mean;
-  of(figures, ServingMetric::itl_p50_ms) = ms * s.inter_token_median;
-  of(figures, ServingMetric::ttft_ms) = ms * s.first_token.mean;
-  of(figures, ServingMetric::latency_ms) = ms * s.request.mean;
+  of(figures, ServingMetric::tpot_ms) = milliseconds(s.inter_token.mean);
+  of(figures, ServingMetric::itl_p50_ms) = milliseconds(s.inter_token_median);
+  of(figures, ServingMetric::ttft_ms) = milliseconds(s.first_token.mean);
+  of(figures, ServingMetric::latency_ms) = milliseconds(s.request.mean);
   of(figures, ServingMetric::out_tok_s) = s.tokens_per_second;
   of(figures, ServingMetric::out_tok_s_gpu) = s.tokens_per_second / static_cast<double>(f.gpus);
   of(figures, ServingMetric::req_s) = s.requests_per_second;
-  if (f.disaggregated) of(figures, ServingMetric::kv_transfer_ms) = ms * f.disaggregated->transfer;
+  if (f.disaggregated) of(figures, ServingMetric::kv_transfer_ms) = milliseconds(f.disaggregated->transfer);
   return figures;
 }
 
 /// A static batch: the prompts give one token each, and every further token takes a step.
 ServingFigures of_batch(const InferenceForecast& decode, double prompts, const InferenceSpec& spec) {
   // T = prefill + (output - 1) t_step
-  const double output = static_cast<double>(spec.output), step = decode.step.seconds;
+  const double output = static_cast<double>(spec.output), step = decode.step.time.value;
   const double seconds = prompts + (output - 1) * step;
   const double sequences = static_cast<double>(spec.batch) * spec.parallel.data;
   ServingFigures figures{};
@@ -78,7 +78,7 @@ ServingFigures of_batch(const InferenceForecast& decode, double prompts, const I
 /// `outside` is the time that a request spends outside of passes (s).
 ServingFigures of_prompts(const InferenceForecast& f, double outside) {
   ServingFigures figures{};
-  of(figures, ServingMetric::ttft_ms) = ms * (outside + f.step.seconds);
+  of(figures, ServingMetric::ttft_ms) = ms * (outside + f.step.time.value);
   of(figures, ServingMetric::in_tok_s_gpu) = f.tokens_per_second / static_cast<double>(f.gpus);
   return figures;
 }
@@ -92,7 +92,7 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
   const auto world = world_of(scenario, id, hardware);
   if (world.scenario().workload.kind == WorkloadKind::collective) {
     ServingFigures figures{};
-    of(figures, ServingMetric::allreduce_us) = us * run_forecast(world, one_thread).rows.front().time;
+    of(figures, ServingMetric::allreduce_us) = microseconds(run_forecast(world, one_thread).rows.front().time);
     return figures;
   }
   const InferenceSpec& spec = world.scenario().workload.inference;
@@ -104,7 +104,7 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
     case InferencePhase::both: return of_requests(f);
     case InferencePhase::all_reduce: {
       ServingFigures figures{};
-      of(figures, ServingMetric::allreduce_us) = us * f.step.seconds;
+      of(figures, ServingMetric::allreduce_us) = microseconds(f.step.time);
       return figures;
     }
     case InferencePhase::decode: break;
@@ -112,7 +112,7 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
   // The prompts of a static batch are one pass of phase prefill with the same batch.
   const auto prompts =
       world_of(scenario, id, hardware, {"workload.phase=prefill", "workload.batch=" + std::to_string(spec.batch)});
-  return of_batch(f, run_inference(prompts, one_thread, false).step.seconds, spec);
+  return of_batch(f, run_inference(prompts, one_thread, false).step.time.value, spec);
 }
 
 }  // namespace fabricast

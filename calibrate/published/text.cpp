@@ -28,12 +28,13 @@ std::string row_text(const PublishedResult& r) {
   std::string out;
   switch (r.outcome) {
     case RowOutcome::forecast:
-      out = fmt::format("{} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}\n", id, r.step.measured, r.step.forecast,
+      out = fmt::format("{} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}\n", id, r.step.measured.value, r.step.forecast.value,
                         r.step.factor, 100 * r.step.error());
       break;
-    case RowOutcome::refused: return fmt::format("{} {:>12.5g}  refused: {}: {}\n", id, r.mapped.seconds, r.key, r.why);
-    case RowOutcome::unsayable: return fmt::format("{} {:>12.5g}  unmapped: {}\n", id, r.mapped.seconds, r.why);
-    case RowOutcome::repeated: return fmt::format("{} {:>12.5g}  repeats {}\n", id, r.mapped.seconds, r.key);
+    case RowOutcome::refused:
+      return fmt::format("{} {:>12.5g}  refused: {}: {}\n", id, r.mapped.time.value, r.key, r.why);
+    case RowOutcome::unsayable: return fmt::format("{} {:>12.5g}  unmapped: {}\n", id, r.mapped.time.value, r.why);
+    case RowOutcome::repeated: return fmt::format("{} {:>12.5g}  repeats {}\n", id, r.mapped.time.value, r.key);
   }
   for (const Assumed& a : r.mapped.assumed)
     out += fmt::format("{:>36}assumed {}: {} ({})\n", "", a.key, a.value, a.why);

@@ -21,7 +21,7 @@ void refuse(PublishedResult& result, const UserError& error, std::string key = {
 void forecast(PublishedResult& result, const Hardware& hardware) try {
   const MappedRow& m = result.mapped;
   StepCase step;
-  step.id = m.id, step.source = m.row.source, step.seconds = m.seconds, step.scenario = m.scenario;
+  step.id = m.id, step.source = m.row.source, step.measured = m.time, step.scenario = m.scenario;
   StepRunner runner(step);
   // The memory estimate is checked apart, so that reports distinguish "does not fit" from "cannot be split like this".
   try {

@@ -21,14 +21,15 @@ StepCase step_of(const json& j) {
   c.id = j.at("id").get<std::string>(), c.source = j.at("source").get<std::string>();
   c.note = j.value("note", std::string());
   const bool kernel = j.contains("kernel");
-  c.seconds = kernel ? j.at("time_us").get<double>() * 1e-6 : j.at("step_s").get<double>();
+  c.measured = Seconds{kernel ? j.at("time_us").get<double>() * 1e-6 : j.at("step_s").get<double>()};
   c.noise = j.value("noise", c.noise);
   c.held_out = j.value("held_out", false);
   if (kernel)
     c.kernel = kernel_case(j.at("kernel").dump());
   else
     c.scenario = j.at("scenario").dump();  // JSON is valid YAML
-  if (!(c.seconds > 0)) throw std::invalid_argument(fmt::format("'{}' must be above 0", kernel ? "time_us" : "step_s"));
+  if (!(c.measured > Seconds{}))
+    throw std::invalid_argument(fmt::format("'{}' must be above 0", kernel ? "time_us" : "step_s"));
   if (!(c.noise > 0)) throw std::invalid_argument("'noise' must be above 0");
   return c;
 }

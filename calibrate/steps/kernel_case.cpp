@@ -108,7 +108,7 @@ double alone(const KernelCase& c, const Kernels& kernels) {
 
 }  // namespace
 
-double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
+Seconds kernel_time(const KernelCase& c, const Hardware& hardware) {
   if (!find_gpu(hardware, c.gpu)) {
     std::vector<std::string_view> known;
     for (const auto& [name, kind] : hardware.gpus) known.push_back(name);
@@ -122,7 +122,7 @@ double kernel_seconds(const KernelCase& c, const Hardware& hardware) {
   if (c.short_loop && c.kind == KernelKind::gemm) kernels.speed *= kernels.model.burst.value;
   const bool attention = c.kind == KernelKind::flash_forward || c.kind == KernelKind::flash_backward;
   const double rate = attention && c.flash_2 ? kernels.model.flash_2.value : 1;
-  return alone(c, kernels) / rate + (c.gap ? kernels.kernel_gap().value : 0);
+  return Seconds{alone(c, kernels) / rate} + (c.gap ? kernels.kernel_gap() : Seconds{});
 }
 
 }  // namespace fabricast

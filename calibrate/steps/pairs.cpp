@@ -40,26 +40,26 @@ StepPair pair_of(const json& j) {
 
 /// A step or row that a pair names.
 struct Measured {
-  double seconds = 0;
+  Seconds time;
   std::string scenario, missing;
 };
 
 std::map<std::string, Measured> measured_of(const std::vector<StepCase>& steps, const std::vector<MappedRow>& rows) {
   std::map<std::string, Measured> all;
   for (const StepCase& c : steps)
-    if (!c.scenario.empty()) all[c.id] = {c.seconds, c.scenario, {}};
+    if (!c.scenario.empty()) all[c.id] = {c.measured, c.scenario, {}};
   // Rows of published tables have ids like `source/17`, which no step has.
-  for (const MappedRow& row : rows) all[row.id] = {row.seconds, row.scenario, row.missing};
+  for (const MappedRow& row : rows) all[row.id] = {row.time, row.scenario, row.missing};
   return all;
 }
 
-double forecast_of(const std::string& id, const Measured& m, const std::string& change, const Hardware& hardware) {
+Seconds forecast_of(const std::string& id, const Measured& m, const std::string& change, const Hardware& hardware) {
   json scenario = json::parse(m.scenario);
   // RFC 7396: objects are merged, and null removes a key.
   if (!change.empty()) scenario.merge_patch(json::parse(change));
   StepCase step;
-  step.id = id, step.seconds = m.seconds, step.scenario = scenario.dump();
-  return StepRunner(step).seconds(hardware);
+  step.id = id, step.measured = m.time, step.scenario = scenario.dump();
+  return StepRunner(step).time(hardware);
 }
 
 StepDifference difference_of(const StepPair& pair, const std::map<std::string, Measured>& all,
@@ -75,7 +75,7 @@ StepDifference difference_of(const StepPair& pair, const std::map<std::string, M
       d.missing = end->second.missing;
   if (!d.missing.empty()) return d;
   // Above 1: `to` is faster.
-  d.measured = pair.ratio > 0 ? pair.ratio : from->second.seconds / to->second.seconds;
+  d.measured = pair.ratio > 0 ? pair.ratio : from->second.time / to->second.time;
   try {
     d.forecast = forecast_of(pair.from, from->second, pair.from_change, hardware) /
                  forecast_of(pair.to, to->second, pair.to_change, hardware);

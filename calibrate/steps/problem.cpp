@@ -152,7 +152,7 @@ std::vector<StepRow> StepProblem::forecast(const std::vector<std::size_t>& steps
 }
 
 double StepProblem::residual(std::size_t i, const Hardware& h) {
-  return std::log(runners_[i]->seconds(h) / chosen_[i]->seconds) / chosen_[i]->noise;
+  return std::log(runners_[i]->time(h) / chosen_[i]->measured) / chosen_[i]->noise;
 }
 
 LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {

@@ -21,7 +21,7 @@ struct StepRunner::State {
   std::vector<std::string> prefixes;  ///< of the paths of parameters that it uses
   /// Step times by fingerprint of the program. Most parameters do not change most programs, and equal programs take the
   /// same time.
-  std::unordered_map<std::uint64_t, double> known;
+  std::unordered_map<std::uint64_t, Seconds> known;
 };
 
 namespace {
@@ -43,7 +43,7 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
   if (step.scenario.empty()) {
     state_->kernel = step.kernel;
     const Hardware& hardware = shipped_hardware();
-    (void)kernel_seconds(step.kernel, hardware);  // throws if the kernel is not possible on this GPU
+    (void)kernel_time(step.kernel, hardware);  // throws if the kernel is not possible on this GPU
     state_->prefixes = hardware.parameters_of("compute", hardware.gpus.at(step.kernel.gpu).compute);
     return;
   }
@@ -61,18 +61,18 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
 StepRunner::~StepRunner() = default;
 StepRunner::StepRunner(StepRunner&&) noexcept = default;
 
-double StepRunner::seconds(const Hardware& hardware) {
-  if (!state_->world) return kernel_seconds(state_->kernel, hardware);
+Seconds StepRunner::time(const Hardware& hardware) {
+  if (!state_->world) return kernel_time(state_->kernel, hardware);
   const TrainingStep step = step_with(state_->world->scenario(), hardware);
   const Program program = training_program(step);
   constexpr std::size_t most_known = 256;
   // A bound on memory. Emptying is good enough, because repeats follow each other within one set of derivatives.
   if (state_->known.size() >= most_known) state_->known.clear();
-  const auto [it, fresh] = state_->known.try_emplace(fingerprint(program, step.stack.interference.value), 0);
+  const auto [it, fresh] = state_->known.try_emplace(fingerprint(program, step.stack.interference.value), Seconds{});
   if (!fresh) return it->second;
-  it->second =
+  it->second = Seconds{
       run_program(program, *state_->traffic, timeline_options(step.stack.interference.value, program, *state_->traffic))
-          .seconds;
+          .seconds};
   return it->second;
 }
 

@@ -99,8 +99,8 @@ std::string left_out_markdown(const StepValidation& v) {
 std::string steps_text(const StepValidation& v) {
   std::string out = "                           step   measured s   forecast s factor   error %\n";
   for (const StepRow& row : v.rows)
-    out += fmt::format("{:>31} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}{}\n", row.id, row.measured, row.forecast,
-                       row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
+    out += fmt::format("{:>31} {:>12.5g} {:>12.5g} {:>6.2f} {:>9.1f}{}\n", row.id, row.measured.value,
+                       row.forecast.value, row.factor, 100 * row.error(), row.held_out ? "  held out" : "");
   out += summary_text("in the fit", summarize(v.rows));
   if (const auto held = summarize(v.rows, true); !held.empty()) out += summary_text("held out of every fit", held);
   for (const LeftOutSteps by : kinds_left_out(v)) {
@@ -141,7 +141,8 @@ std::string steps_markdown(const StepValidation& v, const Hardware& hardware, co
       "\n## Rows\n\n| step | source | published s | forecast s | factor | error % |\n|---|---|---:|---:|---:|---:|\n";
   for (const StepRow& row : v.rows)
     out += fmt::format("| {} | {}{} | {:.4g} | {:.4g} | {:.2f} | {:+.1f} |\n", row.id, row.source,
-                       row.held_out ? ", held out" : "", row.measured, row.forecast, row.factor, 100 * row.error());
+                       row.held_out ? ", held out" : "", row.measured.value, row.forecast.value, row.factor,
+                       100 * row.error());
   out += "\n## Parameters\n\n| parameter | value | 90 % interval | source |\n|---|---:|---:|---|\n";
   Hardware copy = hardware;
   // Parameters of collectives are on docs/validation.md.

@@ -20,15 +20,15 @@ constexpr std::size_t validated_samples = step_samples / 2;
 
 StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
   StepRow row;
-  row.id = step.id, row.source = step.source, row.measured = step.seconds, row.forecast = runner.seconds(hardware);
+  row.id = step.id, row.source = step.source, row.measured = step.measured, row.forecast = runner.time(hardware);
   row.held_out = step.held_out, row.experts = runner.experts();
-  std::vector<double> seconds;
-  for (std::size_t d = 0; d < validated_samples; ++d) seconds.push_back(runner.seconds(sampled_hardware(hardware, d)));
+  std::vector<Seconds> times;
+  for (std::size_t d = 0; d < validated_samples; ++d) times.push_back(runner.time(sampled_hardware(hardware, d)));
   // Without the spread: the part of the parameters alone, from which step_spread.cpp learns the rest.
-  row.deviation = std::log(interval_factor(row.forecast, seconds, 0)) / quantile_95;
+  row.deviation = std::log(interval_factor(row.forecast, times, 0)) / quantile_95;
   // A kernel has no software, and its model has no spread of its own.
   const double spread = runner.stack().empty() ? 0 : spread_of_steps(hardware, runner.stack(), row.experts);
-  row.factor = interval_factor(row.forecast, seconds, spread);
+  row.factor = interval_factor(row.forecast, times, spread);
   return row;
 }
 

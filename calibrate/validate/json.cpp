@@ -65,12 +65,12 @@ Json levels_json(const LeaveOneOut& l) {
 
 Json row_json(const ForecastOfCase::Row& r) {
   Json row = {{"bytes", r.bytes},
-              {"measured_us", rounded(r.measured * 1e6)},
-              {"forecast_us", rounded(r.forecast * 1e6)},
+              {"measured_us", rounded(microseconds(r.measured))},
+              {"forecast_us", rounded(microseconds(r.forecast))},
               {"algorithm", name_of(r.algorithm)},
               {"protocol", name_of(r.protocol)},
               {"stands_in", !r.served},
-              {"nccl_estimate_us", r.nccl > 0 ? Json(rounded(r.nccl * 1e6)) : Json()}};
+              {"nccl_estimate_us", r.nccl > Seconds{} ? Json(rounded(microseconds(r.nccl))) : Json()}};
   // A factor of 1 means that no interval was computed.
   if (r.factor > 1) row["interval_factor"] = rounded(r.factor);
   return row;

@@ -21,7 +21,7 @@ void add_errors(const std::string& system, const ForecastOfCase& forecast, std::
   // NCCL makes no estimate for sends and receives.
   for (const auto& row : forecast.rows)
     errors.push_back({system, band_of(row.bytes), std::log(row.forecast / row.measured), std::log(row.factor),
-                      row.nccl > 0 ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
+                      row.nccl > Seconds{} ? std::optional(std::log(row.nccl / row.measured)) : std::nullopt});
 }
 
 std::vector<ErrorRow> errors_of(const std::vector<CaseResult>& cases) {
@@ -132,7 +132,7 @@ Validation validate_cases(const std::vector<MeasuredCase>& cases, const Hardware
   std::vector<TimedCase> timed;
   for (const auto& c : v.cases) {
     timed.push_back({by_id.at(c.id), {}});
-    for (const auto& row : c.forecast.rows) timed.back().forecast.push_back(row.forecast);
+    for (const auto& row : c.forecast.rows) timed.back().forecast.push_back(row.forecast.value);
   }
   v.pairs = find_pairs(timed);
   return v;
@@ -214,8 +214,8 @@ std::string validation_text(const Validation& v, bool rows) {
     for (const auto& c : v.cases) {
       out += c.id + "\n";
       for (const auto& r : c.forecast.rows)
-        out += fmt::format("  {:>12} {:>11.1f} {:>11.1f} {:>+7.0f} %  {}/{}{}\n", r.bytes, r.measured * 1e6,
-                           r.forecast * 1e6, 100 * (r.forecast / r.measured - 1), name_of(r.algorithm),
+        out += fmt::format("  {:>12} {:>11.1f} {:>11.1f} {:>+7.0f} %  {}/{}{}\n", r.bytes, microseconds(r.measured),
+                           microseconds(r.forecast), 100 * (r.forecast / r.measured - 1), name_of(r.algorithm),
                            name_of(r.protocol), r.served ? "" : "  (stand-in)");
     }
   out += fmt::format("{:<18}", "system");

@@ -65,8 +65,8 @@ void node_transfers(const Communicator& comm, const Plan&, int, std::uint32_t, s
 
 /// Only links limit the copies. There are no channels to launch.
 void adjust_costs(const Communicator& comm, const Plan&, ProtocolCosts& c) {
-  c.copy_rate = std::numeric_limits<double>::infinity();
-  c.launch = comm.node.architecture.launch.us().value;
+  c.copy_rate.value = std::numeric_limits<double>::infinity();
+  c.launch = comm.node.architecture.launch.us();
 }
 
 constexpr std::array<std::string_view, 2> own_parameters = {".copy_barrier", ".copy_start"};

@@ -234,14 +234,14 @@ void cut_for_heads(const Communicator& comm, const ChunkLimits& limits, std::int
 // (docs/models/nvls.md). `last_receive` is 1, because every GPU copies out all chunks.
 void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const Architecture& gpu = comm.node.architecture;
-  c.hop_inside = gpu.nvls_hop.us().value;
-  c.copy_rate = gpu.nvls_rate.gbps().value;
+  c.hop_inside = gpu.nvls_hop.us();
+  c.copy_rate = gpu.nvls_rate.gbps();
   c.copies = static_cast<double>(comm.heads.size());
   c.last_receive = 1;
   // With registered buffers the heads reduce and store in place: nothing is copied in or out.
   if (plan.registered) c.copies = 1, c.in_place = true;
   // The chunks of the heads are copied one after the other, and each copy has to drain.
-  c.slice = c.copies * gpu.nvls_slice.us().value;
+  c.slice = c.copies * gpu.nvls_slice.us();
 }
 
 std::unique_ptr<ChannelProgram> heads_program(const Communicator& comm, const Plan& plan, int channel,

@@ -277,18 +277,18 @@ constexpr std::int64_t small_message = 192;
 
 void adjust_network_costs(const Network& network, const Plan& plan, ProtocolCosts& c) {
   // Next to a NIC, slices are announced by flags over PCIe.
-  c.network_slice = network.nic_slice.us().value;
-  c.peer = network.peer.us().value;
-  if (plan.pair <= small_message) c.peer += network.peer_small.us().value;
+  c.network_slice = network.nic_slice.us();
+  c.peer = network.peer.us();
+  if (plan.pair <= small_message) c.peer += network.peer_small.us();
   // A visit handles one chunk that is sent and one that is received.
-  c.message = network.peer_chunk.us().value, c.visits = c.sends = 1, c.thread *= 2;
+  c.message = network.peer_chunk.us(), c.visits = c.sends = 1, c.thread = 2 * c.thread;
   c.copies_at_nic = plan.registered ? 0 : 1;
 }
 
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   c.cut_through = false;
   // LL shifts unaligned data into place after loading; Simple copies them byte by byte [NCCL-device].
-  if (plan.protocol != Protocol::ll) c.unaligned = c.copy_rate / comm.node.architecture.rate_unaligned.gbps().value;
+  if (plan.protocol != Protocol::ll) c.unaligned = c.copy_rate / comm.node.architecture.rate_unaligned.gbps();
   // Senders store directly into the receiver's buffer.
   if (plan.registered) c.last_receive = 0;
   if (comm.nodes() > 1) adjust_network_costs(comm.node.network, plan, c);

@@ -222,12 +222,12 @@ std::unique_ptr<ChannelProgram> program(const Communicator& comm, const Plan& pl
 void adjust_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   if (is_chain(plan.op)) return;
   c.cut_through = false;
-  if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us().value;
+  if (plan.protocol == Protocol::ll) c.burst = comm.node.architecture.ll_burst.us();
   if (comm.nodes() == 1) return;
   // Next to a NIC, slices are announced by flags over PCIe.
-  if (plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us().value;
+  if (plan.protocol == Protocol::simple) c.network_slice = comm.node.network.nic_slice.us();
   // LL128 has a fence before it notifies the proxy thread: from sm_90 on one of the whole system [NCCL-protocols].
-  if (plan.protocol == Protocol::ll128) c.network_slice = comm.node.architecture.fence_ll128.us().value;
+  if (plan.protocol == Protocol::ll128) c.network_slice = comm.node.architecture.fence_ll128.us();
 }
 
 /// In Simple a chunk is four slots and is sent in two slices of two slots each.

@@ -56,8 +56,8 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
 
 /// NCCL's estimate covers the whole kernel, its launch included.
 void adjust_costs(const Communicator&, const Plan&, ProtocolCosts& c) {
-  c.copy_rate = std::numeric_limits<double>::infinity();
-  c.launch = 0;
+  c.copy_rate.value = std::numeric_limits<double>::infinity();
+  c.launch = {};
 }
 
 }  // namespace

@@ -59,15 +59,14 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
   return most;
 }
 
-/// s; latency of the link between the sockets, if a wrong binding pairs a GPU with a NIC of the other socket.
-double socket_crossing(const Communicator& comm) {
-  if (comm.node.spec.nics.numa != NicNuma::remote) return 0;
-  double crossing = 0;
+/// Latency of the link between the sockets, if a wrong binding pairs a GPU with a NIC of the other socket.
+Seconds socket_crossing(const Communicator& comm) {
+  if (comm.node.spec.nics.numa != NicNuma::remote) return {};
+  Seconds crossing;
   // The first GPU stands for all: a wrong binding is the same rotation for every GPU.
   const NodeGraph& graph = comm.node.graph;
   for (const std::uint16_t l : graph.gpu_to_nic(0, comm.nic_of_gpu.front(), comm.gdr))
-    if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect)
-      crossing += graph.links[l].link_class.latency.value;
+    if (graph.links[l].link_class.kind == LinkKind::cpu_interconnect) crossing += graph.links[l].link_class.latency;
   return crossing;
 }
 
@@ -75,24 +74,23 @@ double socket_crossing(const Communicator& comm) {
 
 // A channel is a thread block, and the work of each is written before the kernel starts. 2.9 made this several times
 // cheaper.
-double channel_launch(const Communicator& comm, const Plan& plan) {
+Seconds channel_launch(const Communicator& comm, const Plan& plan) {
   const Software& s = comm.node.software;
-  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us().value *
-         plan.open_channels();
+  return (comm.version < NcclVersion{2, 9, 0} ? s.channel_launch_old : s.channel_launch).us() * plan.open_channels();
 }
 
 namespace {
 
-/// s; from a GPU to another one of its node, over a route.
-double hop_inside(const Communicator& comm, const Plan& plan, PeerPath route) {
+/// From a GPU to another one of its node, over a route.
+Seconds hop_inside(const Communicator& comm, const Plan& plan, PeerPath route) {
   const Node& node = comm.node;
   const auto p = static_cast<std::size_t>(plan.protocol);
-  if (route == PeerPath::nvlink || route == PeerPath::nvlink_by_peer) return node.architecture.hop[p].us().value;
-  return node.pcie_path(route).hop[p].us().value * node.architecture.pcie_hop.value;
+  if (route == PeerPath::nvlink || route == PeerPath::nvlink_by_peer) return node.architecture.hop[p].us();
+  return node.pcie_path(route).hop[p].us() * node.architecture.pcie_hop.value;
 }
 
 /// The mean over all hops of a channel, because a message that goes around a ring meets each of them.
-double mean_hop_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
+Seconds mean_hop_inside(const Communicator& comm, const Plan& plan, const CollectiveAlgorithm& algorithm) {
   const std::vector<PeerPath>& routes = comm.node.peer_paths;
   std::vector<NodeTransfer> transfers;
   if (!routes.empty()) algorithm.node_transfers(comm, plan, 0, 0, transfers);
@@ -109,7 +107,7 @@ double mean_hop_inside(const Communicator& comm, const Plan& plan, const Collect
                       node.nvlink         ? PeerPath::nvlink
                       : node.peer_to_peer ? PeerPath::pcie
                                           : PeerPath::host_memory);
-  double sum = 0;
+  Seconds sum;
   for (std::size_t route = 0; route < hops.size(); ++route)
     sum += hops[route] / all * hop_inside(comm, plan, static_cast<PeerPath>(route));
   return sum;
@@ -133,12 +131,12 @@ ProtocolCosts costs_inside(const Communicator& comm, const Plan& plan, const Col
            : plan.protocol == Protocol::ll128 ? 16.0 / 15
                                               : 1.0;  // [NCCL-protocols]
   // Flags travel with the data in LL and LL128; only Simple has a separate handshake per slice.
-  c.slice = plan.protocol == Protocol::simple ? gpu.slice.us().value : 0;
+  c.slice = plan.protocol == Protocol::simple ? gpu.slice.us() : Seconds{};
   c.cut_through = plan.protocol != Protocol::simple;
-  c.copy_rate = gpu.rate[p].gbps().value * part_of_threads(plan, algorithm);
+  c.copy_rate = gpu.rate[p].gbps() * part_of_threads(plan, algorithm);
   c.last_receive = node.software.last_receive.value;
   c.hop_inside = mean_hop_inside(comm, plan, algorithm);
-  c.launch = gpu.launch.us().value;
+  c.launch = gpu.launch.us();
   c.launch += channel_launch(comm, plan);
   return c;
 }
@@ -148,32 +146,32 @@ void add_network(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   const Node& node = comm.node;
   const Network& network = node.network;
   const bool ll = plan.protocol == Protocol::ll;
-  c.launch += network.start.us().value;
-  c.hop_network = network.hop[static_cast<std::size_t>(plan.protocol)].us().value * node.architecture.network_hop.value;
+  c.launch += network.start.us();
+  c.hop_network = network.hop[static_cast<std::size_t>(plan.protocol)].us() * node.architecture.network_hop.value;
   // Before Hopper, data written by GPUDirect RDMA may arrive after the flag that announces them, so the receiver
   // flushes [NCCL-protocols].
   const bool flushes = plan.protocol == Protocol::simple && comm.gdr && node.gpu.compute_capability < 90;
-  if (flushes) c.hop_network += network.flush.us().value;
-  c.message = network.message.us().value;
+  if (flushes) c.hop_network += network.flush.us();
+  c.message = network.message.us();
   // Over sockets the proxy thread copies the data itself, and its rate is the bottleneck [NCCL-sockets].
-  if (network.thread_rate.value > 0) c.thread = 1 / network.thread_rate.gbps().value;
+  if (network.thread_rate.value > 0) c.thread = per_byte(network.thread_rate.gbps());
   // In LL it checks the flags of each line in host memory before it sends.
-  if (ll) c.check = 1 / node.software.ll_check.gbps().value;
+  if (ll) c.check = per_byte(node.software.ll_check.gbps());
   // Messages above the threshold wait for a rendezvous of sender and receiver.
-  c.rendezvous_bytes = network.message_threshold.value * 1024;
-  c.rendezvous = network.rendezvous.us().value;
+  c.rendezvous_bytes = whole_bytes(network.message_threshold.value * 1024);
+  c.rendezvous = network.rendezvous.us();
 }
 
 /// Adds the path between GPU and NIC, and the switches that reduce.
 void add_paths(const Communicator& comm, const CollectiveAlgorithm& algorithm, ProtocolCosts& c) {
   const Network& network = comm.node.network;
   // Staging in host memory: half of the cost is the sender's and half the receiver's.
-  if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us().value * (comm.gdr ? 0.5 : 1);
+  if (!comm.gdr || !comm.gdr_read) c.hop_network += network.staged_hop.us() * (comm.gdr ? 0.5 : 1);
   c.hop_network += 2 * socket_crossing(comm);  // the sender's and the receiver's
   // The scenario's `node.nics.delay`.
-  c.hop_network += comm.node.spec.nics.delay.value;
+  c.hop_network += comm.node.spec.nics.delay;
   if (algorithm.network_trees && comm.sharp.available()) {
-    c.hop_network += network.sharp_latency.us().value;
+    c.hop_network += network.sharp_latency.us();
     // Trees that take turns in a switch get a share of its rate; the efficiency is what a reducing tree reaches of the
     // link.
     c.tree_weight = 1 / (network.sharp_efficiency.value * comm.sharp.share);

@@ -314,13 +314,14 @@ LayerTimes time_layer(const TrainingStep& step, bool experts) {
   return {timer.mixer(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
 }
 
-double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts) {
+Seconds recompute_time(const TrainingStep& step, const LayerTimes& t, bool experts) {
   // `ops` keeps the result of every second GEMM, so it computes half of them again, and all element-wise kernels.
   const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
   switch (step.recompute.kind) {
-    case Recompute::none: return 0;
-    case Recompute::ops: return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
-    case Recompute::full: return all(t.attention) + all(t.ffn);
+    case Recompute::none: return {};
+    case Recompute::ops:
+      return Seconds{t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2};
+    case Recompute::full: return Seconds{all(t.attention) + all(t.ffn)};
     case Recompute::selective: break;
   }
   const auto with = [&](RecomputeModule module, double seconds) { return step.recompute.has(module) ? seconds : 0; };
@@ -329,11 +330,11 @@ double again_seconds(const TrainingStep& step, const LayerTimes& t, bool experts
                    with(RecomputeModule::layernorm, t.attention.norm);
   // The whole feed-forward block contains its norm, activation and shared experts, so these do not count again.
   const RecomputeModule whole = experts ? RecomputeModule::moe : RecomputeModule::mlp;
-  if (step.recompute.has(whole)) return seconds + all(t.ffn);
+  if (step.recompute.has(whole)) return Seconds{seconds + all(t.ffn)};
   seconds += with(RecomputeModule::layernorm, t.ffn.norm);
   if (experts)
     seconds += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
-  return seconds;
+  return Seconds{seconds};
 }
 
 // A GPU's power limit holds for the mean of many kernels. GEMMs draw more than the limit at the full clock, so a long run

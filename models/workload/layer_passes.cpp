@@ -241,7 +241,7 @@ void LayerPasses::again(bool experts, int count) {
   const bool sends = experts && sends_again();
   // If experts are recomputed with their dispatch, their kernels are queued by forward_half below and must not count
   // twice.
-  const double seconds = again_seconds(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : 0);
+  const double seconds = recompute_time(step_, t, experts).value - (sends ? t.ffn.before + t.ffn.forward : 0);
   if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "recompute parts of layers");
   if (sends) forward_half(t.ffn, true, count, Part::recompute, "recompute experts");
 }

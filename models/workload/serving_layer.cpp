@@ -170,7 +170,9 @@ PassTime time_pass(const InferenceStep& step, const InferencePass& pass) {
   return t;
 }
 
-double time_attention(const InferenceStep& step, const InferencePass& pass) { return PassTimer(step, pass).attended(); }
+Seconds time_attention(const InferenceStep& step, const InferencePass& pass) {
+  return Seconds{PassTimer(step, pass).attended()};
+}
 
 double cached_bytes(const InferenceStep& step) {
   return d(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);

@@ -32,7 +32,7 @@ ServingLoad sampled_load(const LoadRecipe& recipe) {
     if (recipe.arrivals == Arrivals::poisson) {
       // Exponential gaps between arrivals, by inversion.
       now -= std::log(1 - rng.uniform()) / recipe.rate;
-      r.arrival = now;
+      r.arrival = Seconds{now};
     }
     load.requests.push_back(r);
   }

@@ -102,7 +102,7 @@ class Simulation {
     // arrivals are known in advance.
     std::size_t at_once = load_.requests.size();
     if (load_.clients > 0) at_once = std::min(at_once, static_cast<std::size_t>(load_.clients));
-    for (; next_ < at_once; ++next_) arrive(next_, load_.clients > 0 ? 0 : load_.requests[next_].arrival);
+    for (; next_ < at_once; ++next_) arrive(next_, load_.clients > 0 ? 0 : load_.requests[next_].arrival.value);
     for (;;) {
       Group* first = nullptr;
       for (Group& g : groups_)
@@ -120,11 +120,11 @@ class Simulation {
 
  private:
   void arrive(std::size_t request, double time) {
-    served_.requests[request].arrival = time;
+    served_.requests[request].arrival = Seconds{time};
     served_.requests[request].output = load_.requests[request].output;
     // Requests that arrive together pass the frontends one after the other.
-    frontend_free_ = std::max(frontend_free_, time) + frontend_.serial / frontends_;
-    arrivals_.push({std::max(time + frontend_.before, frontend_free_), request, false});
+    frontend_free_ = std::max(frontend_free_, time) + frontend_.serial.value / frontends_;
+    arrivals_.push({std::max(time + frontend_.before.value, frontend_free_), request, false});
   }
 
   /// Assigns the next arrival to the replica with the fewest requests.
@@ -237,13 +237,13 @@ class Simulation {
     decoding_time_ += static_cast<double>(steps) * seconds * static_cast<double>(g.sequences());
     g.now += static_cast<double>(steps) * seconds;
     for (std::size_t i = 0; i < plans.size(); ++i) finish(g, i, plans[i], steps, first);
-    served_.seconds = std::max(served_.seconds, g.now);
+    served_.time = std::max(served_.time, Seconds{g.now});
   }
 
   double seconds_of(const Group& g, const std::vector<PassPlan>& plans) {
     passes_.clear();
     for (const PassPlan& p : plans) passes_.push_back(p.pass);
-    return g.pool->seconds(passes_);
+    return g.pool->time(passes_).value;
   }
 
   /// Earliest time at which something may arrive at this group.
@@ -270,7 +270,7 @@ class Simulation {
   }
 
   void begin_answer(ServingReplica& r, std::size_t request, double now) {
-    served_.requests[request].first_token = now + frontend_.after;
+    served_.requests[request].first_token = Seconds{now} + frontend_.after;
     if (load_.requests[request].output == 1)
       end(request, now);
     else
@@ -280,25 +280,25 @@ class Simulation {
   void transfer_cache(double& sender_free, std::size_t request, double now) {
     // A sender has one transfer in flight. `exposed` is what remains of a transfer when the prompt ends, if layers are
     // sent while it computes.
-    sender_free = std::max(now + transfer_.exposed, sender_free + transfer_.seconds);
+    sender_free = std::max(now + transfer_.exposed.value, sender_free + transfer_.time.value);
     arrivals_.push({sender_free, request, true});
   }
 
   void end(std::size_t request, double now) {
-    served_.requests[request].end = now + frontend_.after;
-    if (load_.clients > 0 && next_ < load_.requests.size()) arrive(next_++, now + frontend_.after);
+    served_.requests[request].end = Seconds{now} + frontend_.after;
+    if (load_.clients > 0 && next_ < load_.requests.size()) arrive(next_++, now + frontend_.after.value);
   }
 
   Served summary() {
     std::vector<std::pair<double, double>> gaps;
     for (const Group& g : groups_)
       for (const ServingReplica& r : g.replicas) {
-        served_.longest_gap = std::max(served_.longest_gap, r.longest_gap());
+        served_.longest_gap = std::max(served_.longest_gap, Seconds{r.longest_gap()});
         gaps.insert(gaps.end(), r.gaps().begin(), r.gaps().end());
       }
-    served_.median_gap = weighted_median(std::move(gaps));
-    if (served_.seconds > 0) served_.sequences = decoding_time_ / served_.seconds / decoding_replicas_;
-    served_.seconds += frontend_.after;
+    served_.median_gap = Seconds{weighted_median(std::move(gaps))};
+    if (served_.time > Seconds{}) served_.sequences = decoding_time_ / served_.time.value / decoding_replicas_;
+    served_.time += frontend_.after;
     return std::move(served_);
   }
 

@@ -90,14 +90,14 @@ std::vector<Work> work_of(const World& world, const RunOptions& options) {
     case WorkloadKind::training_step: {
       require_memory(world);
       const StepForecast step = run_step(world, options);
-      return {{"step", step.seconds, step.tokens}};
+      return {{"step", step.time, step.tokens}};
     }
-    case WorkloadKind::trace: return {{"step", run_trace(world, options).seconds, 0}};
+    case WorkloadKind::trace: return {{"step", run_trace(world, options).time, 0}};
     case WorkloadKind::inference: {
       require_memory(world);
       const InferenceForecast serving = run_inference(world, options, false);
       // Tokens of a step at the rate of the load, so that the cost of a million tokens includes the time of prompts.
-      return {{"step", serving.step.seconds, serving.tokens_per_second * serving.step.seconds}};
+      return {{"step", serving.step.time, serving.tokens_per_second * serving.step.time.value}};
     }
     case WorkloadKind::collective: break;
   }

@@ -47,9 +47,9 @@ Json cost_json(const Prices& prices, const Cost& cost, const std::vector<Work>& 
   j["job_share"] = ten(cost.job_share);
   Json list = Json::array();
   for (const Work& w : work) {
-    Json one{{"what", w.what}, {"time_s", ten(w.seconds)}, {"cost", ten(cost.of_time(w.seconds))}};
+    Json one{{"what", w.what}, {"time_s", ten(w.time.value)}, {"cost", ten(cost.of_time(w.time))}};
     if (w.tokens > 0)
-      one["tokens"] = ten(w.tokens), one["cost_per_million_tokens"] = ten(cost.of_time(w.seconds) / w.tokens * 1e6);
+      one["tokens"] = ten(w.tokens), one["cost_per_million_tokens"] = ten(cost.of_time(w.time) / w.tokens * 1e6);
     list.push_back(std::move(one));
   }
   j["work"] = std::move(list);

@@ -85,9 +85,9 @@ std::string text_of_cost(const Bill& bill, const Prices& prices, const Cost& cos
     out +=
         fmt::format("  the job uses {:.1f} % of the hosts and bears this share of their cost\n", bill.job_share * 100);
   for (const Work& w : work) {
-    say("per " + w.what, amount(cost.of_time(w.seconds)), fmt::format("{:.4g} ms", w.seconds * 1e3));
+    say("per " + w.what, amount(cost.of_time(w.time)), fmt::format("{:.4g} ms", milliseconds(w.time)));
     if (w.tokens > 0)
-      say("per million tokens", amount(cost.of_time(w.seconds) / w.tokens * 1e6),
+      say("per million tokens", amount(cost.of_time(w.time) / w.tokens * 1e6),
           fmt::format("{} tokens per {}", grouped(std::round(w.tokens)), w.what));
   }
   return out;

@@ -35,7 +35,7 @@ MeasuredSeries bare_number(const Options& options, const World& world) {
     seconds = static_cast<double>(bytes) * bus_factor(op, world.planner().comm.ranks()) / (rate.value * giga);
   }
   if (!(seconds > 0 && seconds < 1e9)) throw UserError(fmt::format("'{}' must be above 0", value));
-  MeasuredSeries series{world.scenario(), {seconds}, "the command line", {}, {}};
+  MeasuredSeries series{world.scenario(), {Seconds{seconds}}, "the command line", {}, {}};
   series.scenario.workload.sizes = {Bytes{bytes}};
   return series;
 }

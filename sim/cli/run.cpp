@@ -122,7 +122,7 @@ void condition_on(const MeasuredSite& site, Explanation& e) {
   const double level = e.forecast.rows.front().level;
   for (ForecastRow& row : e.weighed.rows) row.time *= level;
   for (WhatIf& change : e.what_ifs)
-    for (double& time : change.times) time *= level;
+    for (Seconds& time : change.times) time *= level;
 }
 
 constexpr double part_of_forecast = 0.05;  // of the progress; trials take the rest

@@ -30,10 +30,10 @@ World world_of(const World& world, const std::string& effective, CollectiveOp op
 void fill_averages(GateSweep& sweep) {
   double sum = 0, logs = 0;
   for (const GateRow& row : sweep.rows) {
-    sum += row.expected_bandwidth;
-    logs += row.expected_bandwidth * std::log(row.ceiling / row.expected);
+    sum += row.expected_bandwidth.value;
+    logs += row.expected_bandwidth.value * std::log(row.ceiling / row.expected);
   }
-  sweep.expected_average = sum / static_cast<double>(sweep.rows.size());
+  sweep.expected_average = BytesPerSecond{sum / static_cast<double>(sweep.rows.size())};
   sweep.floor_average = sweep.expected_average * std::exp(-logs / sum);
 }
 
@@ -62,7 +62,7 @@ std::vector<GateRow> gate_rows(const World& world, const Forecast& forecast, dou
     g.expected = row.time;
     g.ceiling = time_exceeded_by(*row.residual, row.sample_times, probability);
     g.expected_bandwidth = forecast.bus_bandwidth(row);
-    g.floor_bandwidth = g.expected_bandwidth * g.expected / g.ceiling;
+    g.floor_bandwidth = g.expected_bandwidth * (g.expected / g.ceiling);
     // How much of the variance the measurements of this site have removed.
     g.known = row.residual->stated;
     // A size that the tool rounds to nothing has a row here, but none in its table, and must not count for the mean.

@@ -15,10 +15,10 @@ Json gate_row_json(const GateRow& r) {
   return {{"collective", name_of(r.op)},
           {"bytes", r.asked},
           {"bytes_printed", r.printed ? r.bytes : 0},
-          {"expected_us", digits(r.expected * 1e6)},
-          {"ceiling_us", digits(r.ceiling * 1e6)},
-          {"expected_busbw_gbps", digits(r.expected_bandwidth * 1e-9)},
-          {"floor_busbw_gbps", digits(r.floor_bandwidth * 1e-9)},
+          {"expected_us", digits(microseconds(r.expected))},
+          {"ceiling_us", digits(microseconds(r.ceiling))},
+          {"expected_busbw_gbps", digits(gigabytes_per_second(r.expected_bandwidth))},
+          {"floor_busbw_gbps", digits(gigabytes_per_second(r.floor_bandwidth))},
           {"floor_share", digits(r.expected / r.ceiling)},
           {"known", digits(r.known)}};
 }
@@ -26,8 +26,8 @@ Json gate_row_json(const GateRow& r) {
 Json sweep_json(const World& world, const GateSweep& sweep) {
   return {{"program", test_program(sweep.op)},
           {"arguments", test_arguments(world.scenario(), sweep)},
-          {"expected_average_busbw_gbps", digits(sweep.expected_average * 1e-9)},
-          {"floor_average_busbw_gbps", digits(sweep.floor_average * 1e-9)},
+          {"expected_average_busbw_gbps", digits(gigabytes_per_second(sweep.expected_average))},
+          {"floor_average_busbw_gbps", digits(gigabytes_per_second(sweep.floor_average))},
           {"nccl_tests_min_bw", digits(minimum_of_tests(sweep))}};
 }
 
@@ -37,11 +37,11 @@ Json judgement_json(const GateJudgement& r) {
   return {{"collective", name_of(r.op)},
           {"bytes", r.bytes},
           {"nodes", r.nodes},
-          {"measured_us", digits(r.measured * 1e6)},
-          {"expected_us", digits(r.expected * 1e6)},
-          {"ceiling_us", digits(r.ceiling * 1e6)},
-          {"busbw_gbps", digits(r.bandwidth * 1e-9)},
-          {"floor_busbw_gbps", digits(r.floor_bandwidth * 1e-9)},
+          {"measured_us", digits(microseconds(r.measured))},
+          {"expected_us", digits(microseconds(r.expected))},
+          {"ceiling_us", digits(microseconds(r.ceiling))},
+          {"busbw_gbps", digits(gigabytes_per_second(r.bandwidth))},
+          {"floor_busbw_gbps", digits(gigabytes_per_second(r.floor_bandwidth))},
           {"chance", digits(r.chance)},
           {"verdict", r.below() ? "below" : "above"}};
 }

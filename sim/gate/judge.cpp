@@ -30,11 +30,11 @@ GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSit
       judged.op = rows[i].op;
       judged.bytes = rows[i].asked;
       judged.nodes = world.scenario().cluster.nodes;
-      judged.measured = measured[s].seconds[i];
+      judged.measured = measured[s].times[i];
       judged.expected = rows[i].expected;
       judged.ceiling = rows[i].ceiling;
       // The bus factor cancels: bandwidth scales with the inverse of the time.
-      judged.bandwidth = rows[i].expected_bandwidth * judged.expected / judged.measured;
+      judged.bandwidth = rows[i].expected_bandwidth * (judged.expected / judged.measured);
       judged.floor_bandwidth = rows[i].floor_bandwidth;
       judged.chance = share_slower(*row.residual, row.sample_times, judged.measured);
       judged.from = measured[s].from;

@@ -123,7 +123,7 @@ printf 'gate: all sizes are within their ceilings\n'
 std::string sweep_lines(const World& world, const GateSweep& sweep) {
   std::string out = fmt::format("\njudge {} \"$@\" \"${{tests}}{}$suffix\" {} <<'END'\n", name_of(sweep.op),
                                 test_program(sweep.op), test_arguments(world.scenario(), sweep));
-  for (const GateRow& row : sweep.rows) out += fmt::format("{} {:.2f}\n", row.bytes, row.ceiling * 1e6);
+  for (const GateRow& row : sweep.rows) out += fmt::format("{} {:.2f}\n", row.bytes, microseconds(row.ceiling));
   return out + "END\n";
 }
 

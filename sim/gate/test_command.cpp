@@ -70,7 +70,7 @@ std::string test_arguments(const Scenario& scenario, const GateSweep& sweep) {
 
 double minimum_of_tests(const GateSweep& sweep) {
   constexpr double lenience = 0.9;
-  return sweep.floor_average * 1e-9 / lenience;
+  return gigabytes_per_second(sweep.floor_average) / lenience;
 }
 
 std::string shell_quoted(const std::string& value) {
@@ -94,8 +94,8 @@ std::string gate_env(const Gate& gate) {
   for (std::size_t i = 0; i < gate.sweeps.size(); ++i) {
     const GateSweep& sweep = gate.sweeps[i];
     const std::string arguments = test_arguments(world.scenario(), sweep), program = test_program(sweep.op);
-    out += fmt::format("\n# expected {:.4g} GB/s, floor {:.4g} GB/s\n", sweep.expected_average * 1e-9,
-                       sweep.floor_average * 1e-9);
+    out += fmt::format("\n# expected {:.4g} GB/s, floor {:.4g} GB/s\n", gigabytes_per_second(sweep.expected_average),
+                       gigabytes_per_second(sweep.floor_average));
     out += fmt::format("# NCCL_TESTS_MIN_BW={:.6g} {}{} {}\n", minimum_of_tests(sweep), launcher_text(command), program,
                        arguments);
     out += fmt::format("export GATE_{0}_TEST={1}\nexport GATE_{0}_ARGUMENTS='{2}'\nexport GATE_{0}_MIN_BW={3:.6g}\n",

@@ -38,8 +38,9 @@ std::string meaning_text(const Gate& gate) {
 
 std::string sweep_text(const World& world, const GateSweep& sweep) {
   return fmt::format("  {} {}\n    mean {:.4g} GB/s, floor {:.4g} GB/s: NCCL_TESTS_MIN_BW={:.6g}\n",
-                     test_program(sweep.op), test_arguments(world.scenario(), sweep), sweep.expected_average * 1e-9,
-                     sweep.floor_average * 1e-9, minimum_of_tests(sweep));
+                     test_program(sweep.op), test_arguments(world.scenario(), sweep),
+                     gigabytes_per_second(sweep.expected_average), gigabytes_per_second(sweep.floor_average),
+                     minimum_of_tests(sweep));
 }
 
 }  // namespace
@@ -61,8 +62,9 @@ std::string gate_text(const Gate& gate) {
       "#                         (B)        (us)        (us)     (GB/s)     (GB/s)       (%)\n";
   for (const GateRow& r : gate.rows)
     out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>9.1f}{}\n", name_of(r.op), r.asked,
-                       r.expected * 1e6, r.ceiling * 1e6, r.expected_bandwidth * 1e-9, r.floor_bandwidth * 1e-9,
-                       100 * r.expected / r.ceiling, r.printed ? "" : "  nccl-tests skips this size");
+                       microseconds(r.expected), microseconds(r.ceiling), gigabytes_per_second(r.expected_bandwidth),
+                       gigabytes_per_second(r.floor_bandwidth), 100 * r.expected / r.ceiling,
+                       r.printed ? "" : "  nccl-tests skips this size");
   if (!gate.sweeps.empty())
     out += "\nfor nccl-tests, which fails if the mean over the sizes is below 0.9 of NCCL_TESTS_MIN_BW:\n";
   for (const GateSweep& sweep : gate.sweeps) out += sweep_text(world, sweep);
@@ -89,8 +91,8 @@ std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
       "#                         (B)        (us)        (us)     (GB/s)     (GB/s)\n";
   for (const GateJudgement& r : verdict.rows)
     out += fmt::format("  {:>15} {:>12} {:>11.2f} {:>11.2f} {:>10.2f} {:>10.2f} {:>8.2g}  {}\n", name_of(r.op), r.bytes,
-                       r.measured * 1e6, r.ceiling * 1e6, r.bandwidth * 1e-9, r.floor_bandwidth * 1e-9, r.chance,
-                       r.below() ? "below" : "above");
+                       microseconds(r.measured), microseconds(r.ceiling), gigabytes_per_second(r.bandwidth),
+                       gigabytes_per_second(r.floor_bandwidth), r.chance, r.below() ? "below" : "above");
   if (below > 0) out += "\n`fabricast check` with the same log looks for causes\n";
   return out;
 }

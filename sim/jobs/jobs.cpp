@@ -119,15 +119,15 @@ class Comparison {
   }
 
   /// The time of a job concurrently with these owners. \param samples  maximum number of samples; 0: all
-  double seconds_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
+  Seconds time_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
     std::vector<const BySample*> owners;
     for (const std::size_t o : others) owners.push_back(&traffic_[o]);
     World world = runners_[job].world.with_beside(beside_of(owners));
     if (samples > 0) world = world.with_samples_up_to(samples);
-    JobTime time = time_job(world, runners_[job].size, single_);
-    const double seconds = time.seconds;
-    if (kept) *kept = std::move(time);
-    return seconds;
+    JobTime found = time_job(world, runners_[job].size, single_);
+    const Seconds time = found.time;
+    if (kept) *kept = std::move(found);
+    return time;
   }
 
   std::vector<std::size_t> all_but(std::size_t job) const {
@@ -139,26 +139,26 @@ class Comparison {
 
   void run_beside() {
     in_parallel(runners_.size(), threads(), [&](std::size_t i) {
-      seconds_beside(i, all_but(i), 0, &f_.jobs[i].beside);
+      time_beside(i, all_but(i), 0, &f_.jobs[i].beside);
       report(1);
     });
     for (std::size_t k = runners_.size(); k < owners_; ++k) {
       FlowRow row;
       const BackgroundSpec& flows = main_.scenario().background[k - runners_.size()];
       row.name = flows.name, row.what = what_of(flows);
-      row.wanted =
-          std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{}).value;
+      row.wanted = std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{});
       f_.flows.push_back(row);
     }
     if (f_.flows.empty()) return;
-    std::vector<std::vector<double>> got(f_.flows.size());
+    std::vector<std::vector<BytesPerSecond>> got(f_.flows.size());
     std::vector<const BySample*> owners;
     for (const BySample& t : traffic_) owners.push_back(&t);
     // What flows get is their max-min share next to all jobs, which are in the combination like any other owner.
     for (const auto& sample : beside_of(owners)) {
-      std::vector<double> sum(f_.flows.size(), 0);
+      std::vector<BytesPerSecond> sum(f_.flows.size());
       for (std::size_t i = 0; i < sample->rate.size(); ++i)
-        if (sample->owner[i] >= runners_.size()) sum[sample->owner[i] - runners_.size()] += sample->rate[i].value;
+        if (sample->owner[i] >= runners_.size())
+          sum[sample->owner[i] - runners_.size()] = sum[sample->owner[i] - runners_.size()] + sample->rate[i];
       for (std::size_t k = 0; k < sum.size(); ++k) got[k].push_back(sum[k]);
     }
     for (std::size_t k = 0; k < got.size(); ++k) {
@@ -171,12 +171,12 @@ class Comparison {
   void run_pairs() {
     f_.slowdown.assign(runners_.size(), std::vector<double>(owners_, 1));
     in_parallel(runners_.size(), threads(), [&](std::size_t i) {
-      double alone = 0;
+      Seconds alone;
       for (std::size_t o = 0; o < owners_; ++o) {
         if (o != i && meet(traffic_[i], traffic_[o])) {
           // Compared with the job alone on the same few samples, not with its median over all.
-          if (alone == 0) alone = seconds_beside(i, {}, few_samples);
-          f_.slowdown[i][o] = seconds_beside(i, {o}, few_samples) / alone;
+          if (alone == Seconds{}) alone = time_beside(i, {}, few_samples);
+          f_.slowdown[i][o] = time_beside(i, {o}, few_samples) / alone;
         }
         report(1);
       }
@@ -228,7 +228,7 @@ class Comparison {
     const World world = build_world(moved(placement, order), main_.searches()).with_samples_up_to(few_samples);
     PlacementTrial t;
     t.placement = placement, t.hosts = world.allocation().main, t.shape = shape_of(at_, t.hosts);
-    t.alone = time_job(world, runners_[0].size, single_).seconds;
+    t.alone = time_job(world, runners_[0].size, single_).time;
     std::vector<const BySample*> owners;
     for (std::size_t o = 1; o < runners_.size(); ++o) owners.push_back(&traffic_[o]);
     // Flows of the scenario's own job move with it.
@@ -237,7 +237,7 @@ class Comparison {
       flows[k] = traffic_of_flows(world, k, static_cast<std::uint32_t>(runners_.size() + k));
       owners.push_back(&flows[k]);
     }
-    t.beside = time_job(world.with_beside(beside_of(owners)), runners_[0].size, single_).seconds;
+    t.beside = time_job(world.with_beside(beside_of(owners)), runners_[0].size, single_).time;
     t.given = t.hosts == main_.allocation().main;
     return t;
   }
@@ -255,7 +255,7 @@ class Comparison {
     std::stable_sort(f_.trials.begin(), f_.trials.end(), [](const auto& a, const auto& b) {
       // Times that agree to six digits are equal; then the scenario's own placement wins, since moving a job costs
       // something.
-      const double x = rounded(a.beside, 6), y = rounded(b.beside, 6);
+      const double x = rounded(a.beside.value, 6), y = rounded(b.beside.value, 6);
       return x != y ? x < y : a.given && !b.given;
     });
     // The best hosts in a random order of ranks show how much of the gain is the set of hosts, and how much their

@@ -17,18 +17,21 @@ namespace fabricast {
 
 namespace {
 
+using namespace literals;
+
 using Json = nlohmann::ordered_json;
 
 double digits(double value) { return rounded(value, 10); }
+double digits(Seconds t) { return digits(t.value); }
 
 /// A time in us, ms or s, whichever fits.
-std::string time_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+std::string time_text(Seconds t) {
+  if (t >= 1.0_s) return fmt::format("{:.4g} s", t.value);
+  return t >= 1.0_ms ? fmt::format("{:.4g} ms", milliseconds(t)) : fmt::format("{:.4g} us", microseconds(t));
 }
 
 // Differences below a millionth are rounding.
-std::string gain_text(double other, double best) {
+std::string gain_text(Seconds other, Seconds best) {
   if (other <= best * (1 + 1e-6)) return "none";
   return fmt::format("{:.1f} %", 100 * (1 - best / other));
 }
@@ -55,13 +58,12 @@ std::string job_table(const JobsForecast& f) {
       "#\n# {:<{}}  hosts leaves  crossing  {:<{}}      alone concurrent  slowdown  bound by, with all others\n", "job",
       name, "what", what);
   for (const JobRow& row : f.jobs)
-    out +=
-        fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name, row.hosts.size(),
-                    row.shape.leaves, row.shape.leaf_hops, row.what, what, time_text(row.alone.seconds),
-                    time_text(row.beside.seconds), row.slowdown(), row.beside.bottleneck);
+    out += fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name,
+                       row.hosts.size(), row.shape.leaves, row.shape.leaf_hops, row.what, what,
+                       time_text(row.alone.time), time_text(row.beside.time), row.slowdown(), row.beside.bottleneck);
   for (const FlowRow& row : f.flows)
-    out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, row.what, what, row.got * 1e-9,
-                       row.wanted * 1e-9);
+    out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, row.what, what,
+                       gigabytes_per_second(row.got), gigabytes_per_second(row.wanted));
   return out;
 }
 
@@ -125,10 +127,10 @@ std::string placement_table(const World& world, const JobsForecast& f) {
 }
 
 Json time_json(const JobTime& t) {
-  return {{"s", digits(t.seconds)},
-          {"s_p5", digits(t.seconds_p5)},
-          {"s_p95", digits(t.seconds_p95)},
-          {"s_worst", digits(t.seconds_worst)},
+  return {{"s", digits(t.time)},
+          {"s_p5", digits(t.time_p5)},
+          {"s_p95", digits(t.time_p95)},
+          {"s_worst", digits(t.time_worst)},
           {"bottleneck", t.bottleneck}};
 }
 
@@ -178,8 +180,8 @@ std::string jobs_json(const JobsForecast& f) {
   for (const FlowRow& row : f.flows)
     flows.push_back({{"name", row.name},
                      {"what", row.what},
-                     {"wanted_gbps", digits(row.wanted * 1e-9)},
-                     {"got_gbps", digits(row.got * 1e-9)}});
+                     {"wanted_gbps", digits(gigabytes_per_second(row.wanted))},
+                     {"got_gbps", digits(gigabytes_per_second(row.got))}});
   for (const std::vector<double>& row : f.slowdown) {
     Json values = Json::array();
     for (const double value : row) values.push_back(digits(value));
@@ -216,9 +218,9 @@ std::string jobs_csv(const JobsForecast& f) {
   out += '\n';
   for (std::size_t i = 0; i < f.jobs.size(); ++i) {
     const JobRow& row = f.jobs[i];
-    out +=
-        fmt::format("{},{},{},{},{},{:.10g},{:.10g},{:.10g},{}", row.name, row.what, row.hosts.size(), row.shape.leaves,
-                    row.shape.leaf_hops, row.alone.seconds, row.beside.seconds, row.slowdown(), row.beside.bottleneck);
+    out += fmt::format("{},{},{},{},{},{:.10g},{:.10g},{:.10g},{}", row.name, row.what, row.hosts.size(),
+                       row.shape.leaves, row.shape.leaf_hops, row.alone.time.value, row.beside.time.value,
+                       row.slowdown(), row.beside.bottleneck);
     for (const double value : f.slowdown[i]) out += fmt::format(",{:.10g}", value);
     out += '\n';
   }

@@ -29,12 +29,12 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   Forecast forecast = run_plans(world, {plan_workload(world, size)}, options);
   const ForecastRow& row = forecast.rows.front();
   JobTime time;
-  time.seconds = row.time, time.seconds_p5 = row.time_p5, time.seconds_p95 = row.time_p95;
-  time.seconds_worst = row.time_worst, time.samples = forecast.samples;
+  time.time = row.time, time.time_p5 = row.time_p5, time.time_p95 = row.time_p95;
+  time.time_worst = row.time_worst, time.samples = forecast.samples;
   time.bottleneck = row.result.bottleneck.name;
   time.collectives = program_of_call(world, row.plan);
   // The benchmark tool may repeat calls faster than a call takes alone (overlap); the network is then always busy.
-  time.duty = {std::min(1.0, row.result.makespan.value / row.time)};
+  time.duty = {std::min(1.0, row.result.makespan / row.time)};
   time.fingerprint = forecast.fingerprint;
   return time;
 }
@@ -42,18 +42,18 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
 /// Sets the collectives and their duties. The collective that runs longest gives the bottleneck of the job.
 void set_collectives(JobTime& time, const Program& program, const std::vector<CollectiveUse>& uses) {
   time.collectives.groups = program.groups;
-  double longest = 0;
+  Seconds longest;
   for (const CollectiveUse& use : uses) {
     time.collectives.collectives.push_back(use.kind);
-    time.duty.push_back(use.seconds / time.seconds);
-    if (use.seconds > longest) longest = use.seconds, time.bottleneck = use.alone.bottleneck;
+    time.duty.push_back(use.time / time.time);
+    if (use.time > longest) longest = use.time, time.bottleneck = use.alone.bottleneck;
   }
 }
 
 JobTime of_step(const StepForecast& f) {
   JobTime time;
-  time.seconds = f.seconds, time.seconds_p5 = f.seconds_p5, time.seconds_p95 = f.seconds_p95;
-  time.seconds_worst = f.seconds_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  time.time = f.time, time.time_p5 = f.time_p5, time.time_p95 = f.time_p95;
+  time.time_worst = f.time_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
   set_collectives(time, f.program, f.collectives);
   return time;
 }
@@ -61,8 +61,8 @@ JobTime of_step(const StepForecast& f) {
 // A decode step in steady state; the load of requests over time is not part of the traffic.
 JobTime of_inference(const InferenceForecast& f) {
   JobTime time;
-  time.seconds = f.step.seconds, time.seconds_p5 = f.step_p5, time.seconds_p95 = f.step_p95;
-  time.seconds_worst = f.step_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  time.time = f.step.time, time.time_p5 = f.step_p5, time.time_p95 = f.step_p95;
+  time.time_worst = f.step_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
   set_collectives(time, f.step.program, f.step.collectives);
   return time;
 }

@@ -18,9 +18,11 @@ namespace fabricast {
 
 namespace {
 
+constexpr int least_for_twentieth = 40;  ///< samples: two of them are then among the slowest twentieth
+
 std::string with_90(const std::string& range) { return fmt::format("90 % interval {}", range); }
-std::string rate_text(double bytes_per_second) {
-  return value_text(bytes_per_second * 1e-9, Measure::number, "GB/s", 3);
+std::string rate_text(BytesPerSecond rate) {
+  return value_text(gigabytes_per_second(rate), Measure::number, "GB/s", 3);
 }
 std::string size_text(std::int64_t bytes) { return value_text(static_cast<double>(bytes), Measure::bytes); }
 
@@ -43,7 +45,7 @@ std::string bound_text(const ForecastRow& row) {
   const Bottleneck& b = row.result.bottleneck;
   std::string text = b.name;
   if (b.capacity.value > 0) {
-    text += fmt::format(" ({}", rate_text(b.capacity.value));
+    text += fmt::format(" ({}", rate_text(b.capacity));
     if (b.alike > 1) text += fmt::format(", one of {} links with this load", number_text(b.alike));
     text += ")";
   }
@@ -53,16 +55,20 @@ std::string bound_text(const ForecastRow& row) {
 // The largest size is what bandwidth is bought for; small sizes are in the table.
 std::string answer_text(const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.back();
-  const double bus = forecast.bus_bandwidth(row);
+  const BytesPerSecond bus = forecast.bus_bandwidth(row);
   std::string text =
       fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
   if (row.factor > 1)
-    text +=
-        fmt::format(" ({})", with_90(range_text(bus / row.factor * 1e-9, bus * row.factor * 1e-9, Measure::number)));
+    text += fmt::format(" ({})", with_90(range_text(gigabytes_per_second(bus / row.factor),
+                                                    gigabytes_per_second(bus * row.factor), Measure::number)));
   text += fmt::format(", bound by {}.", bound_text(row));
-  // Run-to-run variation is mentioned only where it matters.
+  // Run-to-run variation is mentioned only where it matters. A frequency of one in twenty needs more samples than a
+  // maximum.
   if (forecast.samples > 1 && row.time_p95 > 1.02 * row.time_p5)
-    text += fmt::format(" One launch in twenty gets {} or less.", rate_text(bus * row.time / row.time_p95));
+    text += forecast.samples >= least_for_twentieth
+                ? fmt::format(" One launch in twenty gets {} or less.", rate_text(bus * (row.time / row.time_p95)))
+                : fmt::format(" The slowest of {} samples gets {}.", forecast.samples,
+                              rate_text(bus * (row.time / row.time_worst)));
   return text;
 }
 
@@ -70,12 +76,13 @@ std::string answer_text(const Forecast& forecast) {
 std::vector<KeyFigure> figures_of(const Forecast& forecast) {
   const auto time = [](const ForecastRow& row) {
     KeyFigure f{fmt::format("time of {}", size_text(row.bytes)), seconds_text(row.time), {}};
-    if (row.factor > 1) f.range = with_90(range_text(row.time / row.factor, row.time * row.factor, Measure::seconds));
+    if (row.factor > 1) f.range = with_90(range_text(row.time / row.factor, row.time * row.factor));
     return f;
   };
   const ForecastRow& last = forecast.rows.back();
-  const double bus = forecast.bus_bandwidth(last) * 1e-9;
-  KeyFigure rate{fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(bus * 1e9), {}};
+  const double bus = gigabytes_per_second(forecast.bus_bandwidth(last));
+  KeyFigure rate{
+      fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(forecast.bus_bandwidth(last)), {}};
   if (last.factor > 1) rate.range = with_90(range_text(bus / last.factor, bus * last.factor, Measure::number, "GB/s"));
   std::vector<KeyFigure> figures = {rate, time(last)};
   if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
@@ -89,7 +96,7 @@ bool with_intervals(const Forecast& forecast) {
   return std::any_of(forecast.rows.begin(), forecast.rows.end(), [](const ForecastRow& r) { return r.factor > 1; });
 }
 
-/// A chart over sizes. \param value_of  (row, seconds) -> y, monotonic in the time
+/// A chart over sizes. \param value_of  (row, time) -> y, monotonic in the time
 template <class ValueOf>
 LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   LineChart chart;
@@ -101,7 +108,7 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
     chart.at.push_back(static_cast<double>(row.bytes));
     series.y.push_back(value_of(row, row.time));
     // Bandwidth falls as time rises, so the ends of a band swap.
-    const auto add = [&](ChartBand& band, double a, double b) {
+    const auto add = [&](ChartBand& band, Seconds a, Seconds b) {
       band.low.push_back(std::min(value_of(row, a), value_of(row, b)));
       band.high.push_back(std::max(value_of(row, a), value_of(row, b)));
     };
@@ -117,13 +124,13 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
 PageSection sizes_section(const Forecast& forecast) {
   PageSection section{"sizes", "Bandwidth and time by size", {}};
   // Bandwidth of another time: it scales with the inverse of the time.
-  LineChart bus = size_chart(forecast, [&](const ForecastRow& row, double seconds) {
-    return forecast.bus_bandwidth(row) * row.time / seconds * 1e-9;
+  LineChart bus = size_chart(forecast, [&](const ForecastRow& row, Seconds time) {
+    return gigabytes_per_second(forecast.bus_bandwidth(row) * (row.time / time));
   });
   bus.name = "busbw", bus.title = "Bus bandwidth by message size";
   bus.note = "As nccl-tests defines it: the link rate that an ideal algorithm would need for this time.";
   bus.y = {"bus bandwidth", Measure::number, "GB/s", ChartScale::linear, true};
-  LineChart time = size_chart(forecast, [](const ForecastRow&, double seconds) { return seconds; });
+  LineChart time = size_chart(forecast, [](const ForecastRow&, Seconds t) { return t.value; });
   time.name = "time", time.title = "Time by message size";
   time.y = {"time", Measure::seconds, {}, ChartScale::logarithmic, false};
   section.blocks.push_back(std::move(bus)), section.blocks.push_back(std::move(time));
@@ -142,11 +149,11 @@ BarChart parts_chart(const Forecast& forecast) {
   for (const std::size_t i : some_of(forecast.rows.size())) {
     const ForecastRow& row = forecast.rows[i];
     const CollectiveResult& r = row.result;
-    const double whole = (r.launch + r.makespan).value;
+    const Seconds whole = r.launch + r.makespan;
     chart.bars.push_back(fmt::format("{}, {}", size_text(row.bytes), seconds_text(whole)));
     std::size_t p = 0;
     for (const Seconds part : {r.launch, r.latency, r.fill, r.transfer})
-      chart.parts[p++].values.push_back(whole > 0 ? part.value / whole : 0);
+      chart.parts[p++].values.push_back(whole > Seconds{} ? part / whole : 0);
   }
   return chart;
 }
@@ -177,13 +184,14 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     TableRow out;
     const auto add = [&](TableCell cell) { out.cells.push_back(std::move(cell)); };
     add(TableCell::of(static_cast<double>(row.bytes)));
-    add(with_factor(row.time * 1e6, row.factor));
-    add(TableCell::of(row.algorithm_bandwidth() * 1e-9));
-    add(with_factor(forecast.bus_bandwidth(row) * 1e-9, row.factor));
+    add(with_factor(microseconds(row.time), row.factor));
+    add(TableCell::of(gigabytes_per_second(row.algorithm_bandwidth())));
+    add(with_factor(gigabytes_per_second(forecast.bus_bandwidth(row)), row.factor));
     if (samples)
-      for (const double t : {row.time_p5, row.time_p95, row.time_worst}) add(TableCell::of(t * 1e6));
+      for (const Seconds t : {row.time_p5, row.time_p95, row.time_worst}) add(TableCell::of(microseconds(t)));
     if (versions)
-      for (const double t : {fastest_version(row).time, slowest_version(row).time}) add(TableCell::of(t * 1e6));
+      for (const Seconds t : {fastest_version(row).time, slowest_version(row).time})
+        add(TableCell::of(microseconds(t)));
     add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
     add(TableCell::of(static_cast<double>(row.channels)));
     std::string bound = row.result.bottleneck.name;
@@ -210,7 +218,7 @@ PageTable tier_table(const FabricDrawing& drawing) {
                    {"link", Measure::text, {}, "the most loaded one; the first of several equal ones"}};
   for (const TierLoad& t : drawing.tiers)
     table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)),
-                           TableCell::of(t.rate * 1e-9), TableCell::of(t.mean), TableCell::of(t.p95),
+                           TableCell::of(gigabytes_per_second(t.rate)), TableCell::of(t.mean), TableCell::of(t.p95),
                            TableCell::of(t.most), TableCell::of(t.most > 0 ? t.fullest : "none")},
                           false,
                           false,

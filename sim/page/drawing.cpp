@@ -110,7 +110,7 @@ class Folder {
       const BoxPlace lower = place(ends.from), upper = place(ends.to);
       const std::size_t at = number(lower) * all + number(upper);
       FabricLine& line = lines[at];
-      const double rate = fabric_.link_class(LinkId(l)).rate.value;
+      const BytesPerSecond rate = fabric_.link_class(LinkId(l)).rate;
       if (line.cables++ == 0) {
         line.lower_row = lower.row, line.lower = lower.box, line.upper_row = upper.row, line.upper = upper.box;
         line.rate = rate, fullest[at] = l;
@@ -150,11 +150,11 @@ class Folder {
   TierLoad tier_of(std::vector<std::uint32_t>& links, const std::string& from, const std::string& to) const {
     TierLoad tier;
     tier.name = fmt::format("{} to {}", from, to), tier.links = static_cast<std::uint32_t>(links.size());
-    tier.rate = std::numeric_limits<double>::infinity();
+    tier.rate.value = std::numeric_limits<double>::infinity();
     std::uint32_t fullest = links.front();
     for (const std::uint32_t l : links) {
       if (load(l) > load(fullest)) fullest = l;
-      tier.mean += load(l) / tier.links, tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(l)).rate.value);
+      tier.mean += load(l) / tier.links, tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(l)).rate);
     }
     tier.most = load(fullest), tier.fullest = fabric_.name(LinkId(fullest));
     const auto p95 = links.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(

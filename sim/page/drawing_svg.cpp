@@ -44,7 +44,7 @@ NameStyle style_of(const FabricRow& row, double width) {
 
 std::string cables_text(const FabricLine& line) {
   return fmt::format("{} cable{} of {:.4g} GB/s", number_text(line.cables), line.cables == 1 ? "" : "s",
-                     line.rate * 1e-9);
+                     gigabytes_per_second(line.rate));
 }
 
 std::string line_text(const FabricDrawing& d, const FabricLine& line) {
@@ -143,7 +143,7 @@ std::string drawing_dot(const FabricDrawing& d) {
   for (const FabricLine& line : d.lines) {
     const std::string colour = d.with_load ? fmt::format(", color=\"{}\"", heat_colours[heat_step(line.most)]) : "";
     // Many labels hide the lines, and Graphviz takes minutes to place them.
-    const std::string words = quoted(fmt::format("{} x {:.4g} GB/s", line.cables, line.rate * 1e-9));
+    const std::string words = quoted(fmt::format("{} x {:.4g} GB/s", line.cables, gigabytes_per_second(line.rate)));
     out += fmt::format("  {} -- {} [tooltip={}{}{}];\n", id(line.lower_row, line.lower), id(line.upper_row, line.upper),
                        words, d.lines.size() <= most_labels ? ", label=" + words : "", colour);
   }

@@ -62,7 +62,7 @@ PageSection weighed_section(const Explanation& e) {
     const bool runs = c.algorithm == row.algorithm && c.protocol == row.protocol;
     table.rows.push_back({{TableCell::of(fmt::format("{}{}", name_of(c.algorithm), runs ? " (runs)" : "")),
                            TableCell::of(std::string(name_of(c.protocol))), TableCell::of(c.estimate_us),
-                           own ? TableCell::of(own->time * 1e6) : TableCell()},
+                           own ? TableCell::of(microseconds(own->time)) : TableCell()},
                           false,
                           false,
                           {}});
@@ -76,7 +76,8 @@ Page explain_page(const Explanation& e, std::string command) {
   const World& world = e.forecast.world;
   Page page = collective_page(e.forecast, std::move(command));
   PageTable table = helps_table("us");
-  for (const WhatIf& w : e.what_ifs) table.rows.push_back(helps_row(w.what, w.times.front() * 1e6, w.gain, w.set));
+  for (const WhatIf& w : e.what_ifs)
+    table.rows.push_back(helps_row(w.what, microseconds(w.times.front()), w.gain, w.set));
   if (!e.what_ifs.empty()) page.answer += best_text(e.what_ifs.front().what, e.what_ifs.front().gain);
   // `explain` forecasts one size, which makes no curve.
   page.sections.erase(page.sections.begin());
@@ -92,7 +93,7 @@ Page explain_step_page(const StepExplanation& e, std::string command) {
   PageTable table = helps_table("s");
   const StepWhatIf* best = nullptr;
   for (const StepWhatIf& w : e.what_ifs) {
-    TableRow row = helps_row(w.what, w.seconds, w.gain, w.set);
+    TableRow row = helps_row(w.what, w.time.value, w.gain, w.set);
     if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
     if (w.fits && w.gain > 0 && !best) best = &w;
     table.rows.push_back(std::move(row));
@@ -111,7 +112,7 @@ Page explain_inference_page(const InferenceExplanation& e, std::string command) 
       fmt::format("fraction of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
                   goal_of(world) == InferenceGoal::step ? "saved" : "added");
   for (const InferenceWhatIf& w : e.what_ifs) {
-    TableRow row = helps_row(w.what, w.step * 1e3, w.gain, w.set);
+    TableRow row = helps_row(w.what, milliseconds(w.step), w.gain, w.set);
     if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
     table.rows.push_back(std::move(row));
   }

@@ -42,14 +42,15 @@ PageTable serving_table(const InferenceForecast& f) {
                    {"longest gap", Measure::number, "ms", "between two tokens of a request"},
                    {"request", Measure::number, "s", "from its arrival to its last token, mean"}};
   const auto add = [&](std::string how, const Serving& s) {
-    table.rows.push_back({{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
-                           TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)),
-                           TableCell::of(s.first_token.mean * 1e3), TableCell::of(s.first_token.p99 * 1e3),
-                           TableCell::of(s.inter_token.mean * 1e3), TableCell::of(s.inter_token.p99 * 1e3),
-                           TableCell::of(s.inter_token_worst * 1e3), TableCell::of(s.request.mean)},
-                          false,
-                          false,
-                          {}});
+    table.rows.push_back(
+        {{TableCell::of(std::move(how)), TableCell::of(s.tokens_per_second),
+          TableCell::of(s.tokens_per_second / static_cast<double>(f.gpus)),
+          TableCell::of(milliseconds(s.first_token.mean)), TableCell::of(milliseconds(s.first_token.p99)),
+          TableCell::of(milliseconds(s.inter_token.mean)), TableCell::of(milliseconds(s.inter_token.p99)),
+          TableCell::of(milliseconds(s.inter_token_worst)), TableCell::of(s.request.mean.value)},
+         false,
+         false,
+         {}});
   };
   if (f.disaggregated) add("prefill and decode on separate GPUs", f.disaggregated->serving);
   add(f.disaggregated ? "prefill and decode on all GPUs" : "prefill and decode", *f.shared);
@@ -71,9 +72,9 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
   ChartSeries rates{"throughput", {}, {}}, steps{"step", {}, {}};
   for (const BatchRow& row : f.batches) {
     rate.at.push_back(row.batch);
-    rates.y.push_back(row.tokens_per_second), steps.y.push_back(row.step);
-    table.rows.push_back({{TableCell::of(static_cast<double>(row.batch)), TableCell::of(row.step * 1e3),
-                           TableCell::of(row.tokens_per_second), TableCell::of(row.memory / gib)},
+    rates.y.push_back(row.tokens_per_second), steps.y.push_back(row.step.value);
+    table.rows.push_back({{TableCell::of(static_cast<double>(row.batch)), TableCell::of(milliseconds(row.step)),
+                           TableCell::of(row.tokens_per_second), TableCell::of(gibibytes(row.memory))},
                           row.batch == own,
                           false,
                           {}});
@@ -109,11 +110,11 @@ Page inference_page(const InferenceForecast& f, std::string command) {
                              gpus_text(world, f.gpus));
   page.answer =
       fmt::format("{} on {} GPUs: {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
-                  rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.seconds));
+                  rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.time));
   // An all-reduce alone has no tokens.
   if (reduces)
     page.answer = fmt::format("An all-reduce of {} over {} GPUs takes {}.", to_text(f.message), step.layout.tensor,
-                              seconds_text(f.step.seconds));
+                              seconds_text(f.step.time));
   // What the scenario describes, not the comparison.
   const Serving* serving = f.serving();
   if (serving)
@@ -126,13 +127,13 @@ Page inference_page(const InferenceForecast& f, std::string command) {
   if (!reduces)
     page.figures.push_back({"throughput", rate_text(f.tokens_per_second),
                             fmt::format("{} per GPU", rate_text(f.tokens_per_second / static_cast<double>(f.gpus)))});
-  page.figures.push_back({one, seconds_text(f.step.seconds),
+  page.figures.push_back({one, seconds_text(f.step.time),
                           f.samples > 1 ? fmt::format("p5 {}, p95 {} of {} samples", seconds_text(f.step_p5),
                                                       seconds_text(f.step_p95), f.samples)
                                         : std::string()});
-  if (f.prefill > 0) page.figures.push_back({"prefill of one prompt", seconds_text(f.prefill), {}});
-  page.figures.push_back({"memory of a GPU", value_text(f.memory.total() / f.capacity, Measure::percent),
-                          fmt::format("of {}", value_text(f.capacity, Measure::bytes))});
+  if (f.prefill > Seconds{}) page.figures.push_back({"prefill of one prompt", seconds_text(f.prefill), {}});
+  page.figures.push_back({"memory of a GPU", value_text(f.memory.share(f.capacity), Measure::percent),
+                          fmt::format("of {}", value_text(fractional(f.capacity), Measure::bytes))});
   page.figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
   page.fingerprint = fmt::format("{:016x}", f.fingerprint);
   if (f.shared) page.sections.push_back({"requests", "Latency and throughput of requests", {serving_table(f)}});
@@ -142,9 +143,9 @@ Page inference_page(const InferenceForecast& f, std::string command) {
     page.sections.push_back({"network", "Communication", {collective_page_table(f.step.program, f.step.collectives)}});
   page.sections.push_back({"memory", "Memory", {memory_chart({f.memory}, f.capacity)}});
   if (f.samples > 1)
-    page.sections.push_back(samples_section(f.sample_seconds, reduces   ? "An all-reduce"
-                                                              : prompts ? "A prefill pass"
-                                                                        : "A decode step"));
+    page.sections.push_back(samples_section(f.sample_times, reduces   ? "An all-reduce"
+                                                            : prompts ? "A prefill pass"
+                                                                      : "A decode step"));
   return page;
 }
 

@@ -39,16 +39,17 @@ TableCell with_factor(double value, double factor) {
 }
 
 // The text states what the distribution is not: part of the interval.
-PageSection samples_section(const std::vector<double>& seconds, const std::string& what) {
-  const RankedSamples ranked(seconds);
-  const auto at = [&](double part) { return seconds[ranked.at(part)]; };
-  const auto text = [](double s) { return value_text(s, Measure::seconds, {}, 3); };
+PageSection samples_section(const std::vector<Seconds>& times, const std::string& what) {
+  const RankedSamples ranked(times);
+  const auto text = [&](double part) { return seconds_text(times[ranked.at(part)]); };
   PageSection section{"samples", "Run-to-run variation", {}};
   section.blocks.push_back(Prose{fmt::format(
       "{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: one seed of the "
       "ECMP hash and of the choice of slow hosts. This variation is a property of the cluster, not an error of the "
       "forecast. It is not part of the 90 % interval.",
-      what, seconds.size(), text(at(0)), text(at(0.5)), text(at(0.95)), text(at(1)))});
+      what, times.size(), text(0), text(0.5), text(0.95), text(1))});
+  std::vector<double> seconds;
+  for (const Seconds t : times) seconds.push_back(t.value);
   LineChart chart = cumulative_chart("samples", "Cumulative distribution of the time over samples",
                                      {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
   section.blocks.push_back(std::move(chart));
@@ -94,11 +95,12 @@ std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
   return some;
 }
 
-BarChart memory_chart(const std::vector<MemoryUse>& stages, double capacity) {
+BarChart memory_chart(const std::vector<MemoryUse>& stages, Bytes capacity) {
   BarChart chart;
   chart.name = "memory", chart.title = "Memory of a GPU";
   chart.value = {"memory of a GPU", Measure::number, "GiB", ChartScale::linear, true};
-  chart.marks = {{capacity / gib, fmt::format("capacity {}", value_text(capacity / gib, Measure::number, "GiB"))}};
+  chart.marks = {
+      {gibibytes(capacity), fmt::format("capacity {}", value_text(gibibytes(capacity), Measure::number, "GiB"))}};
   const std::vector<std::size_t> shown = some_of(stages.size());
   for (const std::size_t s : shown)
     chart.bars.push_back(stages.size() == 1 ? "each GPU" : fmt::format("stage {}", stages[s].stage));

@@ -51,7 +51,7 @@ PageTable breakdown_table(const StepForecast& f) {
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)
     table.rows.push_back(
-        {{TableCell::of(line.what), TableCell::of(line.seconds * 1e3), TableCell::of(line.seconds / f.seconds)},
+        {{TableCell::of(line.what), TableCell::of(line.seconds * 1e3), TableCell::of(line.seconds / f.time.value)},
          false,
          false,
          {}});
@@ -69,22 +69,20 @@ std::string loss_text(const StepForecast& f) {
   if (f.mean.bubble > 0) consider({"bubble", f.mean.bubble});
   if (f.mean.interference > 0) consider({"computation slowed by collectives", f.mean.interference});
   // Less than half a percent is not worth a sentence.
-  if (most.seconds < 0.005 * f.seconds) return "Nearly all of it is computation.";
+  if (most.seconds < 0.005 * f.time.value) return "Nearly all of it is computation.";
   std::string what = most.what;
   if (what.starts_with("exposed: ")) what = "waiting for collectives of " + what.substr(9);
   if (what == "bubble") what = "waiting for other stages of the pipeline";
   return fmt::format("The largest loss is {}: {} of the step.", what,
-                     value_text(most.seconds / f.seconds, Measure::percent));
+                     value_text(most.seconds / f.time.value, Measure::percent));
 }
 
 // A sentence that can be quoted by itself: time, interval, rate, and what is lost.
 std::string answer_text(const World& world, const StepForecast& f) {
   const std::string what =
       f.tokens > 0 ? fmt::format("One training step of {}", step_of(world).model.name) : std::string("The trace");
-  std::string text = fmt::format("{} takes {}", what, seconds_text(f.seconds));
-  if (f.factor > 1)
-    text +=
-        fmt::format(" (90 % interval {})", range_text(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds));
+  std::string text = fmt::format("{} takes {}", what, seconds_text(f.time));
+  if (f.factor > 1) text += fmt::format(" (90 % interval {})", range_text(f.time / f.factor, f.time * f.factor));
   if (f.tokens > 0)
     text += fmt::format(": {} tokens/s, {} of the GPUs' peak", number_text(f.tokens_per_second(), 3),
                         value_text(f.mfu(), Measure::percent));
@@ -97,7 +95,7 @@ std::vector<KeyFigure> figures_of(const StepForecast& f) {
     return f.factor > 1 ? fmt::format("90 % interval {}", range_text(low, high, measure, unit)) : std::string();
   };
   std::vector<KeyFigure> figures = {
-      {"step", seconds_text(f.seconds), between(f.seconds / f.factor, f.seconds * f.factor, Measure::seconds, {})}};
+      {"step", seconds_text(f.time), between(f.time.value / f.factor, f.time.value * f.factor, Measure::seconds, {})}};
   if (f.tokens > 0) {
     const double rate = f.tokens_per_second();
     figures.push_back({"throughput", value_text(rate, Measure::number, "tokens/s", 3),
@@ -107,7 +105,7 @@ std::vector<KeyFigure> figures_of(const StepForecast& f) {
   }
   if (!f.memory.stages.empty())
     figures.push_back({"memory of the fullest GPU", value_text(f.memory.share(), Measure::percent),
-                       fmt::format("of {}", value_text(f.memory.capacity, Measure::bytes))});
+                       fmt::format("of {}", value_text(fractional(f.memory.capacity), Measure::bytes))});
   figures.push_back({"GPUs", number_text(static_cast<double>(f.gpus)), {}});
   return figures;
 }
@@ -126,7 +124,7 @@ Page step_page(const StepForecast& f, std::string command) {
     page.sections.push_back({"network", "Communication", {collective_page_table(f.program, f.collectives)}});
   if (!f.memory.stages.empty())
     page.sections.push_back({"memory", "Memory", {memory_chart(f.memory.stages, f.memory.capacity)}});
-  if (f.samples > 1) page.sections.push_back(samples_section(f.sample_seconds, "The step"));
+  if (f.samples > 1) page.sections.push_back(samples_section(f.sample_times, "The step"));
   return page;
 }
 

@@ -21,9 +21,9 @@ constexpr int digits = 10;  // as in measure(): the same text on every machine
 SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
   SizeResult size;
   size.bytes = row.bytes;
-  size.time = rounded(row.time * 1e6, digits), size.time_p95 = rounded(row.time_p95 * 1e6, digits);
-  size.time_worst = rounded(row.time_worst * 1e6, digits), size.interval = rounded(row.factor, digits);
-  size.bus_bandwidth = rounded(forecast.bus_bandwidth(row) * 1e-9, digits);
+  size.time = rounded(microseconds(row.time), digits), size.time_p95 = rounded(microseconds(row.time_p95), digits);
+  size.time_worst = rounded(microseconds(row.time_worst), digits), size.interval = rounded(row.factor, digits);
+  size.bus_bandwidth = rounded(gigabytes_per_second(forecast.bus_bandwidth(row)), digits);
   size.algorithm = name_of(row.algorithm), size.protocol = name_of(row.protocol);
   size.bottleneck = row.result.bottleneck.name;
   return size;

@@ -39,16 +39,16 @@ double gpus(const Measured& m) {
 }
 
 Value seconds(const Measured& m) {
-  if (m.collective) return largest(*m.collective).time;
-  return m.step ? m.step->seconds : m.inference->step.seconds;
+  if (m.collective) return largest(*m.collective).time.value;
+  return m.step ? m.step->time.value : m.inference->step.time.value;
 }
 Value seconds_p95(const Measured& m) {
-  if (m.collective) return largest(*m.collective).time_p95;
-  return m.step ? m.step->seconds_p95 : m.inference->step_p95;
+  if (m.collective) return largest(*m.collective).time_p95.value;
+  return m.step ? m.step->time_p95.value : m.inference->step_p95.value;
 }
 Value seconds_worst(const Measured& m) {
-  if (m.collective) return largest(*m.collective).time_worst;
-  return m.step ? m.step->seconds_worst : m.inference->step_worst;
+  if (m.collective) return largest(*m.collective).time_worst.value;
+  return m.step ? m.step->time_worst.value : m.inference->step_worst.value;
 }
 Value steps_only(const Measured& m, Value (*f)(const Measured&)) { return m.collective ? std::nullopt : f(m); }
 
@@ -90,14 +90,15 @@ constexpr std::array table = {
     Metric{"time_s_worst", "s, of the slowest sample", Better::lower, seconds_worst},
     Metric{"interval", "90 % interval: the measured time is within this factor of time_s", Better::neither, interval},
     Metric{"time_us", "us of the largest size of a collective", Better::lower,
-           [](const Measured& m) { return of_collective(m, [](const auto& row) { return row.time * 1e6; }); }},
+           [](const Measured& m) { return of_collective(m, [](const auto& row) { return microseconds(row.time); }); }},
     Metric{"busbw_gbps", "GB/s, bus bandwidth of the largest size", Better::higher,
            [](const Measured& m) {
-             return of_collective(m, [&](const auto& row) { return m.collective->bus_bandwidth(row) * 1e-9; });
+             return of_collective(
+                 m, [&](const auto& row) { return gigabytes_per_second(m.collective->bus_bandwidth(row)); });
            }},
     Metric{"algbw_gbps", "GB/s, size divided by time of the largest size", Better::higher,
            [](const Measured& m) {
-             return of_collective(m, [](const auto& row) { return row.algorithm_bandwidth() * 1e-9; });
+             return of_collective(m, [](const auto& row) { return gigabytes_per_second(row.algorithm_bandwidth()); });
            }},
     Metric{"step_s", "s of a training or inference step, median over samples", Better::lower,
            [](const Measured& m) { return steps_only(m, seconds); }},
@@ -118,26 +119,26 @@ constexpr std::array table = {
            }},
     Metric{"exposed", "fraction of the step that waits for collectives", Better::lower,
            [](const Measured& m) {
-             return m.step ? of_step(m, [](const auto& f) { return exposed(f.mean) / f.seconds; })
-                           : of_inference(m, [](const auto& f) { return exposed(f.step.mean) / f.step.seconds; });
+             return m.step ? of_step(m, [](const auto& f) { return exposed(f.mean) / f.time.value; })
+                           : of_inference(m, [](const auto& f) { return exposed(f.step.mean) / f.step.time.value; });
            }},
     Metric{"bubble", "fraction of the step that waits for other pipeline stages", Better::lower,
-           [](const Measured& m) { return of_step(m, [](const auto& f) { return f.mean.bubble / f.seconds; }); }},
+           [](const Measured& m) { return of_step(m, [](const auto& f) { return f.mean.bubble / f.time.value; }); }},
     Metric{"memory", "fraction of the memory of a GPU that is used, in the fullest stage", Better::lower,
            [](const Measured& m) {
              if (m.step && m.step->memory.stages.empty()) return Value();
              return m.step ? Value(m.step->memory.share())
-                           : of_inference(m, [](const auto& f) { return f.memory.total() / f.capacity; });
+                           : of_inference(m, [](const auto& f) { return f.memory.share(f.capacity); });
            }},
     Metric{"first_token_s", "s, time to first token (TTFT), mean", Better::lower,
            [](const Measured& m) {
              const Serving* serving = serving_of(m);
-             return serving ? Value(serving->first_token.mean) : std::nullopt;
+             return serving ? Value(serving->first_token.mean.value) : std::nullopt;
            }},
     Metric{"inter_token_s", "s, time per output token (TPOT), mean", Better::lower,
            [](const Measured& m) {
              const Serving* serving = serving_of(m);
-             return serving ? Value(serving->inter_token.mean) : std::nullopt;
+             return serving ? Value(serving->inter_token.mean.value) : std::nullopt;
            }},
     Metric{"switches", "switches of all tiers", Better::lower,
            [](const Measured& m) { return of_bill(m, [](const Bill& b) { return b.switches(); }); }},
@@ -165,19 +166,21 @@ constexpr std::array table = {
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.network_per_gpu(); }); }},
     Metric{"cost_per_hour", "cost of an hour: purchase spread over the years, opex, energy", Better::lower,
            [](const Measured& m) { return of_cost(m, [](const Cost& c) { return c.per_hour; }); }},
-    Metric{"cost_per_step", "cost of a step, or of a call of the largest size, for the hosts of the job", Better::lower,
-           [](const Measured& m) { return of_cost(m, [&](const Cost& c) { return c.of_time(*seconds(m)); }); }},
+    Metric{
+        "cost_per_step", "cost of a step, or of a call of the largest size, for the hosts of the job", Better::lower,
+        [](const Measured& m) { return of_cost(m, [&](const Cost& c) { return c.of_time(Seconds{*seconds(m)}); }); }},
     Metric{"cost_per_mtokens", "cost of a million tokens", Better::lower,
            [](const Measured& m) {
              const Value tokens = tokens_per_second(m);
-             return tokens ? of_cost(m, [&](const Cost& c) { return c.of_time(1e6 / *tokens); }) : std::nullopt;
+             return tokens ? of_cost(m, [&](const Cost& c) { return c.of_time(Seconds{1e6 / *tokens}); })
+                           : std::nullopt;
            }},
     Metric{"goodput", "fraction of a month with failures that is useful work", Better::higher,
            [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.goodput; }); }},
     Metric{"stops", "failures per month that stop the job", Better::lower,
            [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.stops; }); }},
     Metric{"month_s_p95", "s, exceeded by 5 % of the steps or calls of a month with failures", Better::lower,
-           [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.seconds_p95; }); }},
+           [](const Measured& m) { return of_risk(m, [](const Risk& r) { return r.month.time_p95.value; }); }},
     Metric{"worst_failure", "slowdown by the worst single failure that does not stop the job", Better::lower,
            [](const Measured& m) {
              return of_risk(m, [](const Risk& r) { return r.worst_survived() ? r.worst_survived()->worst : 1.0; });

@@ -186,8 +186,8 @@ class Head {
     using Clock = std::chrono::steady_clock;
     // A rank in the middle of a row answers at once: it abandons the row. Patience is for the network, and for ranks
     // that are dead.
-    const auto end =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience));
+    const auto end = Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ranks_.patience.value));
     while (!left.empty() && Clock::now() < end) {
       const auto message = ranks_.receive();
       if (message && message->text == "bye") left.erase(message->from);

@@ -21,7 +21,7 @@ namespace {
 
 /// One row in one sample.
 struct Cell {
-  double time = 0;
+  Seconds time;
   CollectiveResult result;
 };
 
@@ -194,7 +194,7 @@ std::optional<Selected> compare_selections(const ForecastRow& row, const Forecas
   const Choice nccl = row.nccl.value_or(Choice{row.algorithm, row.protocol, row.time});
   // Without candidates NCCL did not weigh estimates: it runs a fixed algorithm (sends and receives, copy engines), or a
   // kernel on symmetric memory.
-  if (nccl.time == 0 || row.plan.candidates.empty()) return std::nullopt;
+  if (nccl.time == Seconds{} || row.plan.candidates.empty()) return std::nullopt;
   const auto best = std::min_element(weighed.rows.begin(), weighed.rows.end(),
                                      [](const ForecastRow& a, const ForecastRow& b) { return a.time < b.time; });
   if (best == weighed.rows.end() || best->time >= nccl.time) return Selected{nccl, nccl};

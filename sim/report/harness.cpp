@@ -47,26 +47,27 @@ std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int
   return asked / ranks / aligned * aligned * ranks;
 }
 
-double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan, const CollectiveResult& r) {
-  const double call = (r.launch + r.makespan).value;
+Seconds harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
+                     const CollectiveResult& r) {
+  const Seconds call = r.launch + r.makespan;
   if (harness.tool == Tool::isolated) return call;
   const Architecture& gpu = comm.node.architecture;
-  double time = call;
+  Seconds time = call;
   // Broadcasts and reduces that are issued back to back overlap, because a rank continues with the next call as soon as
   // its own share is done. The busiest station sets the pace, and the latency of the chain is paid once per run.
   if (is_chain(plan.op) && harness.tool != Tool::host_timed)
-    time = std::min(call, gpu.issue_gap.us().value + channel_launch(comm, plan) + r.work.value +
-                              std::max(0.0, (r.makespan - r.work).value) / harness.iterations);
+    time = std::min(call, gpu.issue_gap.us() + channel_launch(comm, plan) + r.work +
+                              std::max(Seconds{}, r.makespan - r.work) / harness.iterations);
   // One process with one thread issues the calls of its GPUs one after the other. GPUs wait for the last of them, so
   // the host's time for all is a lower bound for the period of calls.
   const int per_thread = harness.ranks_per_process / std::max(1, harness.threads);
   // NCCL collects the sends and receives of a group and sorts them before it launches. Collectives have no such step.
-  const double group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us().value : 0;
-  if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us().value + group));
+  const Seconds group = is_point_to_point(plan.op) ? comm.node.software.issue_group.us() : Seconds{};
+  if (per_thread > 1) time = std::max(time, per_thread * (gpu.issue_per_gpu.us() + group));
   // These two wait for each call before they issue the next one, so their own cost is not hidden behind the previous
   // call.
-  if (harness.tool == Tool::pytorch) time += comm.node.software.pytorch.us().value;
-  if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us().value;
+  if (harness.tool == Tool::pytorch) time += comm.node.software.pytorch.us();
+  if (harness.tool == Tool::host_timed) time += comm.node.software.host_timed.us();
   return time;
 }
 

@@ -41,8 +41,8 @@ double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
 }
 
 // What the engine may use, which is less than the GPU's memory (memory_capacity).
-double capacity_of(const World& world, const InferenceStep& step) {
-  return static_cast<double>(memory_capacity(step, world.scenario().node.spec).value);
+Bytes capacity_of(const World& world, const InferenceStep& step) {
+  return memory_capacity(step, world.scenario().node.spec);
 }
 MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
   return peak_memory(step.model, memory_question(step, batch, world.scenario().node.spec.gpus));
@@ -53,8 +53,8 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
   std::vector<int> batches;
   // A bound for small models, which memory would hardly limit.
   constexpr int most = 1 << 14;
-  const double capacity = capacity_of(world, step);
-  for (int b = 1; b <= most && memory_at(world, step, b).total() <= capacity; b *= 2) batches.push_back(b);
+  const Bytes capacity = capacity_of(world, step);
+  for (int b = 1; b <= most && memory_at(world, step, b).total() <= fractional(capacity); b *= 2) batches.push_back(b);
   if (std::find(batches.begin(), batches.end(), step.batch) == batches.end()) batches.push_back(step.batch);
   std::sort(batches.begin(), batches.end());
   std::vector<BatchRow> rows;
@@ -62,23 +62,23 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
     InferenceStep at = step;
     at.batch = b;
     BatchRow row;
-    row.batch = b, row.step = sample.decode(at).seconds;
+    row.batch = b, row.step = sample.decode(at).time;
     // With speculation a step yields more than one token of each sequence on average [Leviathan2023].
-    row.tokens_per_second = b * step.speculation.tokens_per_step() * step.layout.data / row.step;
-    row.memory = memory_at(world, step, b).total();
+    row.tokens_per_second = b * step.speculation.tokens_per_step() * step.layout.data / row.step.value;
+    row.memory = whole_bytes(memory_at(world, step, b).total());
     rows.push_back(row);
   }
   return rows;
 }
 
-/// When the last token of a decode step is ready, s. Concurrent KV-cache transfers may take longer.
+/// When the last token of a decode step is ready. Concurrent KV-cache transfers may take longer.
 /// The program of an overlapped step contains the transfers as activities of their own. Decoding is done when its own
 /// activities are.
-double decoded(const RanProgram& ran) {
+Seconds decoded(const RanProgram& ran) {
   double end = 0;
   for (std::size_t i = 0; i < ran.program.activities.size(); ++i)
     if (ran.program.activities[i].part != Part::kv_transfer) end = std::max(end, ran.timeline.end[i]);
-  return end;
+  return Seconds{end};
 }
 
 /// Number of prompts in a pass.
@@ -93,7 +93,7 @@ std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std:
 //     decoding   replicas x batch / (output x decode)                                 requests/s
 //
 // The two rates are bounds in steady state. The waits of requests come from serve_apart, which simulates the queues.
-DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, double decode,
+DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, Seconds decode,
                                    const ServingSample& sample) {
   const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
@@ -106,32 +106,32 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   // One round of passes with and without one transfer. Only their difference is used, so a pipeline that is not in
   // steady state does not matter much.
   const std::vector<InferencePass> passes = decode_passes(step);
-  const double alone = sample.run(step, passes, 1, step.graph).timeline.seconds;
+  const Seconds alone{sample.run(step, passes, 1, step.graph).timeline.seconds};
   const RanProgram overlapped = sample.run(step, passes, 1, step.graph, &kv_transfer);
   for (std::size_t i = 0; i < overlapped.program.activities.size(); ++i)
     if (overlapped.program.activities[i].part == Part::kv_transfer)
-      f.transfer = std::max(f.transfer, overlapped.timeline.end[i] - overlapped.timeline.start[i]);
+      f.transfer = std::max(f.transfer, Seconds{overlapped.timeline.end[i] - overlapped.timeline.start[i]});
   for (const CollectiveUse& use : overlapped.collectives)
     if (use.kind.part == Part::kv_transfer) f.collective = use;
   // Each sequence is replaced after `output` steps, so a step overlaps with batch / output transfers on average. It is
   // slower by `slower` of the overlapped time.
   const double output = static_cast<double>(step.output), batch = step.batch;
-  const double slower = std::max(0.0, decoded(overlapped) - alone) / std::min(f.transfer, alone);
+  const double slower = std::max(Seconds{}, decoded(overlapped) - alone) / std::min(f.transfer, alone);
   f.decode = decode + slower * std::min(decode, batch / output * f.transfer);
 
   // The cache of all layers but the last can be sent while the prompt computes, if the computation takes long enough.
   const double layers = step.model.layers;
-  const double early = f.transfer * (layers - 1) / layers,
-               hidden = std::min(early, f.prompt.seconds * (layers - 1) / layers);
-  f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : 0);
+  const Seconds early = f.transfer * (layers - 1) / layers,
+                hidden = std::min(early, f.prompt.time * (layers - 1) / layers);
+  f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : Seconds{});
 
   // A sender handles one request at a time, so transfers limit the rate if they take longer than prompts.
   // Replica i of the prefill GPUs sends to replica i of the decode GPUs, so the smaller number of replicas determines
   // how many transfers run at once.
   const double replicas = std::min(prompts.layout.data, step.layout.data);
-  const double interval = sample.prompt_interval(prompts, prompts_of_a_pass(prompts));
-  f.prefill_rate = std::min(prompts.layout.data / interval, replicas / f.transfer);
-  f.decode_rate = step.layout.data * batch / (output * f.decode);
+  const Seconds interval = sample.prompt_interval(prompts, prompts_of_a_pass(prompts));
+  f.prefill_rate = std::min(prompts.layout.data / interval.value, replicas / f.transfer.value);
+  f.decode_rate = step.layout.data * batch / (output * f.decode.value);
   const double gpus = static_cast<double>(prompts.layout.ranks() + step.layout.ranks());
   const double of_prefill = f.prefill_rate / static_cast<double>(prompts.layout.ranks());
   const double of_decode = f.decode_rate / static_cast<double>(step.layout.ranks());
@@ -189,37 +189,37 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     if (reduces) return d.all_reduce(step, message_of(spec, step));
     return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
   };
-  std::vector<double> seconds(samples);
+  std::vector<Seconds> times(samples);
   // The other half of the progress is the load, batches and prompts after the samples.
   TaskProgress progress(options.progress, 2 * samples);
   in_parallel(samples, thread_count(options.threads), [&](std::size_t sample) {
-    seconds[sample] = step_at(sample).seconds;
+    times[sample] = step_at(sample).time;
     progress.one_done();
   });
-  const RankedSamples ranked(seconds);
+  const RankedSamples ranked(times);
   const std::size_t median = ranked.at(0.5);
   // Run again instead of kept: with its program and timeline a step is large, and only one is needed.
-  f.step = step_at(median), f.step_p5 = seconds[ranked.at(0.05)], f.step_p95 = seconds[ranked.at(0.95)];
-  f.step_worst = seconds[ranked.at(1)];
+  f.step = step_at(median), f.step_p5 = times[ranked.at(0.05)], f.step_p95 = times[ranked.at(0.95)];
+  f.step_worst = times[ranked.at(1)];
   if (reduces) f.message = message_of(spec, step);
   if (!reduces)
     f.mfu = flops_per_gpu(step, prompts_only) /
-            (f.step.seconds * step.kernels.peak[static_cast<std::size_t>(step.linear.compute)]);
-  for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  f.sample_seconds = seconds;
-  f.factors = serving_factors(world, step, seconds);
+            (f.step.time.value * step.kernels.peak[static_cast<std::size_t>(step.linear.compute)]);
+  for (const Seconds t : times) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(t.value));
+  f.sample_times = times;
+  f.factors = serving_factors(world, step, times);
   const ServingSample sample(world, world.samples().first_seed + median);
   // Prompt tokens for phase prefill, output tokens otherwise. Phase both replaces this rate by that of the simulated
   // load.
   const double tokens = static_cast<double>(step.batch) *
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
-  if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.seconds;
+  if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.time.value;
   f.near_the_limit = needs_more_memory(step, world.scenario().node.spec);
   f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
   if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, sample);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
   if (spec.phase != InferencePhase::decode && !reduces && !apart)
-    f.prompt = sample.prefill(step, 1), f.prefill = f.prompt.seconds;
+    f.prompt = sample.prefill(step, 1), f.prefill = f.prompt.time;
   if (spec.phase == InferencePhase::both) {
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
     f.shared = serve_together(world, all, sample);
@@ -234,15 +234,15 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         // memory.
         const World without = build_world(std::move(staged), world.searches()).with_beside(world.beside());
         f.disaggregated =
-            disaggregate(without, step, f.step.seconds, ServingSample(without, without.samples().first_seed + median));
+            disaggregate(without, step, f.step.time, ServingSample(without, without.samples().first_seed + median));
       } else {
-        f.disaggregated = disaggregate(world, step, f.step.seconds, sample);
+        f.disaggregated = disaggregate(world, step, f.step.time, sample);
       }
       f.tokens_per_second = f.disaggregated->serving.tokens_per_second;
-      f.prefill = f.disaggregated->prompt.seconds;
+      f.prefill = f.disaggregated->prompt.time;
     }
   }
-  for (const double x : {f.tokens_per_second, f.prefill, f.disaggregated ? f.disaggregated->transfer : 0})
+  for (const double x : {f.tokens_per_second, f.prefill.value, f.disaggregated ? f.disaggregated->transfer.value : 0})
     f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(x));
   if (options.progress) options.progress(1);
   return f;

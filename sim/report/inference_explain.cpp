@@ -50,14 +50,14 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
 std::string binding_text(const World& world, const InferenceForecast& f) {
   const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
-  const auto percent = [&](double seconds) { return 100 * seconds / passes.seconds; };
+  const auto percent = [&](Seconds t) { return 100 * (t / passes.time); };
   std::string out = "#\n# what limits it\n" + requests_text(world, f);
-  out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, b.seconds * 1e3,
-                     percent(b.seconds));
+  out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, milliseconds(b.time),
+                     percent(b.time));
   if (b.collective < 0) return out + "  no communication is exposed\n";
   const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
   out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(use.kind.part),
-                     b.exposed * 1e3, percent(b.exposed));
+                     milliseconds(b.exposed), percent(b.exposed));
   return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
                            use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
                            bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
@@ -66,10 +66,11 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
 // Both figures are always shown, the time of the step and the tokens per GPU: many changes improve one at the cost of
 // the other.
 std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
-  std::string out = fmt::format("  {:<46} {:>10.4g} {:>9.4g} {:>8.1f} {:>8.1f}", w.what, w.step * 1e3, w.tokens,
-                                100 * (1 - w.step / step_seconds(f)), 100 * w.more_tokens);
+  std::string out = fmt::format("  {:<46} {:>10.4g} {:>9.4g} {:>8.1f} {:>8.1f}", w.what, milliseconds(w.step), w.tokens,
+                                100 * (1 - w.step / step_time(f)), 100 * w.more_tokens);
   // Memory is shown only where it changes by more than 0.5 %, or does not fit.
-  if (!w.fits || std::abs(w.memory / f.memory.total() - 1) > 0.005) out += fmt::format(" {:>6.1f}", w.memory / gib);
+  if (!w.fits || std::abs(fractional(w.memory) / f.memory.total() - 1) > 0.005)
+    out += fmt::format(" {:>6.1f}", gibibytes(w.memory));
   out += "\n   ";
   for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
   return out + "\n";
@@ -98,7 +99,7 @@ std::string explain_inference_text(const InferenceExplanation& explanation) {
     return out + fmt::format("\nno change that was tried gains {:.1f} % or more\n", 100 * least_inference_gain);
   return out + section(tokens ? "what would increase throughput" : "what would shorten the step", fits) +
          section("higher throughput, but a longer step", trades) +
-         section(fmt::format("what would help, but does not fit in {:.1f} GiB", f.capacity / gib), large);
+         section(fmt::format("what would help, but does not fit in {:.1f} GiB", gibibytes(f.capacity)), large);
 }
 
 std::string explain_inference_json(const InferenceExplanation& explanation) {
@@ -107,7 +108,7 @@ std::string explain_inference_json(const InferenceExplanation& explanation) {
   Json j = Json::parse(inference_json(f));
   const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
-  Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.seconds)}};
+  Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.time)}};
   if (b.collective >= 0) {
     const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
@@ -127,7 +128,7 @@ std::string explain_inference_json(const InferenceExplanation& explanation) {
                      {"tokens_per_s_per_gpu", digits(w.tokens)},
                      {"gain", digits(w.gain)},
                      {"more_tokens", digits(w.more_tokens)},
-                     {"memory_gib", digits(w.memory / gib)},
+                     {"memory_gib", digits(gibibytes(w.memory))},
                      {"fits", w.fits}});
   j["what_would_help"] = std::move(helps);
   return j.dump(1) + "\n";

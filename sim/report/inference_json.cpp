@@ -32,7 +32,10 @@ void add_waits(Json& j, const std::string& what, const WaitTimes& w) {
 }
 
 // The interval is symmetric in the logarithm, so the bounds are a quotient and a product, not a sum.
-Json interval_json(double value, double factor) { return {digits(value / factor), digits(value * factor)}; }
+template <typename Value>
+Json interval_json(Value value, double factor) {
+  return {digits(value / factor), digits(value * factor)};
+}
 
 // Rates, times between tokens and times of requests follow the pace of steps and have its factor. TTFT depends on the
 // queue as well and has a wider one (report/serving_interval.hpp).
@@ -56,7 +59,7 @@ Json serving_json(const Serving& s, const ServingFactors& factors) {
 // software's.
 Json memory_json(const InferenceForecast& f) {
   return {{"bytes", digits(f.memory.total())},
-          {"capacity", digits(f.capacity)},
+          {"capacity", f.capacity.value},
           {"verdict", name_of(f.near_the_limit ? MemoryFit::near_the_limit : MemoryFit::fits)},
           {"parameters", digits(f.memory.parameters)},
           {"cache", digits(f.memory.cache)},
@@ -66,13 +69,13 @@ Json memory_json(const InferenceForecast& f) {
 
 Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d, const ServingFactors& factors) {
   Json j = serving_json(d.serving, factors);
-  j["prefill_s"] = digits(d.prompt.seconds);
+  j["prefill_s"] = digits(d.prompt.time);
   j["decode_step_s"] = digits(d.decode), j["decode_step_alone_s"] = digits(d.decode_alone);
   j["prefill_requests_per_s"] = digits(d.prefill_rate), j["decode_requests_per_s"] = digits(d.decode_rate);
   j["balanced_prefill_gpus"] = digits(d.balanced_gpus);
   j["balanced_tokens_per_s"] = digits(d.balanced_tokens);
   j["transfer"] = {{"path", name_of(spec.disaggregated.transfer)},
-                   {"bytes", digits(d.bytes)},
+                   {"bytes", d.bytes.value},
                    {"time_s", digits(d.transfer)},
                    {"exposed_s", digits(d.exposed)},
                    {"bottleneck", d.collective.alone.bottleneck}};
@@ -91,16 +94,16 @@ std::string inference_json(const InferenceForecast& f) {
   j["not_validated"] = not_validated(world);
   j["phase"] = name_of(spec.phase);
   j["gpus"] = f.gpus;
-  j["step_s"] = digits(f.step.seconds);
+  j["step_s"] = digits(f.step.time);
   j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
   j["step_s_worst"] = digits(f.step_worst);
-  j["interval_90_s"] = interval_json(f.step.seconds, f.factors.step);
+  j["interval_90_s"] = interval_json(f.step.time, f.factors.step);
   j["samples"] = f.samples;
   if (f.message.value > 0) j["bytes"] = f.message.value;
   j["tokens_per_s"] = digits(f.tokens_per_second);
   j["interval_90_tokens_per_s"] = interval_json(f.tokens_per_second, f.factors.step);
   j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second / static_cast<double>(f.gpus));
-  if (f.prefill > 0) j["prefill_s"] = digits(f.prefill);
+  if (f.prefill > Seconds{}) j["prefill_s"] = digits(f.prefill);
   j["mfu"] = digits(f.mfu);
   j["breakdown"] = inference_breakdown_json(f.step.mean);
   Json stages = Json::array();
@@ -116,7 +119,7 @@ std::string inference_json(const InferenceForecast& f) {
     batches.push_back({{"batch", row.batch},
                        {"step_s", digits(row.step)},
                        {"tokens_per_s", digits(row.tokens_per_second)},
-                       {"memory", digits(row.memory)}});
+                       {"memory", row.memory.value}});
   if (!batches.empty()) j["batches"] = std::move(batches);
   if (f.shared) j["shared"] = serving_json(*f.shared, f.factors);
   if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated, f.factors);
@@ -128,15 +131,15 @@ std::string inference_json(const InferenceForecast& f) {
 std::string inference_csv(const InferenceForecast& f) {
   if (f.batches.empty()) {
     std::string out = "quantity,seconds,share\n";
-    out += fmt::format("step,{:.10g},1\n", f.step.seconds);
+    out += fmt::format("step,{:.10g},1\n", f.step.time.value);
     for (const InferenceLine& line : inference_lines(f.step.mean))
       out += fmt::format("{}{},{:.10g},{:.10g}\n", line.exposed ? "exposed " : "", line.what, line.seconds,
-                         line.seconds / f.step.seconds);
+                         line.seconds / f.step.time.value);
     return out;
   }
   std::string out = "batch,step_s,tokens_per_s,memory\n";
   for (const BatchRow& row : f.batches)
-    out += fmt::format("{},{:.10g},{:.10g},{:.10g}\n", row.batch, row.step, row.tokens_per_second, row.memory);
+    out += fmt::format("{},{:.10g},{:.10g},{}\n", row.batch, row.step.value, row.tokens_per_second, row.memory.value);
   return out;
 }
 

@@ -127,7 +127,7 @@ Alternatives chunks(G g) {
 Alternatives for_longest(G g, Alternatives (*others)(const World&, const CollectiveUse&)) {
   const TimedPasses& passes = binding_passes(g.forecast);
   const InferenceBinding b = binding_of(passes);
-  if (b.collective < 0 || b.exposed < least_inference_gain * passes.seconds) return {};
+  if (b.collective < 0 || b.exposed < least_inference_gain * passes.time) return {};
   return others(g.world, passes.collectives[static_cast<std::size_t>(b.collective)]);
 }
 

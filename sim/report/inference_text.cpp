@@ -30,11 +30,11 @@ std::string degrees(const ParallelLayout& l) {
   return out + (l.data > 1 ? fmt::format(", {} replicas", l.data) : std::string());
 }
 
-std::string ms(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+std::string ms(Seconds t) { return fmt::format("{:.4g} ms", milliseconds(t)); }
 
 std::string waits_line(std::string_view what, std::string_view unit, double scale, const WaitTimes& w, double factor) {
   return fmt::format("  {:<24} {:>4} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}   factor {:.2f}\n", what, unit,
-                     scale * w.mean, scale * w.p50, scale * w.p90, scale * w.p99, factor);
+                     scale * w.mean.value, scale * w.p50.value, scale * w.p90.value, scale * w.p99.value, factor);
 }
 
 /// Throughput, and waiting times of requests.
@@ -52,11 +52,13 @@ std::string serving_text(std::string_view what, const Serving& s, const ServingF
 
 // The two rates show which half has too few GPUs; `balanced` shows what another division of the same GPUs would give.
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
-  std::string out = fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}/{}, bound by {}\n",
-                                d.bytes * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
-                                d.collective.alone.protocol, d.collective.alone.bottleneck);
+  std::string out =
+      fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}/{}, bound by {}\n",
+                  fractional(d.bytes) * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
+                  d.collective.alone.protocol, d.collective.alone.bottleneck);
   out += fmt::format("  transfer        {:>12}   {:.4g} GB/s; {:.1f} % hidden behind the prompt, {} exposed\n",
-                     ms(d.transfer), d.bytes / d.transfer * 1e-9, 100 * (1 - d.exposed / d.transfer), ms(d.exposed));
+                     ms(d.transfer), gigabytes_per_second(d.bytes / d.transfer), 100 * (1 - d.exposed / d.transfer),
+                     ms(d.exposed));
   out += fmt::format("  decode step     {:>12}   {} without transfers\n", ms(d.decode), ms(d.decode_alone));
   out += fmt::format("  rates           {:>12.4g}   requests/s of prefill, {:.4g} of decoding: limited by {}\n",
                      d.prefill_rate, d.decode_rate, d.prefill_rate < d.decode_rate ? "prefill" : "decoding");
@@ -103,7 +105,7 @@ std::string numbers_of(const InferenceStep& step) {
 std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& f) {
   const int ranks = step.layout.tensor;
   std::string out = fmt::format("#\nall-reduce      {:>9.4g} us   factor {:.2f}   of {} among {} GPUs\n",
-                                f.step.seconds * 1e6, f.factors.step, to_text(f.message), ranks);
+                                microseconds(f.step.time), f.factors.step, to_text(f.message), ranks);
   if (!runs_own(step.own_all_reduce, ranks, f.message))
     return out + collective_table(f.step.program, f.step.collectives);
   const bool once = one_shot(step.own_all_reduce, ranks, f.message) <= two_shot(step.own_all_reduce, ranks, f.message);
@@ -133,18 +135,18 @@ std::string inference_text(const InferenceForecast& f) {
   if (spec.phase == InferencePhase::all_reduce) return out + all_reduce_text(step, f);
   const bool prompts_only = spec.phase == InferencePhase::prefill;
   out += "# 90 % interval of a measured value: forecast / factor to forecast x factor\n";
-  out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.seconds));
-  out += fmt::format("   90 % interval {} to {}   MFU {:.1f} %", ms(f.step.seconds / f.factors.step),
-                     ms(f.step.seconds * f.factors.step), 100 * f.mfu);
+  out += fmt::format("#\n{:<15} {:>12}", prompts_only ? "prompts" : "decode step", ms(f.step.time));
+  out += fmt::format("   90 % interval {} to {}   MFU {:.1f} %", ms(f.step.time / f.factors.step),
+                     ms(f.step.time * f.factors.step), 100 * f.mfu);
   if (f.samples > 1)
     out += fmt::format("   median of {} samples; p5 {}, p95 {}, worst {}", f.samples, ms(f.step_p5), ms(f.step_p95),
                        ms(f.step_worst));
   out += fmt::format("\ntokens          {:>12.4g} /s   {:.4g} /s per GPU{}\n", f.tokens_per_second,
                      f.tokens_per_second / gpus, prompts_only ? ", of prompts" : "");
-  if (f.prefill > 0) out += fmt::format("one prompt      {:>12}\n", ms(f.prefill));
+  if (f.prefill > Seconds{}) out += fmt::format("one prompt      {:>12}\n", ms(f.prefill));
   std::string memory = to_text(f.memory);
   // The capacity goes after the first number of the text, which is the total.
-  memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", f.capacity / gib));
+  memory.insert(memory.find(" GiB"), fmt::format(" of {:.1f}", gibibytes(f.capacity)));
   out += fmt::format("memory          {}\n", memory);
   if (f.near_the_limit) out += "#   near the limit: the engine must be configured to use more memory than by default\n";
   if (f.disaggregated)
@@ -159,7 +161,8 @@ std::string inference_text(const InferenceForecast& f) {
                              : line.what == "interference" ? "slower during communication"
                              : line.what == "bubble"       ? "bubble: waiting for other stages"
                                                            : line.what;
-    out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(line.seconds), 100 * line.seconds / f.step.seconds);
+    out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(Seconds{line.seconds}),
+                       100 * line.seconds / f.step.time.value);
   }
   if (!f.batches.empty()) {
     out += "#\n# decoding by batch per replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";
@@ -167,8 +170,8 @@ std::string inference_text(const InferenceForecast& f) {
     // line `tokens`.
     const double decoding = static_cast<double>(step.layout.ranks());
     for (const BatchRow& row : f.batches)
-      out += fmt::format("{:>9} {:>12.4g} {:>11.4g} {:>9.4g} {:>12.1f}{}\n", row.batch, row.step * 1e3,
-                         row.tokens_per_second, row.tokens_per_second / decoding, row.memory / gib,
+      out += fmt::format("{:>9} {:>12.4g} {:>11.4g} {:>9.4g} {:>12.1f}{}\n", row.batch, milliseconds(row.step),
+                         row.tokens_per_second, row.tokens_per_second / decoding, gibibytes(row.memory),
                          row.batch == step.batch ? "  <" : "");
   }
   return out + collective_table(f.step.program, f.step.collectives);

@@ -16,7 +16,7 @@ InferenceGoal goal_of(const World& world) {
                                                                            : InferenceGoal::step;
 }
 
-double step_seconds(const InferenceForecast& f) { return f.disaggregated ? f.disaggregated->decode : f.step.seconds; }
+Seconds step_time(const InferenceForecast& f) { return f.disaggregated ? f.disaggregated->decode : f.step.time; }
 double tokens_per_gpu(const InferenceForecast& f) { return f.tokens_per_second / static_cast<double>(f.gpus); }
 
 // prefill_rate is the smaller of the rate of prompts and that of transfers, so it equals the latter where transfers
@@ -25,13 +25,13 @@ ServingLimit limit_of(const World& world, const DisaggregatedForecast& d) {
   if (d.decode_rate <= d.prefill_rate) return ServingLimit::decoding;
   const InferenceSpec& spec = world.scenario().workload.inference;
   const int replicas = std::min(spec.parallel.data, spec.disaggregated.prefill.parallel.data);
-  return replicas / d.transfer <= d.prefill_rate ? ServingLimit::kv_transfer : ServingLimit::prompts;
+  return replicas / d.transfer.value <= d.prefill_rate ? ServingLimit::kv_transfer : ServingLimit::prompts;
 }
 
 // On shared GPUs, prompts are the limit if they take more than half of the time between tokens.
-double decoding_per_token(const InferenceForecast& f) {
+Seconds decoding_per_token(const InferenceForecast& f) {
   const World& world = f.world;
-  return f.step.seconds / inference_of(world).speculation.tokens_per_step();
+  return f.step.time / inference_of(world).speculation.tokens_per_step();
 }
 
 const TimedPasses& binding_passes(const InferenceForecast& f) {
@@ -45,15 +45,14 @@ const TimedPasses& binding_passes(const InferenceForecast& f) {
 InferenceBinding binding_of(const TimedPasses& passes) {
   InferenceBinding b;
   for (const InferenceLine& line : inference_lines(passes.mean))
-    if (line.seconds > b.seconds) b.part = line.what, b.seconds = line.seconds;
+    if (const Seconds time{line.seconds}; time > b.time) b.part = line.what, b.time = time;
   for (const Part part : {Part::tensor, Part::expert, Part::pipeline}) {
     const auto p = static_cast<std::size_t>(part);
     // Both parts belong to communication: what the network takes, and the fixed cost per call that ranks spend waiting
     // for their slowest.
-    const double seconds = passes.mean.busy[p] + passes.mean.exposed[p];
+    const Seconds time{passes.mean.busy[p] + passes.mean.exposed[p]};
     const CollectiveUse* use = longest_collective(passes.collectives, part);
-    if (seconds > b.exposed && use)
-      b.exposed = seconds, b.collective = static_cast<int>(use - passes.collectives.data());
+    if (time > b.exposed && use) b.exposed = time, b.collective = static_cast<int>(use - passes.collectives.data());
   }
   return b;
 }
@@ -70,13 +69,15 @@ bool fits(const World& world) {
 std::vector<InferenceWhatIf> what_would_help_inference(const InferenceForecast& forecast, const RunOptions& options) {
   const World& world = forecast.world;
   const InferenceGoal goal = goal_of(world);
-  const double step = step_seconds(forecast), tokens = tokens_per_gpu(forecast);
+  const Seconds step = step_time(forecast);
+  const double tokens = tokens_per_gpu(forecast);
   // Trials run in parallel, so each gets one thread. Other batches are not forecast: no change is judged by them.
   const auto run = [&](const World& other, const Trial& trial) {
     RunOptions alone;
     alone.threads = 1;
     const InferenceForecast f = run_inference(other, alone, false);
-    InferenceWhatIf w{trial.what, trial.set, step_seconds(f), tokens_per_gpu(f), 0, 0, f.memory.total(), fits(other)};
+    InferenceWhatIf w{trial.what, trial.set, step_time(f), tokens_per_gpu(f), 0, 0, whole_bytes(f.memory.total()),
+                      fits(other)};
     w.more_tokens = w.tokens / tokens - 1;
     w.gain = goal == InferenceGoal::tokens ? w.more_tokens : 1 - w.step / step;
     return w;

@@ -41,7 +41,7 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
 // `result` and `nccl` stay as simulated, so that the breakdown still adds up and choices are compared on equal terms.
 void scale_times(ForecastRow& row, double by) {
   row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
-  for (double& time : row.sample_times) time *= by;
+  for (Seconds& time : row.sample_times) time *= by;
   for (VersionTime& version : row.by_version) version.time *= by;
 }
 
@@ -64,10 +64,10 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
       const ForecastRow& row = forecast.rows[i];
       rows.push_back({forecast.op, row.bytes, world.scenario().cluster.nodes, row.algorithm, row.protocol,
-                      series[s].seconds[i], row.time});
+                      series[s].times[i], row.time});
       // The data y_i of the conditional distribution. Measured rows are compared with the forecast of their own
       // scenario, with its unstated inputs at their assumed values, exactly as the row asked for.
-      logs.push_back(std::log(series[s].seconds[i] / row.time));
+      logs.push_back(std::log(series[s].times[i] / row.time));
     }
   }
   // All series are of one site. Parameters of another GPU generation are others, so its rows say nothing about a

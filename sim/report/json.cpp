@@ -23,18 +23,18 @@ std::string choice_text(const Choice& c) { return fmt::format("{}/{}", name_of(c
 Json row_json(const Forecast& forecast, const ForecastRow& row) {
   Json j;
   j["bytes"] = row.bytes;
-  j["time_us"] = digits(row.time * 1e6);
-  j["algbw_gbps"] = digits(row.algorithm_bandwidth() * 1e-9);
-  j["busbw_gbps"] = digits(forecast.bus_bandwidth(row) * 1e-9);
+  j["time_us"] = digits(microseconds(row.time));
+  j["algbw_gbps"] = digits(gigabytes_per_second(row.algorithm_bandwidth()));
+  j["busbw_gbps"] = digits(gigabytes_per_second(forecast.bus_bandwidth(row)));
   j["algorithm"] = name_of(row.algorithm);
   j["protocol"] = name_of(row.protocol);
   j["channels"] = row.channels;
   if (!row.plan.kernels.empty()) j["kernel"] = name_of(row.plan.kernels.front().kernel);
   if (row.plan.chooser != Chooser::nccl) j["chosen_by"] = name_of(row.plan.chooser);
   j["bottleneck"] = row.result.bottleneck.name;
-  j["time_us_p5"] = digits(row.time_p5 * 1e6);
-  j["time_us_p95"] = digits(row.time_p95 * 1e6);
-  j["time_us_worst"] = digits(row.time_worst * 1e6);
+  j["time_us_p5"] = digits(microseconds(row.time_p5));
+  j["time_us_p95"] = digits(microseconds(row.time_p95));
+  j["time_us_worst"] = digits(microseconds(row.time_worst));
   j["samples"] = forecast.samples;
   // 1 means that no interval was computed (`--no-intervals`, or an engine other than flow).
   if (row.factor > 1)
@@ -49,15 +49,15 @@ Json row_json(const Forecast& forecast, const ForecastRow& row) {
                             {"same_algorithm_and_protocol", row.near->same_plan}}}};
   if (row.nccl) {
     j["nccl_choice"] = choice_text(*row.nccl);
-    if (row.nccl->time > 0) j["nccl_time_us"] = digits(row.nccl->time * 1e6);
+    if (row.nccl->time > Seconds{}) j["nccl_time_us"] = digits(microseconds(row.nccl->time));
   }
   if (!row.by_version.empty()) {
-    j["time_us_low"] = digits(fastest_version(row).time * 1e6);
-    j["time_us_high"] = digits(slowest_version(row).time * 1e6);
+    j["time_us_low"] = digits(microseconds(fastest_version(row).time));
+    j["time_us_high"] = digits(microseconds(slowest_version(row).time));
     Json versions = Json::array();
     for (const VersionTime& v : row.by_version)
       versions.push_back({{"nccl_from", to_text(v.from)},
-                          {"time_us", digits(v.time * 1e6)},
+                          {"time_us", digits(microseconds(v.time))},
                           {"algorithm", name_of(v.algorithm)},
                           {"protocol", name_of(v.protocol)},
                           {"channels", v.channels}});
@@ -131,7 +131,9 @@ Json advice_json(const Advice& advice) {
 }
 
 Json choice_json(const Choice& c) {
-  return {{"algorithm", name_of(c.algorithm)}, {"protocol", name_of(c.protocol)}, {"time_us", digits(c.time * 1e6)}};
+  return {{"algorithm", name_of(c.algorithm)},
+          {"protocol", name_of(c.protocol)},
+          {"time_us", digits(microseconds(c.time))}};
 }
 
 }  // namespace
@@ -166,7 +168,8 @@ std::string explain_json(const Explanation& explanation) {
                       {"protocol", name_of(c.protocol)},
                       {"nccl_estimate_us", digits(c.estimate_us)}};
     // A candidate without a schedule has NCCL's estimate only.
-    if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol)) candidate["time_us"] = digits(own->time * 1e6);
+    if (const ForecastRow* own = weighed.find(c.algorithm, c.protocol))
+      candidate["time_us"] = digits(microseconds(own->time));
     candidates.push_back(std::move(candidate));
   }
   r["candidates"] = std::move(candidates);
@@ -180,12 +183,14 @@ std::string explain_json(const Explanation& explanation) {
   if (const auto selected = compare_selections(row, weighed))
     r["selection"] = {{"nccl", choice_json(selected->nccl)},
                       {"best", choice_json(selected->best)},
-                      {"cost_us", digits(selected->cost() * 1e6)},
+                      {"cost_us", digits(microseconds(selected->cost()))},
                       {"cost_percent", digits(100 * selected->cost() / selected->best.time)}};
   Json helps = Json::array();
   for (const WhatIf& w : what_ifs)
-    helps.push_back(
-        {{"what", w.what}, {"set", w.set}, {"time_us", digits(w.times.front() * 1e6)}, {"gain", digits(w.gain)}});
+    helps.push_back({{"what", w.what},
+                     {"set", w.set},
+                     {"time_us", digits(microseconds(w.times.front()))},
+                     {"gain", digits(w.gain)}});
   r["what_would_help"] = std::move(helps);
   j["row"] = std::move(r);
   if (advice) j["advice"] = advice_json(*advice);
@@ -197,10 +202,12 @@ std::string forecast_csv(const Forecast& forecast) {
       "bytes,time_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,bottleneck,time_us_p5,time_us_p95,time_us_"
       "worst\n";
   for (const ForecastRow& row : forecast.rows)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, digits(row.time * 1e6),
-                       digits(row.algorithm_bandwidth() * 1e-9), digits(forecast.bus_bandwidth(row) * 1e-9),
-                       name_of(row.algorithm), name_of(row.protocol), row.channels, row.result.bottleneck.name,
-                       digits(row.time_p5 * 1e6), digits(row.time_p95 * 1e6), digits(row.time_worst * 1e6));
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.bytes, digits(microseconds(row.time)),
+                    digits(gigabytes_per_second(row.algorithm_bandwidth())),
+                    digits(gigabytes_per_second(forecast.bus_bandwidth(row))), name_of(row.algorithm),
+                    name_of(row.protocol), row.channels, row.result.bottleneck.name, digits(microseconds(row.time_p5)),
+                    digits(microseconds(row.time_p95)), digits(microseconds(row.time_worst)));
   return out;
 }
 

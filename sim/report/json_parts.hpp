@@ -11,5 +11,7 @@ using Json = nlohmann::ordered_json;
 
 /// A number rounded to ten digits, which is more than any forecast is accurate to.
 inline double digits(double value) { return rounded(value, 10); }
+inline double digits(Seconds t) { return digits(t.value); }
+inline double digits(BytesPerSecond r) { return digits(r.value); }
 
 }  // namespace fabricast

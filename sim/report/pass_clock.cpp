@@ -46,7 +46,7 @@ double d(std::int64_t n) { return static_cast<double>(n); }
 
 double PassClock::attention(const InferencePass& pass) const {
   if (pass.tokens() == 0) return 0;
-  return time_attention(step_, pass) * step_.model.layers / step_.layout.pipeline;
+  return time_attention(step_, pass).value * step_.model.layers / step_.layout.pipeline;
 }
 
 // Simulates one grid point, once per number of tokens and mode of launch: CUDA graphs skip the host's launches, which
@@ -63,7 +63,7 @@ const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
     const LayerTime t = time_pass(step_, pass).sparse;
     experts += (t.gemms + t.elementwise) * step_.model.expert_layers() / stages;
   }
-  const double seconds = sample_.steady(step_, passes, graph && step_.graph).seconds;
+  const double seconds = sample_.steady(step_, passes, graph && step_.graph).time.value;
   // Experts were timed alone and the pass as a whole, in which overlap may hide part of them. Neither part may become
   // negative.
   it->second.experts = std::min(experts, seconds);

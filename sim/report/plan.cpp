@@ -18,9 +18,9 @@ namespace {
 PlanRow row_of(const SplitCandidate& candidate, const StepForecast& f) {
   PlanRow row;
   row.candidate = candidate;
-  row.seconds = f.seconds, row.tokens_per_second = f.tokens_per_second(), row.mfu = f.mfu();
-  row.bubble = f.mean.bubble / f.seconds;
-  row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), 0.0) / f.seconds;
+  row.time = f.time, row.tokens_per_second = f.tokens_per_second(), row.mfu = f.mfu();
+  row.bubble = f.mean.bubble / f.time.value;
+  row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), 0.0) / f.time.value;
   return row;
 }
 
@@ -79,7 +79,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
       ++result.refused;
   }
   std::stable_sort(result.rows.begin(), result.rows.end(),
-                   [](const PlanRow& a, const PlanRow& b) { return a.seconds < b.seconds; });
+                   [](const PlanRow& a, const PlanRow& b) { return a.time < b.time; });
   return result;
 }
 

@@ -49,7 +49,7 @@ double sum(const HalfLayer& h) {
 
 }  // namespace
 
-double estimate_step(const World& world, const TrainingStep& step) {
+Seconds estimate_step(const World& world, const TrainingStep& step) {
   const Rates rates = rates_of(world);
   const ParallelLayout& l = step.layout;
   const Transformer& model = step.model;
@@ -57,7 +57,7 @@ double estimate_step(const World& world, const TrainingStep& step) {
   const double sparse = static_cast<double>(model.expert_layers()) / model.layers;
   const auto layer_seconds = [&](bool experts) {
     const LayerTimes t = time_layer(step, experts);
-    return sum(t.attention) + sum(t.ffn) + again_seconds(step, t, experts);
+    return sum(t.attention) + sum(t.ffn) + recompute_time(step, t, experts).value;
   };
   // The mean layer: `sparse` is the share of layers with experts. Stages are taken as equal.
   double layer = 0;
@@ -116,9 +116,9 @@ double estimate_step(const World& world, const TrainingStep& step) {
     seconds += std::max(0.0, time - hidden);
   }
   const double shared = step.zero > 0 ? l.shard : 1;
-  return seconds +
-         optimizer(step.kernels, Bytes{static_cast<std::int64_t>(held / shared * step.stack.optimizer.value)}).value +
-         step.stack.step_fixed.value;
+  return Seconds{seconds} +
+         optimizer(step.kernels, Bytes{static_cast<std::int64_t>(held / shared * step.stack.optimizer.value)}) +
+         Seconds{step.stack.step_fixed.value};
 }
 
 }  // namespace fabricast

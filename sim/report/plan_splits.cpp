@@ -167,7 +167,7 @@ class Enumeration {
       const TrainingStep step = with_split(base_, s);
       const double bytes = peak_memory(step.model, memory_question(step, domain_)).total();
       if (bytes > largest_memory(s) * static_cast<double>(step.kernels.memory.value)) continue;
-      found_.candidates.push_back({s, bytes, estimate_step(world_, step)});
+      found_.candidates.push_back({s, whole_bytes(bytes), estimate_step(world_, step)});
       return;
     }
     ++found_.not_fitting;

@@ -28,7 +28,7 @@ std::string row_text(const PlanRow& row) {
       "{} {:>6} {:>7} {:>8} {:>6} {:>5} {:>6} {:>4} {:>5}  {:<9} {:>6.1f} {:>9.4g} {:>10.4g} {:>5.1f} "
       "{:>6.1f} {:>7.1f}\n",
       row.given ? '*' : ' ', s.tensor, s.context, s.pipeline, s.interleave, s.data, s.expert, s.zero, s.micro_batch,
-      name_of(s.recompute), row.candidate.memory / gib, row.seconds, row.tokens_per_second, 100 * row.mfu,
+      name_of(s.recompute), gibibytes(row.candidate.memory), row.time.value, row.tokens_per_second, 100 * row.mfu,
       100 * row.bubble, 100 * row.exposed);
 }
 
@@ -59,7 +59,7 @@ std::string plan_text(const PlanResult& result, std::size_t top) {
   const auto own = std::find_if(result.rows.begin(), result.rows.end(), [](const PlanRow& row) { return row.given; });
   out += "\nthe fastest one";
   if (own != result.rows.end())
-    out += fmt::format(" takes {:.1f} % less time than the scenario's own", 100 * (1 - best.seconds / own->seconds));
+    out += fmt::format(" takes {:.1f} % less time than the scenario's own", 100 * (1 - best.time / own->time));
   out += ":";
   for (const std::string& word : best.set) out += fmt::format(" --set '{}'", word);
   return out + "\n";
@@ -86,9 +86,9 @@ std::string plan_json(const PlanResult& result, std::size_t top) {
                       {"recompute", name_of(s.recompute)},
                       {"given", row.given},
                       {"set", row.set},
-                      {"memory_gib", digits(row.candidate.memory / gib)},
+                      {"memory_gib", digits(gibibytes(row.candidate.memory))},
                       {"estimate_s", digits(row.candidate.estimate)},
-                      {"step_s", digits(row.seconds)},
+                      {"step_s", digits(row.time)},
                       {"tokens_per_s", digits(row.tokens_per_second)},
                       {"mfu", digits(row.mfu)},
                       {"bubble", digits(row.bubble)},
@@ -107,8 +107,8 @@ std::string plan_csv(const PlanResult& result, std::size_t top) {
     const Split& s = row.candidate.split;
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.10g},{:.10g},{:.10g},{:.10g},{:.10g},{:.10g}\n", s.tensor,
                        s.context, s.pipeline, s.interleave, s.data, s.expert, s.zero, s.micro_batch,
-                       name_of(s.recompute), row.given, row.candidate.memory / gib, row.seconds, row.tokens_per_second,
-                       row.mfu, row.bubble, row.exposed);
+                       name_of(s.recompute), row.given, gibibytes(row.candidate.memory), row.time.value,
+                       row.tokens_per_second, row.mfu, row.bubble, row.exposed);
   }
   return out;
 }

@@ -28,7 +28,7 @@ constexpr double step = 0.1;
 /// Times of the rows' plans with other hardware parameters, on the first sample of the network.
 /// Counts of connections on links do not depend on parameters, so they
 /// are shared with the forecast where the network connects alike.
-std::vector<double> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
+std::vector<Seconds> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
   Scenario scenario = world.scenario();
   scenario.hardware = std::move(hardware);
   const World other = build_world(std::move(scenario), world.searches())
@@ -38,7 +38,7 @@ std::vector<double> times_with(const World& world, const Forecast& forecast, Har
                           .with_times_only();
   std::vector<Plan> plans;
   for (const ForecastRow& row : forecast.rows) plans.push_back(row.plan);
-  std::vector<double> times;
+  std::vector<Seconds> times;
   for (const ForecastRow& row : run_plans(other, std::move(plans), one_thread).rows) times.push_back(row.time);
   return times;
 }
@@ -97,7 +97,7 @@ std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOption
   // derivatives are those of the first sample.
   constexpr std::size_t groups = parameter_groups.size();
   const bool several = forecast.samples > 1;
-  std::vector<std::vector<double>> times(groups + 1);
+  std::vector<std::vector<Seconds>> times(groups + 1);
   TaskProgress progress(options.progress, groups + 1);
   in_parallel(groups + 1, thread_count(options.threads), [&](std::size_t g) {
     Hardware hardware = world.scenario().hardware;
@@ -121,7 +121,7 @@ std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOption
                     std::max<std::int64_t>(1, from.bytes),
                     world.scenario().cluster.nodes,
                     series,
-                    Seconds{from.time},
+                    from.time,
                     {},
                     own,
                     {}};

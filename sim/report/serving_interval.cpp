@@ -14,12 +14,12 @@ namespace fabricast {
 namespace {
 
 /// Standard deviation of the logarithms of the samples; 0 for a single sample.
-double deviation_of(const std::vector<double>& samples) {
+double deviation_of(const std::vector<Seconds>& samples) {
   const double n = static_cast<double>(samples.size());
   double sum = 0, squares = 0;
-  for (const double s : samples) {
-    sum += std::log(s);
-    squares += std::log(s) * std::log(s);
+  for (const Seconds t : samples) {
+    const double log = std::log(t.value);
+    sum += log, squares += log * log;
   }
   return samples.size() < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
 }
@@ -36,7 +36,7 @@ ServingDeviations serving_deviations(const ServingSpread& spread, bool experts, 
   return d;
 }
 
-ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<double>& samples) {
+ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<Seconds>& samples) {
   const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
   const ServingDeviations d =

@@ -36,19 +36,19 @@ ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int re
   pool.tokens_per_step = step.speculation.tokens_per_step();
   pool.prompts = prompt_policy(spec, step.stack);
   // The clock fills its grid while the load runs. A load takes seconds, so Ctrl-C is checked at each pass.
-  pool.seconds = [&clock](std::span<const InferencePass> passes) {
+  pool.time = [&clock](std::span<const InferencePass> passes) {
     stop_if_requested();
-    return clock(passes);
+    return Seconds{clock(passes)};
   };
   return pool;
 }
 
 /// Half of the frontend's time precedes the engine and half follows. During `request_serial` of it the frontend handles
 /// no other request (docs/models/inference.md).
-/// \param more  additional time of the frontend per request, s
-Frontend frontend_of(const ServingStack& stack, double more) {
-  const double both = stack.request_fixed.us().value + more;
-  return {both / 2, both / 2, stack.request_serial.us().value};
+/// \param more  additional time of the frontend per request
+Frontend frontend_of(const ServingStack& stack, Seconds more) {
+  const Seconds both = stack.request_fixed.us() + more;
+  return {both / 2, both / 2, stack.request_serial.us()};
 }
 
 /// Requests of a trace for the simulated share of all replicas: every n-th request from the first one on.
@@ -95,11 +95,11 @@ ServingLoad load_of(const InferenceSpec& inference, const InferenceStep& step, d
   return sampled_load(recipe);
 }
 
-WaitTimes waits_of(std::vector<double> times) {
+WaitTimes waits_of(std::vector<Seconds> times) {
   WaitTimes w;
   if (times.empty()) return w;
   std::sort(times.begin(), times.end());
-  for (const double t : times) w.mean += t / static_cast<double>(times.size());
+  for (const Seconds t : times) w.mean += t / static_cast<double>(times.size());
   // Nearest rank, without interpolation: each percentile is the time of a request.
   const auto at = [&](double part) {
     return times[static_cast<std::size_t>(std::floor(part * static_cast<double>(times.size() - 1) + 0.5))];
@@ -111,7 +111,7 @@ WaitTimes waits_of(std::vector<double> times) {
 /// \param warmup  requests at the start that count for rates, but not for waiting times
 /// \param share   fraction of all replicas that was simulated
 Serving summary_of(const Served& served, std::int64_t warmup, double share) {
-  std::vector<double> first, between, whole;
+  std::vector<Seconds> first, between, whole;
   double tokens = 0;
   const std::size_t skipped = std::min(static_cast<std::size_t>(warmup), served.requests.size() - 1);
   for (std::size_t i = 0; i < served.requests.size(); ++i) {
@@ -132,8 +132,8 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
   s.requests = static_cast<std::int64_t>(served.requests.size());
   s.sequences = served.sequences;
   // All requests over the whole time, including ramp-up and the drain at the end, as benchmark clients print it.
-  s.tokens_per_second = tokens / served.seconds / share;
-  s.requests_per_second = static_cast<double>(s.requests) / served.seconds / share;
+  s.tokens_per_second = tokens / served.time.value / share;
+  s.requests_per_second = static_cast<double>(s.requests) / served.time.value / share;
   return s;
 }
 
@@ -146,7 +146,7 @@ Serving serve_together(const World& world, const InferenceStep& step, const Serv
   const ServingPool pool = pool_of(spec, step, together(step), cache_tokens(step, world.scenario().node.spec), clock);
   const double share = static_cast<double>(pool.replicas) / step.layout.data;
   const ServingLoad load = load_of(spec, step, share);
-  return summary_of(serve(load, frontend_of(step.stack, 0), pool), warmup_of(spec.load, load.clients), share);
+  return summary_of(serve(load, frontend_of(step.stack, {}), pool), warmup_of(spec.load, load.clients), share);
 }
 
 Serving serve_apart(const World& world, const InferenceStep& prompts, const CacheTransfer& transfer,
@@ -158,10 +158,8 @@ Serving serve_apart(const World& world, const InferenceStep& prompts, const Cach
       pool_of(spec, decoding, decoding.layout.data, cache_tokens(decoding, world.scenario().node.spec), decode_clock);
   // Transfers slow decode steps down on average by the same factor. Which steps a transfer overlaps with is not
   // simulated.
-  then.seconds = [alone = then.seconds, slower](std::span<const InferencePass> passes) {
-    return slower * alone(passes);
-  };
-  const Frontend frontend = frontend_of(decoding.stack, decoding.stack.transfer_fixed.us().value);
+  then.time = [alone = then.time, slower](std::span<const InferencePass> passes) { return slower * alone(passes); };
+  const Frontend frontend = frontend_of(decoding.stack, decoding.stack.transfer_fixed.us());
   const ServingLoad load = load_of(spec, decoding, 1);
   return summary_of(serve_apart(load, frontend, first, transfer, then), warmup_of(spec.load, load.clients), 1);
 }

@@ -12,7 +12,7 @@ namespace {
 
 TimedPasses timed(RanProgram ran) {
   TimedPasses t;
-  t.seconds = ran.timeline.seconds;
+  t.time = Seconds{ran.timeline.seconds};
   t.stages = std::move(ran.timeline.actors);
   t.mean = mean_of(ran.program, t.stages);
   t.collectives = std::move(ran.collectives);
@@ -32,7 +32,7 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
   const RanProgram fewer = run(step, passes, rounds - 1, graph);
   RanProgram more = run(step, passes, rounds, graph);
   TimedPasses t;
-  t.seconds = more.timeline.seconds - fewer.timeline.seconds;
+  t.time = Seconds{more.timeline.seconds - fewer.timeline.seconds};
   t.stages = more.timeline.actors;
   for (std::size_t s = 0; s < t.stages.size(); ++s) {
     ActorTimes& stage = t.stages[s];
@@ -42,7 +42,7 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
   }
   t.mean = mean_of(more.program, t.stages);
   t.collectives = std::move(more.collectives), t.program = std::move(more.program);
-  for (CollectiveUse& use : t.collectives) use.calls /= rounds, use.seconds /= rounds;
+  for (CollectiveUse& use : t.collectives) use.calls /= rounds, use.time /= rounds;
   return t;
 }
 
@@ -55,9 +55,9 @@ TimedPasses ServingSample::all_reduce(const InferenceStep& step, Bytes bytes) co
 }
 
 // A pipeline works on `pipeline` passes at once, so a round has that many times `together` prompts.
-double ServingSample::prompt_interval(const InferenceStep& step, std::int64_t together) const {
+Seconds ServingSample::prompt_interval(const InferenceStep& step, std::int64_t together) const {
   const std::int64_t prompts = together * step.layout.pipeline;
-  return steady(step, prefill_passes(step, prompts), false).seconds / static_cast<double>(prompts);
+  return steady(step, prefill_passes(step, prompts), false).time / static_cast<double>(prompts);
 }
 
 RanProgram ServingSample::run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds,

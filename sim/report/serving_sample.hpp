@@ -33,8 +33,8 @@ class ServingSample {
     return once(step, prefill_passes(step, prompts), false);
   }
   TimedPasses all_reduce(const InferenceStep& step, Bytes bytes) const;
-  /// Seconds per prompt of a replica in steady state. \param together  prompts in a pass
-  double prompt_interval(const InferenceStep& step, std::int64_t together) const;
+  /// Time per prompt of a replica in steady state. \param together  prompts in a pass
+  Seconds prompt_interval(const InferenceStep& step, std::int64_t together) const;
   /// Runs inference_program, with the same parameters.
   RanProgram run(const InferenceStep& step, const std::vector<InferencePass>& passes, int rounds, bool graph,
                  const KvTransfer* kv_transfer = nullptr) const;

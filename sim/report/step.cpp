@@ -44,13 +44,13 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
     const Activity& a = program.activities[i];
     if (!a.is_collective()) continue;
     all[a.collective].calls += a.calls;
-    all[a.collective].seconds += timeline.end[i] - timeline.start[i];
+    all[a.collective].time += Seconds{timeline.end[i] - timeline.start[i]};
   }
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (all[k].calls == 0) continue;
     CollectiveUse use = all[k];
     use.kind = program.collectives[k], use.alone = traffic.alone(k);
-    use.slowdown = use.seconds / (use.calls * use.alone.makespan.value);
+    use.slowdown = use.time / (use.calls * use.alone.makespan);
     uses.push_back(std::move(use));
   }
   return uses;
@@ -58,10 +58,10 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
 
 // Even the busiest stage waits while the pipeline fills and drains. What other stages wait beyond that is due to uneven
 // stages.
-double schedule_bubble(const StepForecast& f) {
+Seconds schedule_bubble(const StepForecast& f) {
   double least = f.mean.bubble;
   for (const ActorTimes& stage : f.stages) least = std::min(least, stage.bubble);
-  return least;
+  return Seconds{least};
 }
 
 TrainingStep step_of(const World& world) {
@@ -105,7 +105,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   const auto run = [&](std::size_t sample, Traffic& traffic) {
     return run_program(f.program, traffic, options_of(sample, traffic));
   };
-  std::vector<double> seconds(samples);
+  std::vector<Seconds> times(samples);
   std::unique_ptr<Traffic> traffic;
   TaskProgress progress(options.progress, samples + 1);
   // Steps on the same sample of the network share the times of its collectives.
@@ -114,19 +114,19 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
     for (std::size_t sample = seed; sample < samples; sample += seeds) {
       stop_if_requested();
       Timeline timeline = run(sample, *own);
-      seconds[sample] = timeline.seconds;
+      times[sample] = Seconds{timeline.seconds};
       if (samples == 1) f.timeline = std::move(timeline);
       progress.one_done();
     }
     // With one sample of the network its traffic serves the median step as well.
     if (seeds == 1) traffic = std::move(own);
   });
-  const RankedSamples ranked(seconds);
+  const RankedSamples ranked(times);
   const std::size_t median = ranked.at(0.5);
-  f.seconds = seconds[median], f.seconds_p5 = seconds[ranked.at(0.05)], f.seconds_p95 = seconds[ranked.at(0.95)];
-  f.seconds_worst = seconds[ranked.at(1)];
-  for (const double s : seconds) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(s));
-  f.sample_seconds = seconds;
+  f.time = times[median], f.time_p5 = times[ranked.at(0.05)], f.time_p95 = times[ranked.at(0.95)];
+  f.time_worst = times[ranked.at(1)];
+  for (const Seconds t : times) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(t.value));
+  f.sample_times = times;
   // Timelines of all samples would take too much memory, so the median one is run again.
   if (!traffic) traffic = traffic_of(median, 1);
   if (samples > 1) f.timeline = run(median, *traffic);
@@ -172,7 +172,7 @@ StepForecast run_trace(const World& world, const RunOptions& options) {
   // Traces record computation with durations. Nodes without a duration but with FLOPs and bytes take a roofline
   // estimate: at the rate of bf16 GEMMs, or of streaming memory.
   f.program = read_trace(s.workload.trace, [&](double flops, double bytes) {
-    return std::max(flops / gemms, bytes / (memory * kernels.model.stream.value));
+    return Seconds{std::max(flops / gemms, bytes / (memory * kernels.model.stream.value))};
   });
   f.gpus = ranks_of(f.program);
   // A trace has a fixed number of ranks, so the scenario must describe a cluster of that size.

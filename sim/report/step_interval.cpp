@@ -23,9 +23,10 @@ namespace {
 constexpr std::size_t networks = 4;
 
 // The program depends on the sampled parameters too: durations of kernels, and what overlaps.
-double seconds_of(const TrainingStep& step, Traffic& traffic) {
+Seconds time_of(const TrainingStep& step, Traffic& traffic) {
   const Program program = training_program(step);
-  return run_program(program, traffic, timeline_options(step.stack.interference.value, program, traffic)).seconds;
+  return Seconds{
+      run_program(program, traffic, timeline_options(step.stack.interference.value, program, traffic)).seconds};
 }
 
 }  // namespace
@@ -40,10 +41,10 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
 }
 
 // Deviations are taken around the forecast, not around their own mean: a bias of the samples counts as error.
-double interval_factor(double forecast, const std::vector<double>& seconds, double spread) {
+double interval_factor(Seconds forecast, const std::vector<Seconds>& samples, double spread) {
   double squares = 0;
-  for (const double s : seconds) squares += std::pow(std::log(s / forecast), 2);
-  const double parameters = std::sqrt(squares / static_cast<double>(seconds.size()));
+  for (const Seconds t : samples) squares += std::pow(std::log(t / forecast), 2);
+  const double parameters = std::sqrt(squares / static_cast<double>(samples.size()));
   return std::exp(quantile_95 * std::hypot(parameters, spread));
 }
 
@@ -56,7 +57,7 @@ double spread_of_steps(const Hardware& hardware, const std::string& stack, bool 
 void add_interval(StepForecast& forecast, const RunOptions& options) {
   const World& world = forecast.world;
   const Scenario& base = world.scenario();
-  std::vector<double> seconds(step_samples);
+  std::vector<Seconds> times(step_samples);
   const VariationSpec& variation = base.workload.training.variation;
   // The sampled steps are compared with a step on the first sample of the network without slow hosts. The forecast may
   // be that step already.
@@ -71,21 +72,21 @@ void add_interval(StepForecast& forecast, const RunOptions& options) {
   });
   if (!known) worlds.push_back(world);
   const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples().first_seed, threads);
-  double nominal = forecast.seconds;
+  Seconds nominal = forecast.time;
   in_parallel(traffics.size(), threads, [&](std::size_t n) {
     if (n == networks) {  // with unchanged parameters
-      nominal = seconds_of(step_of(world), *traffics[n]);
+      nominal = time_of(step_of(world), *traffics[n]);
       return;
     }
     // The d-th sample of GPU and software meets sample d mod 4 of the network. Samples of one fit belong together by
     // their number, but parameters of collectives and of steps come from separate fits, so the pairing is free.
     for (std::size_t d = n; d < step_samples; d += networks) {
       stop_if_requested();
-      seconds[d] = seconds_of(step_with(base, sampled_hardware(base.hardware, d)), *traffics[n]);
+      times[d] = time_of(step_with(base, sampled_hardware(base.hardware, d)), *traffics[n]);
     }
   });
   forecast.factor = interval_factor(
-      nominal, seconds, spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
+      nominal, times, spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
 }
 
 }  // namespace fabricast

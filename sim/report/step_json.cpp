@@ -42,7 +42,7 @@ Json memory_json(const StepMemory& memory) {
     stage["parts_gib"] = std::move(parts_gib);
     stages.push_back(std::move(stage));
   }
-  return {{"capacity_gib", digits(memory.capacity / gib)},
+  return {{"capacity_gib", digits(gibibytes(memory.capacity))},
           {"peak_gib", digits(memory.peak().total() / gib)},
           {"share", digits(memory.share())},
           {"verdict", name_of(memory.fit())},
@@ -80,16 +80,16 @@ std::string step_json(const StepForecast& f) {
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
   j["not_validated"] = not_validated(world);
   j["gpus"] = f.gpus;
-  j["step_s"] = digits(f.seconds);
-  j["step_s_p5"] = digits(f.seconds_p5), j["step_s_p95"] = digits(f.seconds_p95);
-  j["step_s_worst"] = digits(f.seconds_worst);
-  if (f.factor > 0) j["interval_90_s"] = {digits(f.seconds / f.factor), digits(f.seconds * f.factor)};
+  j["step_s"] = digits(f.time);
+  j["step_s_p5"] = digits(f.time_p5), j["step_s_p95"] = digits(f.time_p95);
+  j["step_s_worst"] = digits(f.time_worst);
+  if (f.factor > 0) j["interval_90_s"] = {digits(f.time / f.factor), digits(f.time * f.factor)};
   j["samples"] = f.samples;
   // A trace has no model, so no tokens and FLOPs.
   if (f.tokens > 0) {
     j["tokens_per_s"] = digits(f.tokens_per_second());
     j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
-    j["tflops_per_gpu"] = digits(f.flops / f.seconds * 1e-12);
+    j["tflops_per_gpu"] = digits(f.flops / f.time.value * 1e-12);
     j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
   }
   j["breakdown"] = breakdown_json(f.mean);
@@ -111,10 +111,10 @@ std::string step_json(const StepForecast& f) {
 std::string step_csv(const StepForecast& f) {
   std::string out = "quantity,seconds,share\n";
   const auto add = [&](std::string_view what, double seconds) {
-    out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.seconds);
+    out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.time.value);
   };
-  add("step", f.seconds);
-  if (f.factor > 0) add("step low", f.seconds / f.factor), add("step high", f.seconds * f.factor);
+  add("step", f.time.value);
+  if (f.factor > 0) add("step low", f.time.value / f.factor), add("step high", f.time.value * f.factor);
   for (std::size_t p = 0; p < parts; ++p)
     if (f.mean.busy[p] > 0) add(EnumNames<Part>::names[p], f.mean.busy[p]);
   for (std::size_t p = 0; p < parts; ++p)

@@ -26,7 +26,7 @@ int nvlink_ranks(const Scenario& s) { return s.node.spec.gpus * std::min(s.nvlin
 StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks) {
   const MemoryQuestion question = memory_question(step, nvlink_ranks);
   StepMemory memory;
-  memory.capacity = static_cast<double>(step.kernels.memory.value);
+  memory.capacity = step.kernels.memory;
   for (int s = 0; s < step.layout.pipeline; ++s) memory.stages.push_back(memory_of(step.model, question, s));
   return memory;
 }

@@ -42,11 +42,11 @@ std::string memory_lines(const StepMemory& memory) {
   std::vector<bool> shown(n, n <= most);
   for (std::size_t i = 0; i < most; ++i) shown[i * (n - 1) / (most - 1)] = true;
   shown[static_cast<std::size_t>(memory.peak().stage)] = true;
-  std::string out = fmt::format("#\n# memory per GPU, of {:.1f} GiB\n", memory.capacity / gib);
+  std::string out = fmt::format("#\n# memory per GPU, of {:.1f} GiB\n", gibibytes(memory.capacity));
   for (std::size_t s = 0; s < n; ++s)
     if (shown[s])
-      out += fmt::format("  {:>5.1f} %  {}\n", 100 * memory.stages[s].total() / memory.capacity,
-                         to_text(memory.stages[s]));
+      out +=
+          fmt::format("  {:>5.1f} %  {}\n", 100 * memory.stages[s].share(memory.capacity), to_text(memory.stages[s]));
   if (memory.fit() != MemoryFit::fits) out += fmt::format("  {}\n", name_of(memory.fit()));
   if (memory.fit() == MemoryFit::near_the_limit)
     out += fmt::format("  the estimate is uncertain by {:.0f} %: the step may run out of memory\n",
@@ -101,11 +101,11 @@ std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
 }
 
 std::vector<StepLine> bubble_lines(const StepForecast& f) {
-  const double schedule = schedule_bubble(f), slower = f.mean.bubble - schedule;
+  const double schedule = schedule_bubble(f).value, slower = f.mean.bubble - schedule;
   std::vector<StepLine> lines;
   if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
   // Below that it is rounding error of a difference.
-  if (slower > 1e-9 * f.seconds) lines.push_back({"bubble: waiting for the slowest stage", slower});
+  if (slower > 1e-9 * f.time.value) lines.push_back({"bubble: waiting for the slowest stage", slower});
   return lines;
 }
 
@@ -115,7 +115,7 @@ std::vector<CollectiveLine> collective_lines(const Program& program, const std::
   std::map<std::tuple<Part, CollectiveOp, std::int64_t>, CollectiveLine> lines;
   for (const CollectiveUse& use : collectives) {
     CollectiveLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
-    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.seconds);
+    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.time.value);
     if (line.use == nullptr || use.alone.makespan.value > line.use->alone.makespan.value) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }
@@ -149,12 +149,12 @@ std::string collective_table(const Program& program, const std::vector<Collectiv
 std::string step_text(const StepForecast& f) {
   const World& world = f.world;
   std::string out = head_text(world, f);
-  out += fmt::format("#\nstep            {:>10.4g} s", f.seconds);
+  out += fmt::format("#\nstep            {:>10.4g} s", f.time.value);
   if (f.factor > 0)
-    out += fmt::format("   90 % interval {:.4g} to {:.4g} s", f.seconds / f.factor, f.seconds * f.factor);
+    out += fmt::format("   90 % interval {:.4g} to {:.4g} s", f.time.value / f.factor, f.time.value * f.factor);
   if (f.samples > 1)
-    out += fmt::format("   median of {} samples; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.seconds_p5,
-                       f.seconds_p95, f.seconds_worst);
+    out += fmt::format("   median of {} samples; p5 {:.4g}, p95 {:.4g}, worst {:.4g}", f.samples, f.time_p5.value,
+                       f.time_p95.value, f.time_worst.value);
   out += '\n';
   if (f.tokens > 0) {
     const Precision precision = world.scenario().workload.training.precision;
@@ -162,13 +162,13 @@ std::string step_text(const StepForecast& f) {
                        f.tokens_per_second() / static_cast<double>(f.gpus));
     out += fmt::format(
         "model FLOP/s    {:>10.4g} TFLOP/s per GPU   MFU {:.1f} % of {:.4g} ({}); {:.1f} % with causal attention\n",
-        f.flops / f.seconds * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
+        f.flops / f.time.value * 1e-12, 100 * f.mfu(), f.peak * 1e-12, name_of(precision), 100 * f.mfu_causal());
   }
   out += "#\n# where the time of a GPU goes, mean over all GPUs\n";
   std::vector<StepLine> lines = breakdown_lines(f.mean);
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)
-    out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.seconds);
+    out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.time.value);
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   return out + collective_table(f.program, f.collectives);
 }

@@ -40,7 +40,7 @@ bool free_to_choose(const World& world, const CollectiveUse& use, const std::str
 const CollectiveUse* longest_collective(const std::vector<CollectiveUse>& collectives, Part part) {
   const CollectiveUse* longest = nullptr;
   for (const CollectiveUse& use : collectives)
-    if (use.kind.part == part && (!longest || use.seconds > longest->seconds)) longest = &use;
+    if (use.kind.part == part && (!longest || use.time > longest->time)) longest = &use;
   return longest;
 }
 

@@ -14,7 +14,7 @@ std::vector<StepWhatIf> what_would_help_step(const StepForecast& forecast, const
     alone.threads = 1;
     const StepForecast f = run_step(other, alone);
     return StepWhatIf{
-        trial.what,           trial.set, f.seconds, 1 - f.seconds / forecast.seconds, f.memory.peak().total(),
+        trial.what,           trial.set, f.time, 1 - f.time / forecast.time, whole_bytes(f.memory.peak().total()),
         f.memory.share() <= 1};
   };
   // If the step itself does not fit, changes that make it fit are reported whatever they cost.
@@ -31,22 +31,22 @@ StepBinding binding_of(const StepForecast& f) {
   const auto& stages = f.stages;
   for (std::size_t s = 1; s < stages.size(); ++s)
     if (stages[s].bubble < stages[b.stage].bubble) b.stage = s;
-  b.waits = stages[b.stage].bubble;
+  b.waits = Seconds{stages[b.stage].bubble};
   const double others = static_cast<double>(stages.size() - 1);
   if (others > 0) {
     for (std::size_t p = 0; p < parts; ++p) {
       double mean = 0;
       for (std::size_t s = 0; s < stages.size(); ++s)
         if (s != b.stage) mean += stages[s].busy[p] / others;
-      if (const double more = stages[b.stage].busy[p] - mean; more > b.more)
+      if (const Seconds more{stages[b.stage].busy[p] - mean}; more > b.more)
         b.more = more, b.part = static_cast<Part>(p);
     }
     for (std::size_t s = 0; s < stages.size(); ++s)
-      if (s != b.stage) b.others += stages[s].bubble / others;
+      if (s != b.stage) b.others += Seconds{stages[s].bubble / others};
   }
   const auto most = std::max_element(f.mean.exposed.begin(), f.mean.exposed.end());
   if (*most <= 0) return b;
-  b.exposed = *most;
+  b.exposed = Seconds{*most};
   if (const auto* use = longest_collective(f.collectives, static_cast<Part>(most - f.mean.exposed.begin())))
     b.collective = static_cast<int>(use - f.collectives.data());
   return b;

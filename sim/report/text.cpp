@@ -84,7 +84,7 @@ std::string measured_text(const World& world, const Forecast& forecast) {
       "\nadjusted to measurements here: {:.2f} us ({:.2f} to {:.2f} us, 90 % interval), {:.2f} times the simulated "
       "time; "
       "nearest measured: {}\n",
-      row.time * 1e6, row.time / row.factor * 1e6, row.time * row.factor * 1e6, row.level,
+      microseconds(row.time), microseconds(row.time / row.factor), microseconds(row.time * row.factor), row.level,
       near_text(forecast, world, *row.near));
 }
 
@@ -157,21 +157,22 @@ std::string forecast_text(const Forecast& forecast) {
   out += "\n";
   for (const ForecastRow& row : forecast.rows) {
     out += fmt::format("{:>13} {:>5} {:>6} {:>3} {} {} {}", row.bytes, name_of(row.algorithm), name_of(row.protocol),
-                       row.channels, fixed(row.time * 1e6, 9), fixed(row.algorithm_bandwidth() * 1e-9, 7),
-                       fixed(forecast.bus_bandwidth(row) * 1e-9, 7));
+                       row.channels, fixed(microseconds(row.time), 9),
+                       fixed(gigabytes_per_second(row.algorithm_bandwidth()), 7),
+                       fixed(gigabytes_per_second(forecast.bus_bandwidth(row)), 7));
     if (intervals) out += fmt::format(" {:>6.2f}", row.factor);
     if (row.near) out += fmt::format(" {:>6.0f}", 100 * row.residual->stated);
     if (samples)
-      out += fmt::format(" {} {} {}", fixed(row.time_p5 * 1e6, 9), fixed(row.time_p95 * 1e6, 9),
-                         fixed(row.time_worst * 1e6, 9));
+      out += fmt::format(" {} {} {}", fixed(microseconds(row.time_p5), 9), fixed(microseconds(row.time_p95), 9),
+                         fixed(microseconds(row.time_worst), 9));
     if (versions)
-      out +=
-          fmt::format(" {} {}", fixed(fastest_version(row).time * 1e6, 9), fixed(slowest_version(row).time * 1e6, 9));
+      out += fmt::format(" {} {}", fixed(microseconds(fastest_version(row).time), 9),
+                         fixed(microseconds(slowest_version(row).time), 9));
     out += "  " + row.result.bottleneck.name;
     // The choice that was replaced: by selection `best`, with its time, or because it has no schedule, without one.
-    if (row.nccl && row.nccl->time > 0)
+    if (row.nccl && row.nccl->time > Seconds{})
       out += fmt::format("  ({}: {}/{}, {:.2f} us)", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm),
-                         name_of(row.nccl->protocol), row.nccl->time * 1e6);
+                         name_of(row.nccl->protocol), microseconds(row.nccl->time));
     else if (row.nccl)
       out += fmt::format("  ({}: {})", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm));
     else if (by_tuner(row))
@@ -192,13 +193,13 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
   if (!selected) return {};
   const auto line = [](std::string_view name, const Choice& c) {
     return fmt::format("  {:<17} {:<26} {:>15.2f}\n", name,
-                       fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)), c.time * 1e6);
+                       fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)), microseconds(c.time));
   };
   std::string out = "\nselection                                        forecast (us)\n";
   out += line("nccl", selected->nccl) + line("best", selected->best);
-  if (selected->cost() == 0) return out + "  NCCL picks the fastest\n";
-  return out + fmt::format("  NCCL's choice is {:.2f} us, {:.1f} % slower than the fastest\n", selected->cost() * 1e6,
-                           100 * selected->cost() / selected->best.time);
+  if (selected->cost() == Seconds{}) return out + "  NCCL picks the fastest\n";
+  return out + fmt::format("  NCCL's choice is {:.2f} us, {:.1f} % slower than the fastest\n",
+                           microseconds(selected->cost()), 100 * (selected->cost() / selected->best.time));
 }
 
 // Copy engines move data without thread blocks, so they have no protocol, channels or chunks to show.
@@ -275,9 +276,10 @@ std::string explain_text(const Explanation& explanation) {
   const ForecastRow& row = forecast.rows.front();
   const CollectiveResult& r = row.result;
   const Communicator& comm = world.planner().comm;
-  std::string out = fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
-                                to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", row.time * 1e6),
-                                fmt::format("{:.2f}", forecast.bus_bandwidth(row) * 1e-9));
+  std::string out =
+      fmt::format("{} of {} on {} ranks: {} us, {} GB/s bus bandwidth\n", name_of(forecast.op),
+                  to_text(Bytes{row.bytes}), forecast.ranks, fmt::format("{:.2f}", microseconds(row.time)),
+                  fmt::format("{:.2f}", gigabytes_per_second(forecast.bus_bandwidth(row))));
   out += measured_text(world, forecast);
   const bool best = world.scenario().nccl.selection == Selection::best;
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
@@ -304,9 +306,9 @@ std::string explain_text(const Explanation& explanation) {
   part(r.affected_by.empty() ? "filling the pipeline" : "filling, waiting for faults", r.fill);
   part("transfer", r.transfer);
   out += fmt::format("  {:<30} {}\n", "one isolated call", fixed(whole * 1e6, 9));
-  if (std::abs(row.time - whole) > 1e-9 * whole)
+  if (std::abs(row.time.value - whole) > 1e-9 * whole)
     out += fmt::format("  {:<30} {}\n", fmt::format("as timed by {}", name_of(world.scenario().workload.harness.tool)),
-                       fixed(row.time * 1e6, 9));
+                       fixed(microseconds(row.time), 9));
 
   const Bottleneck& b = r.bottleneck;
   out += fmt::format("\nbound by {}", b.name);
@@ -328,13 +330,13 @@ std::string explain_text(const Explanation& explanation) {
   out += "\n";
   if (!r.affected_by.empty()) out += fmt::format("affected by faults: {}\n", fmt::join(r.affected_by, ", "));
   if (forecast.samples > 1)
-    out += fmt::format("over {} samples: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.samples, row.time_p5 * 1e6,
-                       row.time_p95 * 1e6, row.time_worst * 1e6);
+    out += fmt::format("over {} samples: p5 {:.2f}, p95 {:.2f}, worst {:.2f} us\n", forecast.samples,
+                       microseconds(row.time_p5), microseconds(row.time_p95), microseconds(row.time_worst));
 
   out += unstated_text(forecast);
   for (const VersionTime& v : row.by_version)
-    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from), fixed(v.time * 1e6, 9),
-                       name_of(v.algorithm), name_of(v.protocol), v.channels);
+    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from),
+                       fixed(microseconds(v.time), 9), name_of(v.algorithm), name_of(v.protocol), v.channels);
 
   // For copy engines and symmetric kernels the candidates are what NCCL would choose from without symmetric windows.
   if (!row.plan.candidates.empty())
@@ -342,7 +344,7 @@ std::string explain_text(const Explanation& explanation) {
                        is_in_cost_model(row.plan.algorithm) ? "what NCCL considered" : "without symmetric windows");
   for (const Candidate& c : row.plan.candidates) {
     const ForecastRow* own = weighed.find(c.algorithm, c.protocol);
-    const std::string simulated = own ? fmt::format("{:.2f}", own->time * 1e6) : "-";
+    const std::string simulated = own ? fmt::format("{:.2f}", microseconds(own->time)) : "-";
     out += fmt::format("  {:<30} {:>13.2f} {:>15}{}\n", fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)),
                        c.estimate_us, simulated,
                        c.algorithm == row.algorithm && c.protocol == row.protocol ? "  <- runs" : "");
@@ -354,7 +356,7 @@ std::string explain_text(const Explanation& explanation) {
     return out + fmt::format("\nno change that was tried gains {:.0f} % or more\n", 100 * least_gain) + advised;
   out += "\nwhat would help                                forecast (us)  gain %\n";
   for (const WhatIf& w : what_ifs) {
-    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, w.times.front() * 1e6, 100 * w.gain);
+    out += fmt::format("  {:<44} {:>13.2f}  {:>6.1f}\n   ", w.what, microseconds(w.times.front()), 100 * w.gain);
     for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
     out += "\n";
   }

@@ -74,7 +74,7 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
   std::vector<Plan> plans;
   std::vector<std::size_t> owner;
   for (std::size_t i = 0; i < tried.size(); ++i) {
-    double best = std::numeric_limits<double>::infinity();
+    Seconds best{std::numeric_limits<double>::infinity()};
     for (const TunerChoice& c : tried[i].choices) best = std::min(best, c.time);
     for (const TunerChoice& c : tried[i].choices) {
       if (!is_plain(c.algorithm) || c.time > worth_varying * best) continue;
@@ -134,7 +134,7 @@ TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried
   TunerChoice choice{Algorithm::ring, Protocol::simple, 0, 0}, plain = choice;
   for (const Tried& t : tried) {
     // A choice without a schedule cannot be compared, so it stays.
-    choice = t.nccl.time > 0 ? choose(t, choice, [](const TunerChoice&) { return true; }) : t.nccl;
+    choice = t.nccl.time > Seconds{} ? choose(t, choice, [](const TunerChoice&) { return true; }) : t.nccl;
     plain = choose(t, plain, [](const TunerChoice& c) { return is_plain(c.algorithm); });
     table.points.push_back({t.bytes, t.nccl, choice, plain});
   }

@@ -40,13 +40,13 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
   for (std::size_t i = range.begin; i < range.end; ++i) {
     const TunerPoint& p = table.points[i];
     // Without a time NCCL's choice cannot be compared, and the table repeats it.
-    if (p.nccl.time == 0) return "# not simulated: NCCL's choice\n";
+    if (p.nccl.time == Seconds{}) return "# not simulated: NCCL's choice\n";
     if (const double gain = 1 - p.choice.time / p.nccl.time; gain > most_gain) most_gain = gain, most = &p;
   }
   if (!most) return "# NCCL's choice\n";
   return fmt::format("# {}: {:.2f} us; NCCL's {}/{} on {} channel{} takes {:.2f} us\n", to_text(Bytes{most->bytes}),
-                     most->choice.time * 1e6, name_of(most->nccl.algorithm), name_of(most->nccl.protocol),
-                     most->nccl.channels, most->nccl.channels == 1 ? "" : "s", most->nccl.time * 1e6);
+                     microseconds(most->choice.time), name_of(most->nccl.algorithm), name_of(most->nccl.protocol),
+                     most->nccl.channels, most->nccl.channels == 1 ? "" : "s", microseconds(most->nccl.time));
 }
 
 // Lines apply to a communicator of exactly this shape; -1 matches any.

@@ -22,8 +22,8 @@ namespace {
 constexpr int most_samples = 5;
 
 /// Times of all sizes; empty if NCCL would stop with an error.
-std::vector<double> times_of(const World& world, Scenario scenario) {
-  std::vector<double> times;
+std::vector<Seconds> times_of(const World& world, Scenario scenario) {
+  std::vector<Seconds> times;
   try {
     // Most inputs change choices, not paths, so counts on links can be shared.
     const World other = build_world(std::move(scenario), world.searches())
@@ -55,7 +55,7 @@ void add_unstated(Forecast& forecast, const RunOptions& options) {
   if (tasks.empty()) return;
   // The last task is the scenario itself. It is needed if the rows are medians over more samples than the trials have.
   const bool more_samples = forecast.samples > most_samples;
-  std::vector<std::vector<double>> times(tasks.size() + 1);
+  std::vector<std::vector<Seconds>> times(tasks.size() + 1);
   in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
       times[t] = times_of(world, world.scenario());

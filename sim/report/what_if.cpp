@@ -18,14 +18,14 @@ struct Outcome {
 };
 
 /// 1 minus the geometric mean of time after / time before, with equal weights for all sizes.
-double mean_gain(const std::vector<double>& before, const std::vector<double>& after) {
+double mean_gain(const std::vector<Seconds>& before, const std::vector<Seconds>& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.size(); ++i) sum += std::log(after[i] / before[i]);
   return 1 - std::exp(sum / static_cast<double>(before.size()));
 }
 
-std::vector<double> times_of(const Forecast& forecast) {
-  std::vector<double> times;
+std::vector<Seconds> times_of(const Forecast& forecast) {
+  std::vector<Seconds> times;
   for (const ForecastRow& row : forecast.rows) times.push_back(row.time);
   return times;
 }
@@ -33,8 +33,8 @@ std::vector<double> times_of(const Forecast& forecast) {
 /// What trials start from.
 struct Ground {
   const Scenario& scenario;
-  std::string effective;       ///< to_yaml of the scenario
-  std::vector<double> before;  ///< s, by size
+  std::string effective;        ///< to_yaml of the scenario
+  std::vector<Seconds> before;  ///< by size
   std::shared_ptr<SearchStore> searches;
 };
 
@@ -50,7 +50,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     // The words cannot express sizes that the caller narrowed, as `explain` does, so they are set again.
     set_sizes(made, scenario.sizes());
     const auto world = build_world(std::move(made), ground.searches);
-    std::vector<double> times = times_of(run_forecast(world, options));
+    std::vector<Seconds> times = times_of(run_forecast(world, options));
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world.scenario())};
   } catch (const UserError&) {
@@ -59,7 +59,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
 }
 
 /// Whether some size gains more than `least_gain`.
-bool helps_somewhere(const std::vector<double>& before, const WhatIf& w) {
+bool helps_somewhere(const std::vector<Seconds>& before, const WhatIf& w) {
   for (std::size_t i = 0; i < before.size(); ++i)
     if (w.times[i] < before[i] * (1 - least_gain)) return true;
   return false;
@@ -194,7 +194,7 @@ class Search {
   }
 
   void take(const Scenario& before, Outcome& outcome) {
-    std::vector<double> after = outcome.what_if.times;
+    std::vector<Seconds> after = outcome.what_if.times;
     advice_.taken.push_back(
         {std::move(outcome.what_if), std::move(advice_.after), changed_variables(before, outcome.scenario)});
     advice_.after = std::move(after);

@@ -7,13 +7,13 @@
 
 namespace fabricast {
 
-double share_slower(const Residual& residual, const std::vector<double>& samples, double time) {
+double share_slower(const Residual& residual, const std::vector<Seconds>& samples, Seconds time) {
   double sum = 0;
-  for (const double sample : samples) sum += share_above(residual, residual.median + std::log(time / sample));
+  for (const Seconds sample : samples) sum += share_above(residual, residual.median + std::log(time / sample));
   return sum / static_cast<double>(samples.size());
 }
 
-double time_exceeded_by(const Residual& residual, const std::vector<double>& samples, double share) {
+Seconds time_exceeded_by(const Residual& residual, const std::vector<Seconds>& samples, double share) {
   // The symmetry of Student's t avoids the quantile of 1 - share, which has no digits left for small shares.
   const double out = std::exp(residual.median - residual.quantile(share));
   const auto [fastest, slowest] = std::minmax_element(samples.begin(), samples.end());
@@ -21,14 +21,14 @@ double time_exceeded_by(const Residual& residual, const std::vector<double>& sam
   if (*fastest == *slowest) return *slowest * out;
   // The quantile of a mixture lies between those of its fastest and slowest component. 60 halvings reach the resolution
   // of a double.
-  double low = std::log(*fastest * out), high = std::log(*slowest * out);
+  double low = std::log((*fastest * out).value), high = std::log((*slowest * out).value);
   constexpr int halvings = 60;
   for (int i = 0; i < halvings; ++i) {
     const double middle = (low + high) / 2;
-    (share_slower(residual, samples, std::exp(middle)) > share ? low : high) = middle;
+    (share_slower(residual, samples, Seconds{std::exp(middle)}) > share ? low : high) = middle;
   }
   // The upper end, so that the probability is `share` at most.
-  return std::exp(high);
+  return Seconds{std::exp(high)};
 }
 
 }  // namespace fabricast

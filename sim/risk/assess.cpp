@@ -76,14 +76,15 @@ void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
   for (const MonthOutcome& m : months)
     // Months record time by duration of the step; quantiles are over steps, so time is divided by duration.
     for (const auto& [seconds, time] : m.steps) count[seconds] += time / seconds, all += time / seconds;
+  const Seconds worst{count.empty() ? 0 : count.rbegin()->first};
   const auto at = [&](double fraction) {
     double sum = 0;
     for (const auto& [seconds, steps] : count)
-      if (sum += steps; sum >= fraction * all) return seconds;
-    return count.empty() ? 0 : count.rbegin()->first;
+      if (sum += steps; sum >= fraction * all) return Seconds{seconds};
+    return worst;
   };
-  f.seconds_p5 = at(0.05), f.seconds = at(0.5), f.seconds_p95 = at(0.95);
-  f.seconds_worst = count.empty() ? 0 : count.rbegin()->first;
+  f.time_p5 = at(0.05), f.time = at(0.5), f.time_p95 = at(0.95);
+  f.time_worst = worst;
 }
 
 MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutcome>& months) {
@@ -112,7 +113,7 @@ void add_waits(const std::vector<MonthOutcome>& months, Outlook& outlook) {
   for (const MonthOutcome& m : months)
     for (std::size_t s = 0; s < m.sources.size(); ++s)
       outlook.rows[outlook.row_of_source[s]].hours +=
-          m.sources[s].waiting / 3600 / static_cast<double>(months.size()) * nominal_month / outlook.model.length;
+          m.sources[s].waiting / 3600 / static_cast<double>(months.size()) * nominal_month.value / outlook.model.length;
 }
 
 /// A change to try: its description, its `--set` words, and the changed section.
@@ -247,10 +248,10 @@ Risk assess(const World& world, const RiskOptions& options) {
   risk.world = world;
   risk.of = trials.what(), risk.network_samples = trials.network_samples();
   const RankedSamples ranked(ground.healthy);
-  const auto seconds_at = [&](double fraction) { return ground.healthy[ranked.at(fraction)]; };
-  risk.seconds = ground.median, risk.seconds_p5 = seconds_at(0.05), risk.seconds_p95 = seconds_at(0.95);
-  risk.seconds_worst = seconds_at(1);
-  risk.checkpoint = outlook.checkpoint, risk.window = outlook.transport.window, risk.spares = outlook.spares;
+  const auto time_at = [&](double fraction) { return Seconds{ground.healthy[ranked.at(fraction)]}; };
+  risk.time = Seconds{ground.median}, risk.time_p5 = time_at(0.05), risk.time_p95 = time_at(0.95);
+  risk.time_worst = time_at(1);
+  risk.checkpoint = outlook.checkpoint, risk.window = Seconds{outlook.transport.window}, risk.spares = outlook.spares;
   risk.samples = options.samples, risk.seed = options.seed;
   const std::vector<MonthOutcome> months = sample_months(outlook.model, options);
   add_waits(months, outlook);

@@ -14,14 +14,16 @@
 
 #include <cmath>
 
+#include "fabricast/core/units.hpp"
+
 namespace fabricast {
 
-/// The optimal t in s; infinite if there are no failures.
-inline double best_interval(double pause, double between_stops) {
-  if (!std::isfinite(between_stops)) return between_stops;
+/// The optimal t; infinite if there are no failures.
+inline Seconds best_interval(Seconds pause, Seconds between_stops) {
+  if (!std::isfinite(between_stops.value)) return between_stops;
   const double x = pause / (2 * between_stops);
   if (x >= 1) return between_stops;
-  return std::sqrt(2 * pause * between_stops) * (1 + std::sqrt(x) / 3 + x / 9) - pause;
+  return Seconds{std::sqrt(2 * pause.value * between_stops.value) * (1 + std::sqrt(x) / 3 + x / 9)} - pause;
 }
 
 /// The expected useful fraction of the time. Arguments in s.

@@ -61,7 +61,7 @@ class Listing {
   void stop(Component component, std::int64_t count, Ratio share, int hosts) {
     Event e;
     e.row.component = component, e.row.count = count, e.row.stops = true;
-    e.row.per_month = share.value * static_cast<double>(count), e.row.lasts = hosts > 0 ? spec_.repair.host.value : 0;
+    e.row.per_month = share.value * static_cast<double>(count), e.row.lasts = hosts > 0 ? spec_.repair.host : Seconds{};
     e.detect = spec_.restart.detect.value, e.hosts = hosts;
     events_.push_back(e);
   }
@@ -73,7 +73,7 @@ class Listing {
     e.row.component = Component::host, e.row.mishap = Mishap::slow, e.row.count = hosts;
     e.row.slowdown = e.row.worst = 1 + spec_.stragglers.slowdown.value * g_.computing / g_.median;
     e.row.per_month = spec_.stragglers.hosts.value * static_cast<double>(hosts);
-    e.row.lasts = spec_.stragglers.last.value;
+    e.row.lasts = spec_.stragglers.last;
     if (e.row.slowdown > 1) events_.push_back(e);
   }
 
@@ -103,7 +103,7 @@ class Listing {
     e.row.component = elements.component, e.row.mishap = mishap, e.row.role = elements.role, e.row.left = left;
     // One link of the fabric stands for one in each plane.
     e.row.count = static_cast<std::int64_t>(elements.members.size()) * spec_.planes;
-    e.row.per_month = per_element * static_cast<double>(e.row.count), e.row.lasts = lasts.value;
+    e.row.per_month = per_element * static_cast<double>(e.row.count), e.row.lasts = lasts;
     // A network failure is noticed by the transport, which gives up after its window, unless the watchdog is faster.
     e.detect = std::min(spec_.restart.detect.value, transport_.window);
     if (elements.role != Role::idle) e.key = EffectKey{c, left};
@@ -214,22 +214,22 @@ void take_effect(Event& e, const Effects& effects) {
 
 // Sizes and times of a checkpoint: parameters x bytes, written by all hosts in parallel to storage, or first copied to
 // host memory [Jiang2024]. `durable` is what the copy still needs to storage after the step continues.
-CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double stops, double month) {
+CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double stops, Seconds month) {
   CheckpointPlan plan;
   const Scenario& s = g.world.scenario();
-  plan.between_stops = stops > 0 ? month / stops : never;
-  plan.every = plan.best = never;
+  plan.between_stops = stops > 0 ? month / stops : Seconds{never};
+  plan.every = plan.best = Seconds{never};
   if (s.workload.kind != WorkloadKind::training_step) return plan;
   const double hosts = s.cluster.nodes, gpus = hosts * s.node.spec.gpus;
   const TrainingStep step = step_of(g.world);
   const std::int64_t parameters = count_parameters(step.model).total + step.mtp_layers * mtp_parameters(step.model);
-  plan.bytes = static_cast<double>(parameters) * spec.bytes_per_parameter;
-  plan.load = plan.bytes / (hosts * spec.storage.value);
-  plan.pause = spec.asynchronous ? plan.bytes / (gpus * spec.copy.value) : plan.load;
-  plan.durable = spec.asynchronous ? plan.load : 0;
+  plan.bytes = whole_bytes(static_cast<double>(parameters) * spec.bytes_per_parameter);
+  plan.load = plan.bytes / (hosts * spec.storage);
+  plan.pause = spec.asynchronous ? plan.bytes / (gpus * spec.copy) : plan.load;
+  plan.durable = spec.asynchronous ? plan.load : Seconds{};
   // A checkpoint starts only when the previous one is written, and there is at most one per step.
-  plan.best = std::max({best_interval(plan.pause, plan.between_stops), plan.durable - plan.pause, g.median});
-  plan.every = spec.every.value > 0 ? std::max(spec.every.value, g.median) : plan.best;
+  plan.best = std::max({best_interval(plan.pause, plan.between_stops), plan.durable - plan.pause, Seconds{g.median}});
+  plan.every = spec.every > Seconds{} ? std::max(spec.every, Seconds{g.median}) : plan.best;
   return plan;
 }
 
@@ -254,7 +254,7 @@ std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpe
   return keys;
 }
 
-Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, double month) {
+Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, Seconds month) {
   std::vector<Event> events = Listing(ground, spec).list();
   Outlook out;
   double stops = 0;
@@ -268,29 +268,30 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   const int nodes = ground.world.scenario().cluster.nodes;
   out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
   MonthModel& model = out.model;
-  model.length = month, model.network_samples = ground.healthy, model.median = ground.median;
+  model.length = month.value, model.network_samples = ground.healthy, model.median = ground.median;
   model.saves =
-      std::isfinite(out.checkpoint.every) && ground.world.scenario().workload.kind == WorkloadKind::training_step;
-  model.every = out.checkpoint.every, model.pause = out.checkpoint.pause, model.durable = out.checkpoint.durable;
-  model.start = spec.restart.start.value + out.checkpoint.load, model.spares = out.spares;
+      std::isfinite(out.checkpoint.every.value) && ground.world.scenario().workload.kind == WorkloadKind::training_step;
+  model.every = out.checkpoint.every.value, model.pause = out.checkpoint.pause.value;
+  model.durable = out.checkpoint.durable.value;
+  model.start = spec.restart.start.value + out.checkpoint.load.value, model.spares = out.spares;
   // On average half an interval of work is lost, and what was not yet durable.
   const double redone = model.saves ? model.every / 2 + model.durable : 0;
   for (const Event& e : events) {
     RiskClass row = e.row;
     const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
     // The time that a stop waits for hosts is added after the months have been sampled (add_waits).
-    const double lost = row.stops ? redone + e.detect + model.start : row.lasts * (1 - 1 / row.slowdown);
+    const double lost = row.stops ? redone + e.detect + model.start : row.lasts.value * (1 - 1 / row.slowdown);
     // Each class alone; months also know what happens when events overlap.
     row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
     out.rows.push_back(row);
     if (row.role == Role::idle || row.per_month == 0) continue;
-    const double rate = row.per_month / nominal_month;
-    if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month;
+    const double rate = row.per_month / nominal_month.value;
+    if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month.value;
     // Flaps enter the month as a mean number of stalls (month.hpp), not one by one. Failures without an effect on the
     // time are no source.
     if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
     FailureSource source;
-    source.rate = rate, source.stops = row.stops, source.lasts = row.lasts, source.detect = e.detect;
+    source.rate = rate, source.stops = row.stops, source.lasts = row.lasts.value, source.detect = e.detect;
     source.hosts = e.hosts;
     if (!row.stops) source.slowdowns = e.key ? effects.at(*e.key).slowdowns : std::vector<double>{row.slowdown};
     model.sources.push_back(std::move(source));

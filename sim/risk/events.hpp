@@ -37,8 +37,8 @@ struct Outlook {
   Transport transport;
   int spares = 0;
 };
-/// Combines the section with the simulated effects. \param month  length of a month to sample, s
+/// Combines the section with the simulated effects. \param month  length of a month to sample
 /// \pre `effects` has all wanted effects of events with a rate
-Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, double month);
+Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effects& effects, Seconds month);
 
 }  // namespace fabricast

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 /// A number with 10 digits. Infinite values, which mean never, become null.
 Json digits(double value) { return std::isfinite(value) ? Json(rounded(value, 10)) : Json(nullptr); }
+Json digits(Seconds t) { return digits(t.value); }
 
 // Every class appears, also idle ones and those without a rate: a reader may have rates of their own.
 Json class_json(const RiskClass& c) {
@@ -49,16 +50,16 @@ Json month_json(const MonthForecast& m) {
           {"goodput_p95", digits(m.goodput_p95)},
           {"goodput_standard_error", digits(m.error)},
           {"stops", digits(m.stops)},
-          {"seconds", digits(m.seconds)},
-          {"seconds_p5", digits(m.seconds_p5)},
-          {"seconds_p95", digits(m.seconds_p95)},
-          {"seconds_worst", digits(m.seconds_worst)},
+          {"seconds", digits(m.time)},
+          {"seconds_p5", digits(m.time_p5)},
+          {"seconds_p95", digits(m.time_p95)},
+          {"seconds_worst", digits(m.time_worst)},
           {"lost", lost_json(m.lost, "cause")},
           {"lost_by_kind", lost_json(m.lost_by_kind, "kind")}};
 }
 
 Json checkpoint_json(const CheckpointPlan& c) {
-  return {{"bytes", digits(c.bytes)},
+  return {{"bytes", c.bytes.value},
           {"every_s", digits(c.every)},
           {"best_s", digits(c.best)},
           {"pause_s", digits(c.pause)},
@@ -81,10 +82,10 @@ std::string risk_json(const Risk& risk) {
                     {"scenario", effective_json(world.scenario())},
                     {"of", risk.of},
                     {"network_samples", risk.network_samples},
-                    {"healthy_s", digits(risk.seconds)},
-                    {"healthy_s_p5", digits(risk.seconds_p5)},
-                    {"healthy_s_p95", digits(risk.seconds_p95)},
-                    {"healthy_s_worst", digits(risk.seconds_worst)},
+                    {"healthy_s", digits(risk.time)},
+                    {"healthy_s_p5", digits(risk.time_p5)},
+                    {"healthy_s_p95", digits(risk.time_p95)},
+                    {"healthy_s_worst", digits(risk.time_worst)},
                     {"samples", risk.samples},
                     {"seed", risk.seed},
                     {"transport_window_s", digits(risk.window)},
@@ -104,7 +105,7 @@ std::string risk_csv(const Risk& risk) {
   for (const RiskClass& c : risk.classes)
     out += fmt::format("{},{},{},{:.10g},{},{},{:.10g},{:.10g},{},{},{:.10g},{:.10g},{:.10g},{:.10g}\n",
                        name_of(c.component), name_of(c.mishap), name_of(c.role), c.left, c.count, c.stops, c.slowdown,
-                       c.worst, c.example, c.simulated, c.carries, c.per_month, c.lasts, c.hours);
+                       c.worst, c.example, c.simulated, c.carries, c.per_month, c.lasts.value, c.hours);
   return out;
 }
 

@@ -17,14 +17,16 @@ namespace fabricast {
 
 namespace {
 
+using namespace literals;
+
 constexpr std::size_t most_rows = 12;
 
 /// Four digits, in s, ms or us.
-std::string seconds_text(double seconds) {
-  if (!std::isfinite(seconds)) return "never";
-  if (seconds >= 10000) return fmt::format("{:.1f} h", seconds / 3600);
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+std::string time_text(Seconds t) {
+  if (!std::isfinite(t.value)) return "never";
+  if (t >= 10000.0_s) return fmt::format("{:.1f} h", t.value / 3600);
+  if (t >= 1.0_s) return fmt::format("{:.4g} s", t.value);
+  return t >= 1.0_ms ? fmt::format("{:.4g} ms", milliseconds(t)) : fmt::format("{:.4g} us", microseconds(t));
 }
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
@@ -44,7 +46,7 @@ std::string what_of(const RiskClass& c) {
 
 std::string effect_of(const RiskClass& c) {
   if (c.stops) return "stops";
-  if (c.mishap == Mishap::flap) return "stalls " + seconds_text(c.lasts);
+  if (c.mishap == Mishap::flap) return "stalls " + time_text(c.lasts);
   return c.slowdown <= 1 && c.worst <= 1 ? "none" : fmt::format("x {:.4g}", c.slowdown);
 }
 
@@ -145,8 +147,8 @@ std::string month(const Risk& risk) {
                      percent(m.goodput_p5), percent(m.goodput_p95));
   out += fmt::format("stops            {:.3g} per month\n", m.stops);
   out += fmt::format("{:<16} {}   p5 {}, p95 {}, worst {}; healthy {}\n", risk.of.size() > 16 ? "time" : risk.of,
-                     seconds_text(m.seconds), seconds_text(m.seconds_p5), seconds_text(m.seconds_p95),
-                     seconds_text(m.seconds_worst), seconds_text(risk.seconds));
+                     time_text(m.time), time_text(m.time_p5), time_text(m.time_p95), time_text(m.time_worst),
+                     time_text(risk.time));
   out += "#\n# lost time in the month by kind, h\n";
   for (const auto* list : {&m.lost_by_kind, &m.lost}) {
     for (const LostTime& l : *list)
@@ -159,14 +161,14 @@ std::string month(const Risk& risk) {
 std::string saving(const Risk& risk) {
   const CheckpointPlan& c = risk.checkpoint;
   std::string out;
-  if (c.bytes > 0)
+  if (c.bytes > Bytes{})
     out = fmt::format(
         "#\n# checkpoints of {:.4g} TB every {} (optimal: {}); each pauses the step for {}, is durable {} later, and "
         "is read in {}\n",
-        c.bytes / 1e12, seconds_text(c.every), seconds_text(c.best), seconds_text(c.pause), seconds_text(c.durable),
-        seconds_text(c.load));
+        fractional(c.bytes) / 1e12, time_text(c.every), time_text(c.best), time_text(c.pause), time_text(c.durable),
+        time_text(c.load));
   return out + fmt::format("# mean time between stops {}; the transport survives outages of {}; {} spare hosts\n",
-                           seconds_text(c.between_stops), seconds_text(risk.window), grouped(risk.spares));
+                           time_text(c.between_stops), time_text(risk.window), grouped(risk.spares));
 }
 
 }  // namespace
@@ -177,10 +179,10 @@ std::string risk_text(const Risk& risk) {
   std::string out = fmt::format("# fabricast {}   risk of {}\n", version_text(), comment_text(s.name));
   out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
-                     s.node.spec.gpus, seconds_text(risk.seconds));
+                     s.node.spec.gpus, time_text(risk.time));
   if (risk.network_samples > 1)
-    out += fmt::format(", median of {} samples; p5 {}, p95 {}, worst {}", risk.network_samples,
-                       seconds_text(risk.seconds_p5), seconds_text(risk.seconds_p95), seconds_text(risk.seconds_worst));
+    out += fmt::format(", median of {} samples; p5 {}, p95 {}, worst {}", risk.network_samples, time_text(risk.time_p5),
+                       time_text(risk.time_p95), time_text(risk.time_worst));
   out += "\n#\n" + comment(summary(risk));
   out += costs(risk) + survived(risk) + month(risk) + saving(risk);
   if (risk.helps.empty()) return out;

@@ -33,19 +33,19 @@ Timed time_of(const World& world) {
   switch (world.scenario().workload.kind) {
     case WorkloadKind::training_step: {
       const StepForecast step = run_step(world, step_of(world), alone, 1);
-      return {step.seconds, busiest(step.stages)};
+      return {step.time.value, busiest(step.stages)};
     }
     case WorkloadKind::trace: {
       const StepForecast step = run_trace(world, alone);
-      return {step.seconds, busiest(step.stages)};
+      return {step.time.value, busiest(step.stages)};
     }
     case WorkloadKind::inference: {
       const InferenceForecast serving = run_inference(world, alone, false);
-      return {serving.step.seconds, busiest(serving.step.stages)};
+      return {serving.step.time.value, busiest(serving.step.stages)};
     }
     case WorkloadKind::collective: break;
   }
-  return {run_forecast(world, alone).rows.back().time, 0};
+  return {run_forecast(world, alone).rows.back().time.value, 0};
 }
 
 /// Of a collective only the largest size is timed: failures of links affect bandwidth.

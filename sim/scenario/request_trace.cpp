@@ -122,7 +122,7 @@ class TraceReader {
     if (fields.size() != fields_)
       refuse(1, fmt::format("the line has {} fields, but the header has {}", fields.size(), fields_), {});
     ServingRequest r;
-    r.arrival = number(fields, arrival, 0, 1e9);
+    r.arrival = Seconds{number(fields, arrival, 0, 1e9)};
     r.input = tokens(fields, input, 1, longest);
     r.output = tokens(fields, output, 1, longest);
     // At least the last token of a prompt is computed, because the output starts from it.

@@ -118,7 +118,7 @@ class Builder {
       faults_.node(t, i, "has num_ops or tensor_size but no duration", "an estimate needs a GPU with known rates");
       return 0;
     }
-    return kernel_time_(node.flops, node.bytes);
+    return kernel_time_(node.flops, node.bytes).value;
   }
 
   void add_actors() {

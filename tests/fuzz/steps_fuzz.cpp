@@ -10,9 +10,9 @@ void read_steps(std::string_view bytes) {
   const auto steps = taken(text, [&] { return steps_of(text, "file"); });
   if (!steps) return;
   for (const StepCase& step : *steps) {
-    require(step.seconds > 0 && step.noise > 0);
+    require(step.measured.value > 0 && step.noise > 0);
     if (step.scenario.empty())
-      taken(text, [&] { return kernel_seconds(step.kernel, shipped_hardware()); });
+      taken(text, [&] { return kernel_time(step.kernel, shipped_hardware()); });
     else
       taken(text, [&] { return parse_scenario(step.scenario, "step").scenario.version; });
   }

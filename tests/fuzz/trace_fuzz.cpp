@@ -38,7 +38,7 @@ void read_trace(std::string_view input) {
     trace::Job job;
     job.traces.push_back(trace::decode("file", bytes));
     job.trace_of.assign(ranks, 0);
-    const auto time = [](double flops, double moved) { return 1e-12 * (flops + moved); };
+    const auto time = [](double flops, double moved) { return Seconds{1e-12 * (flops + moved)}; };
     check(trace::program_of(std::move(job), {}, spec, time), ranks);
   } catch (const UserError& e) { require_stated(e, bytes); }
   try {

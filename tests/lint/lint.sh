@@ -59,6 +59,13 @@ headers_are_read_once() {
   for file in $(headers); do grep -q '^#pragma once$' "$file" || echo "$file:1: #pragma once is missing"; done
 }
 
+# Units are types (core/units.hpp). Numbers in the units of another program say so in their name or in the file comment.
+units_are_types() {
+  grep -rnE '(double|float)>? [^;]*; *///< *(s|ms|us|B|KiB|MiB|GiB|B/s|GB/s|W)([ ;,.:]|$)' include --include='*.hpp' |
+    grep -v '^include/fabricast/core/units.hpp' |
+    sed -E 's#^([^:]*:[0-9]+):.*#\1: a bare number with a unit in its comment: use a type of core/units.hpp#' | LC_ALL=C sort
+}
+
 files_are_short() {
   for file in $(sources; find tests -name '*.cpp' -o -name '*.hpp'); do
     lines=$(wc -l < "$file")
@@ -110,7 +117,8 @@ one_word_per_idea() {
   called 'x''/:' 'factor or 90 % interval'
 }
 
-found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; files_are_short
+found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; units_are_types
+  files_are_short
   public_types_have_one_name; only_the_command_line_prints; no_forbidden_words; one_word_per_idea)
 [ -z "$found" ] && exit 0
 echo "$found"

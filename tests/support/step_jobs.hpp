@@ -25,7 +25,7 @@ inline World step_world(const std::string& name, const Sets& set = {}) {
 
 inline StepForecast step(const std::string& name, const Sets& set = {}) { return run_step(step_world(name, set)); }
 
-inline double step_seconds(const std::string& name, const Sets& set = {}) { return step(name, set).seconds; }
+inline double step_seconds(const std::string& name, const Sets& set = {}) { return step(name, set).time.value; }
 
 /// Seconds that a step's GPUs wait for communication, mean over all.
 inline double exposed(const StepForecast& f) {

@@ -32,8 +32,8 @@ struct Cost {
   double per_gpu() const { return bought / static_cast<double>(gpus); }
   double network_per_gpu() const { return network / static_cast<double>(gpus); }
   double network_share() const { return bought > 0 ? network / bought : 0; }
-  /// Cost of the job's hosts for this time, s.
-  double of_time(double seconds) const { return per_hour / 3600 * seconds * job_share; }
+  /// Cost of the job's hosts for this time.
+  double of_time(Seconds time) const { return per_hour / 3600 * time.value * job_share; }
 };
 
 /// Prices a bill. \throws UserError that lists every line without a price, unless the prices say `missing: list`
@@ -42,7 +42,7 @@ Cost cost_of(const Bill& bill, const Prices& prices);
 /// A unit of the job's work, with its forecast time.
 struct Work {
   std::string what;  ///< `step`, `all_reduce of 8GiB`
-  double seconds = 0;
+  Seconds time;
   double tokens = 0;  ///< 0: the work has no tokens
 };
 /// Forecasts the scenario's workload: a step, or a call of each size.

@@ -4,7 +4,7 @@
 // of the same form (docs/formats.md, "Measured cases"). A case becomes a scenario, and CaseRunner forecasts it with any
 // hardware parameters.
 //
-// Times of rows are in microseconds, as in the files; times of forecasts are in seconds. Sizes are in bytes. Free
+// Times of rows are in microseconds, as in the files; sizes are in bytes. Free
 // functions keep no state. A CaseRunner is immutable after construction and may be used by several threads at once.
 //
 // Not modelled: fabrics that a source does not describe. They are assumed to be non-blocking with adaptive routing.
@@ -65,12 +65,12 @@ std::string scenario_of(const MeasuredCase& c);
 struct ForecastOfCase {
   struct Row {
     std::int64_t bytes = 0;
-    double measured = 0, forecast = 0;  ///< s
+    Seconds measured, forecast;
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
     bool served = true;  ///< whether NCCL's choice has a schedule; else another algorithm stands in
     double factor = 1;   ///< 90 % interval: forecast divided and multiplied by it; 1: none computed (add_intervals)
-    double nccl = 0;     ///< s, NCCL's own estimate for the same algorithm and protocol; 0: it makes none
+    Seconds nccl;        ///< NCCL's own estimate for the same algorithm and protocol; 0: it makes none
   };
   std::vector<Row> rows;               ///< in the order of the case
   std::vector<ResidualRow> residuals;  ///< by row; empty unless requested
@@ -88,7 +88,7 @@ class CaseRunner {
   ///                   time
   ForecastOfCase run(const Hardware& hardware, bool residuals = false) const;
   /// Forecasts (s) of some rows, by their indices.
-  std::vector<double> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
+  std::vector<Seconds> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
   /// The scenario of the case, without hardware parameters.
   const Scenario& scenario() const { return scenario_; }

@@ -6,7 +6,7 @@
 // the distribution of forecast errors that intervals use too (residual/residual.hpp). docs/models/check.md derives the
 // test and the rule, and says how often they are right.
 //
-// Times are in seconds, sizes in bytes. Ratios are measured over forecast: above 1 means slow. Results do not depend on
+// Ratios are measured over forecast: above 1 means slow. Results do not depend on
 // the number of threads. All functions only read their arguments and are safe to call concurrently.
 //
 // Not modelled: three causes at once, and faults whose effect a scenario cannot express.
@@ -117,10 +117,10 @@ struct CheckedRow {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0;
   std::int64_t nodes = 1;
-  double measured = 0;       ///< s; the median if several runs of one test were given
-  double forecast = 0;       ///< s; the median of healthy sites, conditioned on the site's measured rows
-  double low = 0, high = 0;  ///< s; 90 % interval of healthy sites
-  double bus_bandwidth = 0;  ///< B/s, of the measured time
+  Seconds measured;              ///< the median if several runs of one test were given
+  Seconds forecast;              ///< the median of healthy sites, conditioned on the site's measured rows
+  Seconds low, high;             ///< 90 % interval of healthy sites
+  BytesPerSecond bus_bandwidth;  ///< of the measured time
   Verdict verdict = Verdict::expected;
 };
 

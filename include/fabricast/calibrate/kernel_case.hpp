@@ -41,8 +41,8 @@ struct KernelCase {
 /// Reads a kernel from JSON.
 /// \throws std::exception, with the key that is wrong where the JSON is well-formed
 KernelCase kernel_case(const std::string& json);
-/// The forecast time of a kernel, s, with the gap after it if `gap` is set.
+/// The forecast time of a kernel, with the gap after it if `gap` is set.
 /// \throws UserError if the GPU is unknown, or does not support the precision
-double kernel_seconds(const KernelCase& kernel, const Hardware& hardware);
+Seconds kernel_time(const KernelCase& kernel, const Hardware& hardware);
 
 }  // namespace fabricast

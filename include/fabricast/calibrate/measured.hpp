@@ -1,7 +1,7 @@
 // Measured rows of a site from logs, scenarios, cases and profiles. Forecasts are conditioned on them
 // (report/interval.hpp), and `check` judges them.
 //
-// Times are in seconds, sizes in bytes. Pure functions; safe to call concurrently.
+// Pure functions; safe to call concurrently.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 // published_mapping.hpp for what it assumes. Names of `fabricast list nodes`, `list models` and `list stacks` are known
 // without an entry.
 //
-// Step times are in seconds, rates in tokens/s of one GPU. Measured values are facts of the table; nothing here fits.
+// Rates are in tokens/s of one GPU. Measured values are facts of the table; nothing here fits.
 //
 // Pure functions; safe to call concurrently.
 #pragma once
@@ -15,6 +15,7 @@
 
 #include "fabricast/calibrate/published_mapping.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/units.hpp"
 
 namespace fabricast {
 
@@ -44,7 +45,7 @@ std::vector<PublishedRow> parse_published_rows(const std::string& text, const st
 /// A row with its scenario.
 struct MappedRow : Mapping {
   PublishedRow row;
-  double seconds = 0;  ///< step time as published, or computed from tokens/s; 0: neither is stated
+  Seconds time;  ///< step time as published, or computed from tokens/s; 0: neither is stated
 };
 
 /// Maps one row. `id` is left empty.

@@ -7,7 +7,7 @@
 // system. Optional keys: `noise`, the relative uncertainty that a fit assumes; `held_out`, which keeps a step out of
 // all fits; `note`.
 //
-// An error is forecast / measured - 1. Times are in seconds. Intervals cover the parameters of GPU and software and the
+// An error is forecast / measured - 1. Intervals cover the parameters of GPU and software and the
 // spread of the model, not the network (report/step_interval.hpp).
 //
 // Functions on whole lists use all cores; results do not depend on the number of threads. Long ones throw Interrupted
@@ -28,7 +28,7 @@ namespace fabricast {
 /// A measured step, or a measured kernel.
 struct StepCase {
   std::string id, source, note;
-  double seconds = 0;     ///< measured
+  Seconds measured;
   double noise = 0.02;    ///< relative: digits of the publication, run-to-run variation, disagreement of similar rows
   bool held_out = false;  ///< whether all fits ignore it
   std::string scenario;   ///< as text; empty: this is a kernel
@@ -51,8 +51,8 @@ class StepRunner {
   explicit StepRunner(const StepCase& step);
   ~StepRunner();
   StepRunner(StepRunner&&) noexcept;
-  /// The forecast with other parameters of GPU and software, s.
-  double seconds(const Hardware& hardware);
+  /// The forecast with other parameters of GPU and software.
+  Seconds time(const Hardware& hardware);
   /// \throws UserError if the step does not fit in the memory of a GPU, by the estimate
   void check_memory() const;
   /// The software generation; empty for a kernel.
@@ -70,9 +70,9 @@ class StepRunner {
 /// A step with its forecast.
 struct StepRow {
   std::string id, source;
-  double measured = 0, forecast = 0;  ///< s
-  double factor = 1;                  ///< 90 % interval: forecast / factor to forecast * factor
-  double deviation = 0;               ///< standard deviation of ln(forecast) by uncertain parameters
+  Seconds measured, forecast;
+  double factor = 1;     ///< 90 % interval: forecast / factor to forecast * factor
+  double deviation = 0;  ///< standard deviation of ln(forecast) by uncertain parameters
   bool held_out = false;
   bool experts = false;  ///< whether it is an MoE model
   double error() const { return forecast / measured - 1; }

@@ -43,8 +43,8 @@ struct EnumNames<SymmetricKernel> {
 struct SymmetricRun {
   SymmetricKernel kernel = SymmetricKernel::all_reduce_ll;
   int blocks = 1;
-  double estimate_us = 0;  ///< us, including the launch
-  double least_us = 0;     ///< us; the same for an empty buffer
+  double estimate_us = 0;  ///< including the launch
+  double least_us = 0;     ///< the same for an empty buffer
 };
 
 }  // namespace fabricast

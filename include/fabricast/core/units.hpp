@@ -36,6 +36,12 @@ struct BytesPerSecond {
   friend constexpr auto operator<=>(BytesPerSecond, BytesPerSecond) = default;
 };
 
+/// Time per byte: the inverse of a rate, for costs that may be absent.
+struct SecondsPerByte {
+  double value = 0;
+  friend constexpr auto operator<=>(SecondsPerByte, SecondsPerByte) = default;
+};
+
 /// A length in metres.
 struct Metres {
   double value = 0;
@@ -65,6 +71,8 @@ constexpr Seconds operator*(double x, Seconds a) { return {a.value * x}; }
 constexpr Seconds operator/(Seconds a, double x) { return {a.value / x}; }
 constexpr double operator/(Seconds a, Seconds b) { return a.value / b.value; }
 constexpr Seconds& operator+=(Seconds& a, Seconds b) { return a = a + b; }
+constexpr Seconds& operator*=(Seconds& a, double x) { return a = a * x; }
+constexpr Seconds& operator/=(Seconds& a, double x) { return a = a / x; }
 
 constexpr BytesPerSecond operator+(BytesPerSecond a, BytesPerSecond b) { return {a.value + b.value}; }
 constexpr BytesPerSecond operator-(BytesPerSecond a, BytesPerSecond b) { return {a.value - b.value}; }
@@ -72,6 +80,11 @@ constexpr BytesPerSecond operator*(BytesPerSecond a, double x) { return {a.value
 constexpr BytesPerSecond operator*(double x, BytesPerSecond a) { return {a.value * x}; }
 constexpr BytesPerSecond operator/(BytesPerSecond a, double x) { return {a.value / x}; }
 constexpr double operator/(BytesPerSecond a, BytesPerSecond b) { return a.value / b.value; }
+
+// Of payloads that are averages, so not whole bytes.
+constexpr Seconds operator*(SecondsPerByte c, double bytes) { return {c.value * bytes}; }
+constexpr SecondsPerByte operator*(double x, SecondsPerByte c) { return {x * c.value}; }
+constexpr SecondsPerByte per_byte(BytesPerSecond r) { return {1 / r.value}; }
 
 constexpr double operator/(Watts a, Watts b) { return a.value / b.value; }
 
@@ -89,9 +102,15 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t multiple) { return 
 /// \pre n > 0
 constexpr int log2_up(std::int64_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n) - 1)); }
 
-/// Numbers for output, in the units that nccl-tests prints.
+/// Numbers for output, in the units that reports print.
 constexpr double microseconds(Seconds t) { return t.value * 1e6; }
+constexpr double milliseconds(Seconds t) { return t.value * 1e3; }
 constexpr double gigabytes_per_second(BytesPerSecond r) { return r.value * 1e-9; }
+/// For arithmetic with fractions, and the nearest whole number of bytes of its result.
+constexpr double fractional(Bytes b) { return static_cast<double>(b.value); }
+constexpr Bytes whole_bytes(double b) { return {static_cast<std::int64_t>(b + 0.5)}; }
+
+constexpr double gibibytes(Bytes b) { return fractional(b) / gib; }
 
 namespace literals {
 constexpr Bytes operator""_B(unsigned long long n) { return {static_cast<std::int64_t>(n)}; }

@@ -13,7 +13,7 @@
 // a probability between p and n p. p says nothing about a cluster that is not healthy: how slow that cluster is depends
 // on its fault (calibrate/check.hpp).
 //
-// Times are in seconds, rates in bytes per second, sizes in bytes. Not modelled: other jobs on the fabric, the first
+// Sizes are in bytes. Not modelled: other jobs on the fabric, the first
 // call, in-place results. Only the flow engine has error distributions.
 //
 // Pure functions except for the progress callback; safe to call concurrently. Results do not depend on the number of
@@ -33,8 +33,8 @@ struct GateRow {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t asked = 0;                              ///< size requested of the tool
   std::int64_t bytes = 0;                              ///< size that the tool uses and prints, rounded to its ranks
-  double expected = 0, ceiling = 0;                    ///< times, s
-  double expected_bandwidth = 0, floor_bandwidth = 0;  ///< bus bandwidths, B/s
+  Seconds expected, ceiling;                           ///< times
+  BytesPerSecond expected_bandwidth, floor_bandwidth;  ///< bus bandwidths
   double known = 0;                                    ///< fraction of the variance that measured rows have removed
   bool printed = true;                                 ///< false: the size rounds to nothing and the tool skips it
 };
@@ -44,9 +44,9 @@ struct GateSweep {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t from = 0, to = 0, factor = 1;  ///< factor 1: one size
   std::vector<GateRow> rows;
-  /// Mean bus bandwidth of the rows, B/s, and its floor. The mean is below this floor with at most the gate's
+  /// Mean bus bandwidth of the rows, and its floor. The mean is below this floor with at most the gate's
   /// probability, whatever the correlations of the rows.
-  double expected_average = 0, floor_average = 0;
+  BytesPerSecond expected_average, floor_average;
 };
 
 /// All limits for a scenario.
@@ -109,10 +109,10 @@ std::string gate_kubernetes(const Gate& gate);
 struct GateJudgement {
   CollectiveOp op = CollectiveOp::all_reduce;
   std::int64_t bytes = 0, nodes = 1;
-  double measured = 0, expected = 0, ceiling = 0;  ///< times, s
-  double bandwidth = 0, floor_bandwidth = 0;       ///< bus bandwidths, B/s
-  double chance = 0;                               ///< probability that a healthy cluster is as slow or slower
-  std::string from;                                ///< file of the log
+  Seconds measured, expected, ceiling;
+  BytesPerSecond bandwidth, floor_bandwidth;  ///< bus bandwidths
+  double chance = 0;                          ///< probability that a healthy cluster is as slow or slower
+  std::string from;                           ///< file of the log
   bool below() const { return measured > ceiling; }
 };
 

@@ -4,7 +4,7 @@
 // A layout is derived from a scenario or read from a topology file. The planner's search uses it with NCCL's
 // bandwidths. The node's graph has the same links, with the rates of the hardware data.
 //
-// Indices refer to the lists of NodeLayout; bandwidths are in GB/s, one direction. Plain values and pure functions;
+// Indices refer to the lists of NodeLayout; bandwidths are numbers in GB/s, the unit of NCCL, of one direction. Plain values and pure functions;
 // safe to call concurrently.
 #pragma once
 
@@ -36,7 +36,7 @@ struct NodeLayout {
     PcieSlot up;      ///< of a switch: its slot upwards
     int host = 0;     ///< number of the host among those of the NVLink domain
     CpuVendor cpu = CpuVendor::intel;
-    double socket_link = 0;  ///< GB/s that NCCL assumes between sockets
+    double socket_link = 0;  ///< that NCCL assumes between sockets
     bool operator==(const Hub&) const = default;
   };
   /// A bundle of NVLinks to one peer.
@@ -50,7 +50,7 @@ struct NodeLayout {
     int hub = 0;
     PcieSlot slot;
     int capability = 90;  ///< CUDA compute capability, 90 for sm_90
-    double c2c = 0;       ///< GB/s to the socket by NVLink-C2C; 0: none
+    double c2c = 0;       ///< to the socket by NVLink-C2C; 0: none
     bool gdr = true;
     std::vector<NvLinks> nvlinks;
     bool operator==(const Gpu&) const = default;
@@ -64,7 +64,7 @@ struct NodeLayout {
   /// A NIC port.
   struct Nic {
     int card = 0;
-    double rate = 0;  ///< GB/s, line rate
+    double rate = 0;  ///< line rate
     std::uint64_t asic = 0;
     int port = 0;
     double latency_us = 0;  ///< stated by the driver; NCCL adds it to a network hop

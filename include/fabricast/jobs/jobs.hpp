@@ -2,7 +2,7 @@
 // links on which they meet, and a better placement for the scenario's own job.
 //
 // An owner is a job or a background flow. Owners are numbered: the scenario's own job is 0, then come the jobs of
-// section `jobs`, then the flows of section `background`. Times are in seconds, rates in bytes per second.
+// section `jobs`, then the flows of section `background`. Results do not depend on the number of threads.
 //
 // How loads of other jobs are averaged and shared: docs/models/jobs.md. Not modelled: phases of jobs that lock into
 // each other, congestion control, hosts that several jobs share, jobs that start or end.
@@ -22,15 +22,15 @@ struct JobRow {
   std::vector<std::uint32_t> hosts;
   PlacementShape shape;
   JobTime alone, beside;  ///< `beside`: concurrently with all others
-  double slowdown() const { return beside.seconds / alone.seconds; }
+  double slowdown() const { return beside.time / alone.time; }
 };
 
 /// One background flow.
 struct FlowRow {
   std::string name, what;
-  /// B/s of all its connections, averaged over time: the rate that it requests, and the rate that it gets concurrently
+  /// Rates of all its connections, averaged over time: the rate that it requests, and the rate that it gets concurrently
   /// with all jobs (in the median sample).
-  double wanted = 0, got = 0;
+  BytesPerSecond wanted, got;
 };
 
 /// A link that several owners use, in the first sample of the network.
@@ -45,8 +45,8 @@ struct PlacementTrial {
   Placement placement = Placement::in_order;
   std::vector<std::uint32_t> hosts;  ///< in rank order
   PlacementShape shape;
-  double alone = 0, beside = 0;  ///< s, medians over `samples_of_trials` samples
-  bool given = false;            ///< the scenario's own placement
+  Seconds alone, beside;  ///< medians over `samples_of_trials` samples
+  bool given = false;     ///< the scenario's own placement
 };
 
 /// The result of `forecast_jobs`.
@@ -61,7 +61,7 @@ struct JobsForecast {
   std::size_t shared = 0;              ///< number of links that several owners use
   std::size_t contended = 0;           ///< number of these with a load above 1
   std::vector<PlacementTrial> trials;  ///< the fastest concurrently with the others first, so the first is recommended
-  double shuffled = 0;                 ///< s: the hosts of the first trial in a random order of ranks
+  Seconds shuffled;                    ///< the hosts of the first trial in a random order of ranks
   int samples_of_trials = 1;           ///< number of samples over which matrix and trials are medians
   std::uint32_t hosts = 0, free = 0;   ///< of the fabric; not held by other jobs, storage or `taken`
   std::uint64_t fingerprint = 0;

@@ -21,11 +21,10 @@
 
 namespace fabricast {
 
-/// The time of what a job repeats: a call, a step, or the tokens of a decode step. Times in s over samples of the
-/// network.
+/// The time of what a job repeats: a call, a step, or the tokens of a decode step. Times over samples of the network.
 struct JobTime {
-  double seconds = 0;  ///< median
-  double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
+  Seconds time;  ///< median
+  Seconds time_p5, time_p95, time_worst;
   int samples = 1;
   std::string bottleneck;    ///< of the median sample; for steps, that of the collective that runs longest
   Program collectives;       ///< groups and collectives, without activities

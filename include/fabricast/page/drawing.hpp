@@ -37,7 +37,7 @@ struct FabricLine {
   std::uint32_t lower_row = 0, lower = 0;  ///< row and box of the lower end
   std::uint32_t upper_row = 0, upper = 0;  ///< row and box of the upper end
   std::uint32_t cables = 0;
-  double rate = 0;            ///< B/s of the slowest cable, one direction
+  BytesPerSecond rate;        ///< of the slowest cable, one direction
   double mean = 0, most = 0;  ///< load over its links, both directions
   std::string fullest;        ///< name of the most loaded link
 };
@@ -46,7 +46,7 @@ struct FabricLine {
 struct TierLoad {
   std::string name;  ///< `nodes to leaf`
   std::uint32_t links = 0;
-  double rate = 0;  ///< B/s of the slowest link
+  BytesPerSecond rate;  ///< of the slowest link
   double mean = 0, p95 = 0, most = 0;
   std::string fullest;  ///< name of the most loaded link; the first of several equal ones
 };

@@ -30,7 +30,7 @@ class Ranks {
   virtual void leave(bool all) = 0;
 
   int rank = 0, size = 1;
-  double patience = 5;  ///< s: how long to wait for the last message of each rank
+  Seconds patience{5};  ///< how long to wait for the last message of each rank
 };
 
 /// The ranks that a launcher (mpirun, srun) has started; null for a process that runs alone. The number of ranks is

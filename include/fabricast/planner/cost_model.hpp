@@ -6,6 +6,8 @@
 // NCCL changed its constants and formulas over the years. The model has five eras: before 2.17, 2.17 to 2.19, 2.20 to
 // 2.27, 2.28 to 2.30, and from 2.31 on. Facts were read from NCCL's source of versions 2.16, 2.18, 2.26 and 2.30.
 //
+// Numbers are in the units of NCCL, in which it rounds and compares: us, and GB/s of the size that nccl-tests counts.
+//
 // Pure functions; safe to call concurrently.
 #pragma once
 
@@ -15,7 +17,7 @@
 
 namespace fabricast {
 
-/// NCCL's latency (us) and bandwidth (GB/s of the size that nccl-tests counts) of an operation, algorithm and protocol.
+/// NCCL's latency and bandwidth of an operation, algorithm and protocol.
 struct AlgorithmCost {
   double latency = 0;
   double bandwidth = 0;  ///< 0: not usable
@@ -31,10 +33,10 @@ struct CostTable {
   int channels = 1, capability = 90;
   bool x86 = true, joined_by_nvlink = true;
   int gpus = 8;          ///< per NCCL node
-  double nic_gbps = 50;  ///< GB/s of a NIC
+  double nic_gbps = 50;  ///< of a NIC
   NcclVersion version;
 
-  /// NCCL's estimate in us for `bytes`, counted as in nccl-tests. Negative if the combination is not usable.
+  /// NCCL's estimate for `bytes`, counted as in nccl-tests. Negative if the combination is not usable.
   double time(CollectiveOp op, Algorithm algorithm, Protocol protocol, std::int64_t bytes) const;
 
  private:

@@ -1,5 +1,5 @@
 // Results of NCCL's search: the number of channels, their bandwidth, the order of GPUs and the NICs of each. Plain
-// values.
+// values, with numbers in the units of NCCL, in which it rounds and compares: GB/s and us.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace fabricast {
 /// The channels of one algorithm.
 struct SearchGraph {
   int channels = 0;
-  double bw_intra = 0, bw_inter = 0;  ///< GB/s per channel
-  double latency_inter = 0;           ///< us, as stated by the NIC
+  double bw_intra = 0, bw_inter = 0;  ///< per channel
+  double latency_inter = 0;           ///< as stated by the NIC
   PathType type_intra = PathType::LOC, type_inter = PathType::LOC;
   int cross_nic = 0;
   bool same_channels = true;

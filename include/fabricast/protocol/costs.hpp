@@ -10,7 +10,7 @@
 // its GPU one by one. A NIC does the same, at the rate that remains on the path. Then the slice takes `latency` to the
 // next station. Both engines time the same stations; they differ in how they share links and in what they fold.
 //
-// The parameters are those of `comm.node` (docs/models/protocols.md). All times are in seconds.
+// The parameters are those of `comm.node` (docs/models/protocols.md).
 //
 // Not modelled: other kernels that take SMs from the collective.
 //
@@ -26,8 +26,8 @@ namespace fabricast {
 /// \pre the plan is one of this communicator
 ProtocolCosts protocol_costs(const Communicator& comm, const Plan& plan);
 
-/// s; what a call pays for the channels that it launches. It is contained in ProtocolCosts::launch.
-double channel_launch(const Communicator& comm, const Plan& plan);
+/// What a call pays for the channels that it launches. It is contained in ProtocolCosts::launch.
+Seconds channel_launch(const Communicator& comm, const Plan& plan);
 
 /// A node that stands for all nodes of its role.
 struct NodeClass {

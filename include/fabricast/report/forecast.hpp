@@ -9,7 +9,7 @@
 //   run_candidates      the alternatives that NCCL considered         -> Forecast, several rows per size
 //   run_plans           plans of the caller                           -> Forecast, one row per plan
 //
-// Times are in seconds, rates in bytes per second, sizes in bytes. Results do not depend on the number of threads.
+// Sizes are in bytes. Results do not depend on the number of threads.
 //
 // The functions only read the World and may run concurrently on one World, except with the chunk engine, which forks
 // and therefore uses one thread.
@@ -30,7 +30,7 @@ namespace fabricast {
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  double time = 0;  ///< s; 0 if it is not simulated
+  Seconds time;  ///< 0 if it is not simulated
 };
 
 /// The measured row that informs a forecast row most, and how the two differ.
@@ -44,19 +44,19 @@ struct KnownNear {
 /// The time and plan of a size with NCCL versions from `from` on.
 struct VersionTime {
   NcclVersion from;
-  double time = 0;
+  Seconds time;
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;
 };
 
-/// The forecast of one size. Times in s.
+/// The forecast of one size.
 struct ForecastRow {
   std::int64_t bytes = 0;  ///< requested size; the tool may round it, and sends `plan.bytes`
-  double time = 0;         ///< median over the samples
-  double time_p5 = 0, time_p95 = 0, time_worst = 0;
-  std::vector<double> sample_times;  ///< one per sample
-  std::size_t median_sample = 0;     ///< index of the sample that `time` and `result` come from
+  Seconds time;            ///< median over the samples
+  Seconds time_p5, time_p95, time_worst;
+  std::vector<Seconds> sample_times;  ///< one per sample
+  std::size_t median_sample = 0;      ///< index of the sample that `time` and `result` come from
   /// The 90 % interval is from time / factor to time x factor. 1 until add_intervals sets it.
   double factor = 1;
   std::optional<Residual> residual;  ///< the distribution that `factor` is derived from; set by add_intervals
@@ -71,8 +71,8 @@ struct ForecastRow {
   /// faster one. Not shifted by measured rows.
   std::optional<Choice> nccl;
   std::vector<VersionTime> by_version;  ///< set by forecast_versions; empty if the version of NCCL is known
-  /// Algorithm bandwidth in B/s, of the bytes that the tool sends.
-  double algorithm_bandwidth() const { return static_cast<double>(plan.bytes) / time; }
+  /// Algorithm bandwidth, of the bytes that the tool sends.
+  BytesPerSecond algorithm_bandwidth() const { return Bytes{plan.bytes} / time; }
 };
 
 /// An unstated input, and how its other values would change the times.
@@ -97,8 +97,10 @@ struct Forecast {
       if (row.algorithm == algorithm && row.protocol == protocol) return &row;
     return nullptr;
   }
-  /// Bus bandwidth of a row in B/s, by the factor of nccl-tests for the operation.
-  double bus_bandwidth(const ForecastRow& row) const { return row.algorithm_bandwidth() * bus_factor(op, ranks); }
+  /// Bus bandwidth of a row, by the factor of nccl-tests for the operation.
+  BytesPerSecond bus_bandwidth(const ForecastRow& row) const {
+    return row.algorithm_bandwidth() * bus_factor(op, ranks);
+  }
 };
 
 /// How to run work. It does not change results.
@@ -133,7 +135,7 @@ Forecast run_plans(const World& world, std::vector<Plan> plans, const RunOptions
 /// NCCL's choice for a size, and the fastest of what NCCL considered.
 struct Selected {
   Choice nccl, best;
-  double cost() const { return nccl.time - best.time; }  ///< additional time of NCCL's choice, s
+  Seconds cost() const { return nccl.time - best.time; }  ///< additional time of NCCL's choice
 };
 /// \param weighed  the alternatives of the row's size, and of no other, by run_candidates
 /// \returns nothing if NCCL's choice is not simulated, or NCCL did not choose by estimates

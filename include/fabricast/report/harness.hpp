@@ -3,7 +3,7 @@
 // Tools round sizes, overlap calls that are issued back to back, and add their own cost to each call
 // (docs/models/harness.md). The tool `isolated` adds nothing: one call takes launch + makespan.
 //
-// Sizes are in bytes, times in seconds. Pure functions; safe to call concurrently.
+// Sizes are in bytes. Pure functions; safe to call concurrently.
 // Not modelled: CUDA graphs, several communicators, and differences between in-place and out-of-place calls.
 #pragma once
 
@@ -21,9 +21,9 @@ std::int64_t harness_bytes(const HarnessSpec& harness, CollectiveOp op, std::int
 /// Whether the tool calls NCCL at all for a size: nccl-tests rounds small shares down to nothing [nccl-tests-parts].
 bool harness_calls(const HarnessSpec& harness, CollectiveOp op, std::int64_t ranks, std::int64_t asked);
 
-/// The time that the tool prints for a call, in s.
+/// The time that the tool prints for a call.
 /// \param result  of the engine, for one isolated call of `plan`
-double harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
-                    const CollectiveResult& result);
+Seconds harness_time(const HarnessSpec& harness, const Communicator& comm, const Plan& plan,
+                     const CollectiveResult& result);
 
 }  // namespace fabricast

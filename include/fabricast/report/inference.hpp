@@ -8,7 +8,7 @@
 // Only the step is repeated for every sample of the network. Everything else is computed on the sample with the median
 // step time. docs/models/inference.md has the model and its validation.
 //
-// Times are in seconds, sizes in bytes, rates per second. Rates are of all replicas together. Results do not depend on
+// Rates are of all replicas together. Results do not depend on
 // the number of threads. The functions only read the World and may run concurrently on one World.
 //
 // Not modelled: eviction of KV caches as such, caches in host memory, routers that consider caches, and context
@@ -28,9 +28,9 @@ namespace fabricast {
 /// A step or a prompt of an engine. Decode steps of a pipeline are in steady state: their times are the increment of
 /// one further round of passes.
 struct TimedPasses {
-  double seconds = 0;
+  Seconds time;
   std::vector<ActorTimes> stages;  ///< one per pipeline stage
-  ActorTimes mean;                 ///< over all GPUs; its components add up to `seconds`
+  ActorTimes mean;                 ///< over all GPUs; its components add up to `time`
   std::vector<CollectiveUse> collectives;
   Program program;
 };
@@ -38,25 +38,26 @@ struct TimedPasses {
 /// Decoding with another batch.
 struct BatchRow {
   int batch = 0;  ///< per replica
-  double step = 0, tokens_per_second = 0;
-  double memory = 0;  ///< B per GPU
+  Seconds step;
+  double tokens_per_second = 0;
+  Bytes memory;  ///< per GPU
 };
 
-/// The distribution of a waiting time over requests, in s.
+/// The distribution of a waiting time over requests.
 struct WaitTimes {
-  double mean = 0, p50 = 0, p90 = 0, p99 = 0;
+  Seconds mean, p50, p90, p99;
 };
 
 /// Requests under the scenario's load.
 struct Serving {
-  double tokens_per_second = 0;   ///< output tokens divided by the time until the last request has ended
-  WaitTimes first_token;          ///< TTFT: from a request to its first token, queueing included
-  WaitTimes inter_token;          ///< TPOT: mean time between the tokens of a request
-  WaitTimes request;              ///< from a request to its last token
-  double inter_token_worst = 0;   ///< s: longest gap between two tokens of a request
-  double inter_token_median = 0;  ///< s: median gap over all tokens, whatever their request
-  std::int64_t requests = 0;      ///< simulated requests, including those of the warm-up
-  double sequences = 0;           ///< decoded concurrently per replica, mean over time
+  double tokens_per_second = 0;  ///< output tokens divided by the time until the last request has ended
+  WaitTimes first_token;         ///< TTFT: from a request to its first token, queueing included
+  WaitTimes inter_token;         ///< TPOT: mean time between the tokens of a request
+  WaitTimes request;             ///< from a request to its last token
+  Seconds inter_token_worst;     ///< longest gap between two tokens of a request
+  Seconds inter_token_median;    ///< median gap over all tokens, whatever their request
+  std::int64_t requests = 0;     ///< simulated requests, including those of the warm-up
+  double sequences = 0;          ///< decoded concurrently per replica, mean over time
   double requests_per_second = 0;
 };
 
@@ -70,11 +71,11 @@ struct ServingFactors {
 struct DisaggregatedForecast {
   Serving serving;
   TimedPasses prompt;          ///< one prompt on the prefill GPUs
-  double decode = 0;           ///< s of a decode step, with the average overlap with KV-cache transfers
-  double decode_alone = 0;     ///< s of a decode step without transfers
-  double transfer = 0;         ///< s of the KV-cache transfer of one request, concurrent with a decode step
-  double exposed = 0;          ///< s of `transfer` that remain after the prompt has been computed
-  double bytes = 0;            ///< KV cache of one request that is sent
+  Seconds decode;              ///< of a decode step, with the average overlap with KV-cache transfers
+  Seconds decode_alone;        ///< of a decode step without transfers
+  Seconds transfer;            ///< of the KV-cache transfer of one request, concurrent with a decode step
+  Seconds exposed;             ///< part of `transfer` that remain after the prompt has been computed
+  Bytes bytes;                 ///< KV cache of one request that is sent
   double prefill_rate = 0;     ///< requests/s that prefill GPUs and KV-cache transfers sustain
   double decode_rate = 0;      ///< requests/s that the decode GPUs sustain
   double balanced_tokens = 0;  ///< output tokens/s of all GPUs if they were divided so that both rates are equal
@@ -88,18 +89,18 @@ struct InferenceForecast {
   TimedPasses step;  ///< of the median sample
   std::int64_t gpus = 0;
   int samples = 1;
-  double step_p5 = 0, step_p95 = 0, step_worst = 0;
-  std::vector<double> sample_seconds;  ///< the step in each sample
-  Bytes message{0};                    ///< for phase all_reduce
-  double mfu = 0;                      ///< model FLOPs of the step relative to the peak of its precision
-  double tokens_per_second = 0;        ///< output tokens; for phase prefill, prompt tokens
-  std::vector<BatchRow> batches;       ///< powers of two that fit in memory, and the scenario's batch; if decoding
-  MemoryUse memory;                    ///< of a GPU, with the scenario's batch
-  double capacity = 0;                 ///< B of a GPU's memory that the engine uses
-  bool near_the_limit = false;         ///< the engine must be configured to use more memory than by default
-  double prefill = 0;                  ///< s of one prompt; 0 for phases decode and all_reduce
-  TimedPasses prompt;                  ///< the same with its breakdown; also empty if prefill is disaggregated
-  std::optional<Serving> shared;       ///< phase both: prompts and decoding share all GPUs
+  Seconds step_p5, step_p95, step_worst;
+  std::vector<Seconds> sample_times;  ///< the step in each sample
+  Bytes message{0};                   ///< for phase all_reduce
+  double mfu = 0;                     ///< model FLOPs of the step relative to the peak of its precision
+  double tokens_per_second = 0;       ///< output tokens; for phase prefill, prompt tokens
+  std::vector<BatchRow> batches;      ///< powers of two that fit in memory, and the scenario's batch; if decoding
+  MemoryUse memory;                   ///< of a GPU, with the scenario's batch
+  Bytes capacity;                     ///< of a GPU's memory that the engine uses
+  bool near_the_limit = false;        ///< the engine must be configured to use more memory than by default
+  Seconds prefill;                    ///< of one prompt; 0 for phases decode and all_reduce
+  TimedPasses prompt;                 ///< the same with its breakdown; also empty if prefill is disaggregated
+  std::optional<Serving> shared;      ///< phase both: prompts and decoding share all GPUs
   std::optional<DisaggregatedForecast> disaggregated;  ///< phase both with prefill GPUs
   ServingFactors factors;
   std::uint64_t fingerprint = 0;  ///< hash of the step in all samples and of the main rates

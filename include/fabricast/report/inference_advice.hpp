@@ -3,7 +3,7 @@
 // The goal depends on the phase: the time of the step for decode, prefill and all_reduce, tokens per second and GPU for
 // both. The table of all changes is sim/report/inference_settings.cpp; docs/models/inference.md lists them.
 //
-// Times are in seconds, rates per second and GPU, gains fractions. Results do not depend on the number of threads. The
+// Rates are per second and GPU, gains fractions. Results do not depend on the number of threads. The
 // functions only read the World and may run concurrently on one World.
 //
 // Not tried: two changes at once, more GPUs, other requests. Effects of precision on the quality of answers are not
@@ -30,8 +30,8 @@ struct EnumNames<InferenceGoal> {
 /// The goal of the scenario's phase.
 InferenceGoal goal_of(const World& world);
 
-/// Time of the step in s; with disaggregated prefill, of a decode step that overlaps with KV-cache transfers.
-double step_seconds(const InferenceForecast& forecast);
+/// Time of the step; with disaggregated prefill, of a decode step that overlaps with KV-cache transfers.
+Seconds step_time(const InferenceForecast& forecast);
 /// Tokens per second and GPU.
 double tokens_per_gpu(const InferenceForecast& forecast);
 
@@ -39,12 +39,12 @@ double tokens_per_gpu(const InferenceForecast& forecast);
 struct InferenceWhatIf {
   std::string what;
   std::vector<std::string> set;  ///< its `--set` words
-  double step = 0;               ///< s
-  double tokens = 0;             ///< 1/s per GPU
-  double gain = 0;               ///< of the goal: fraction of the step that is saved, or of the tokens that is added
-  double more_tokens = 0;        ///< fraction of the tokens that is added
-  double memory = 0;             ///< B per decode GPU
-  bool fits = true;              ///< in memory
+  Seconds step;
+  double tokens = 0;       ///< per second and GPU
+  double gain = 0;         ///< of the goal: fraction of the step that is saved, or of the tokens that is added
+  double more_tokens = 0;  ///< fraction of the tokens that is added
+  Bytes memory;            ///< per decode GPU
+  bool fits = true;        ///< in memory
 };
 
 /// What limits the rate of requests with disaggregated prefill.
@@ -56,8 +56,8 @@ struct EnumNames<ServingLimit> {
 /// \pre prefill is disaggregated
 ServingLimit limit_of(const World& world, const DisaggregatedForecast& forecast);
 
-/// Seconds of a decode step per output token of a sequence: with speculation a step yields more than one.
-double decoding_per_token(const InferenceForecast& forecast);
+/// Time of a decode step per output token of a sequence: with speculation a step yields more than one.
+Seconds decoding_per_token(const InferenceForecast& forecast);
 
 /// The passes that should become shorter. For a single phase this is its step. For phase both it is one prompt if
 /// prompts (or, with disaggregated prefill, prompts or KV-cache transfers) are the limit, otherwise the decode step.
@@ -66,12 +66,12 @@ const TimedPasses& binding_passes(const InferenceForecast& forecast);
 
 /// What passes spend most time on.
 struct InferenceBinding {
-  std::string part;    ///< the largest component; for communication, the kind of parallelism
-  double seconds = 0;  ///< of it
+  std::string part;  ///< the largest component; for communication, the kind of parallelism
+  Seconds time;      ///< of it
   /// Index into TimedPasses::collectives of the longest collective of the kind of parallelism that takes most exposed
   /// time; -1 if no communication is exposed.
   int collective = -1;
-  double exposed = 0;  ///< s of that kind of parallelism, including the fixed cost of its calls
+  Seconds exposed;  ///< of that kind of parallelism, including the fixed cost of its calls
 };
 InferenceBinding binding_of(const TimedPasses& passes);
 

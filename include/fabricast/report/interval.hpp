@@ -7,7 +7,7 @@
 //
 // Variation by random ECMP hashes is not part of the interval. The percentiles over samples show it.
 //
-// Times are in seconds, sizes in bytes. Results do not depend on the number of threads. The functions may run
+// Results do not depend on the number of threads. The functions may run
 // concurrently on one World and one MeasuredSite.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace fabricast {
 /// Measured rows of one collective on some hosts of a site.
 struct MeasuredSeries {
   Scenario scenario;                     ///< with that collective and the measured sizes
-  std::vector<double> seconds;           ///< one per size of the scenario
+  std::vector<Seconds> times;            ///< one per size of the scenario
   std::string from;                      ///< file or key, for messages
   std::vector<std::string> hosts, nics;  ///< names, if a log contains them
 };
@@ -41,7 +41,7 @@ struct MeasuredSite {
     std::int64_t bytes, nodes;
     Algorithm algorithm;
     Protocol protocol;
-    double seconds, forecast;
+    Seconds measured, forecast;
   };
   std::vector<Row> rows;
   SiteResiduals residuals;  ///< the distribution, conditioned on the rows

@@ -8,7 +8,7 @@
 // Splits differ in degrees of parallelism, chunks per stage, ZeRO stage, micro-batch and recomputation. Model, GPUs,
 // global batch and software are the scenario's.
 //
-// Times are in seconds, sizes in bytes. Results do not depend on the number of threads. The functions only read the
+// Results do not depend on the number of threads. The functions only read the
 // World and may run concurrently on one World.
 //
 // Not modelled: convergence. Not varied: global batch, placement, settings of NCCL.
@@ -40,8 +40,8 @@ std::vector<std::string> words_of(const Split& split, const TrainingStep& base);
 /// A split that divides evenly and fits in memory.
 struct SplitCandidate {
   Split split;
-  double memory = 0;    ///< B per GPU of the stage that needs most
-  double estimate = 0;  ///< s, by estimate_step
+  Bytes memory;      ///< per GPU of the stage that needs most
+  Seconds estimate;  ///< by estimate_step
 };
 
 /// All splits of a step.
@@ -55,16 +55,17 @@ struct SplitSearch {
 /// own split counts as fitting if `run` accepts it: near the limit of memory, or with `memory: ignore`.
 SplitSearch search_splits(const World& world);
 
-/// A rough step time in s from closed formulas: kernels as in the forecast, collectives at the rates of links, the
+/// A rough step time from closed formulas: kernels as in the forecast, collectives at the rates of links, the
 /// pipeline bubble, and gradients that overlap as far as computation lasts. Nothing is simulated.
-double estimate_step(const World& world, const TrainingStep& step);
+Seconds estimate_step(const World& world, const TrainingStep& step);
 
 /// The forecast of a split.
 struct PlanRow {
   SplitCandidate candidate;
   bool given = false;  ///< whether this is the scenario's own split
   std::vector<std::string> set;
-  double seconds = 0, tokens_per_second = 0, mfu = 0;
+  Seconds time;
+  double tokens_per_second = 0, mfu = 0;
   double bubble = 0, exposed = 0;  ///< fractions of the step, mean over all GPUs
 };
 

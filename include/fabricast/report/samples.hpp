@@ -16,8 +16,10 @@ namespace fabricast {
 /// is deterministic. Immutable.
 class RankedSamples {
  public:
+  /// \param values  numbers or units
   /// \pre there is at least one value, and none is NaN
-  explicit RankedSamples(const std::vector<double>& values) : order_(values.size()) {
+  template <typename Value>
+  explicit RankedSamples(const std::vector<Value>& values) : order_(values.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   }

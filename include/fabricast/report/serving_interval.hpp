@@ -26,6 +26,6 @@ ServingDeviations serving_deviations(const ServingSpread& spread, bool experts, 
 
 /// The factors of a scenario.
 /// \param samples  time of the step in each sample of the network, s; must be positive
-ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<double>& samples);
+ServingFactors serving_factors(const World& world, const InferenceStep& step, const std::vector<Seconds>& samples);
 
 }  // namespace fabricast

@@ -5,7 +5,7 @@
 // network (ECMP hashes) combined with a sample of slow hosts and jitter. The median sample is kept with its timeline,
 // breakdown and collectives.
 //
-// Times are in seconds, sizes in bytes. Results do not depend on the number of threads. The functions only read the
+// Results do not depend on the number of threads. The functions only read the
 // World and may run concurrently on one World.
 //
 // Not modelled: convergence, input pipelines, and hosts whose slowness changes within a step. A trace has no tokens,
@@ -27,8 +27,8 @@ struct CollectiveUse {
   CollectiveKind kind;
   CollectiveTime alone;  ///< of one call that nothing else overlaps
   double calls = 0;      ///< per rank and step
-  double seconds = 0;    ///< total time in which its calls ran
-  double slowdown = 1;   ///< `seconds` divided by the time of the same calls alone
+  Seconds time;          ///< total time in which its calls ran
+  double slowdown = 1;   ///< `time` divided by the time of the same calls alone
 };
 
 /// Whether an estimate of memory is within the capacity, within its uncertainty of the capacity, or beyond.
@@ -41,11 +41,11 @@ struct EnumNames<MemoryFit> {
 /// The memory of a GPU of each pipeline stage.
 struct StepMemory {
   std::vector<MemoryUse> stages;
-  double capacity = 0;  ///< B per GPU
+  Bytes capacity;  ///< per GPU
   /// The stage that needs most. \pre there are stages
   const MemoryUse& peak() const;
   /// The fraction of the capacity that it needs. \pre there are stages
-  double share() const { return peak().total() / capacity; }
+  double share() const { return peak().share(capacity); }
   /// The verdict on it. \pre there are stages
   MemoryFit fit() const;
 };
@@ -53,12 +53,12 @@ struct StepMemory {
 /// The forecast of a step.
 struct StepForecast {
   World world;  ///< what is forecast
-  // Over all samples, s.
-  double seconds = 0;  ///< median
-  double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
+  // Over all samples.
+  Seconds time;  ///< median
+  Seconds time_p5, time_p95, time_worst;
   int samples = 1;
-  std::vector<double> sample_seconds;  ///< one per sample
-  /// The 90 % interval of the median is from seconds / factor to seconds x factor. 0 until add_interval sets it.
+  std::vector<Seconds> sample_times;  ///< one per sample
+  /// The 90 % interval of the median is from time / factor to time x factor. 0 until add_interval sets it.
   double factor = 0;
   // Of the median sample.
   ActorTimes mean;                 ///< over all GPUs; its components add up to the step
@@ -74,15 +74,15 @@ struct StepForecast {
   double flops_causal = 0;        ///< the same with half of that square
   double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
   std::uint64_t fingerprint = 0;  ///< hash of the step times of all samples
-  double tokens_per_second() const { return tokens / seconds; }
+  double tokens_per_second() const { return tokens / time.value; }
   /// Model FLOPs utilization, a fraction of `peak`. \pre not a trace
-  double mfu() const { return flops / seconds / peak; }
+  double mfu() const { return flops / time.value / peak; }
   /// The same with causal attention. \pre not a trace
-  double mfu_causal() const { return flops_causal / seconds / peak; }
+  double mfu_causal() const { return flops_causal / time.value / peak; }
 };
 
-/// The part of the bubble in which even the busiest stage waits for others, s: the pipeline fills and drains.
-double schedule_bubble(const StepForecast& forecast);
+/// The part of the bubble in which even the busiest stage waits for others: the pipeline fills and drains.
+Seconds schedule_bubble(const StepForecast& forecast);
 
 /// The step of the scenario. \pre its workload is a training step
 TrainingStep step_of(const World& world);

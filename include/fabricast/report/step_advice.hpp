@@ -3,7 +3,7 @@
 // The table of all changes is sim/report/step_settings.cpp; docs/models/training-answers.md lists them. Changes that do
 // not fit in memory are reported separately: they show what more memory would gain.
 //
-// Times are in seconds, memory in bytes, gains fractions of the step. Results do not depend on the number of threads.
+// Gains are fractions of the step. Results do not depend on the number of threads.
 // The functions only read the World and may run concurrently on one World.
 //
 // Not tried: two changes at once (report/plan.hpp does that for splits), more GPUs, another batch.
@@ -24,23 +24,23 @@ inline constexpr double least_step_gain = 0.005;
 struct StepWhatIf {
   std::string what;
   std::vector<std::string> set;  ///< its `--set` words
-  double seconds = 0;            ///< of the step, median over samples
+  Seconds time;                  ///< of the step, median over samples
   double gain = 0;               ///< fraction of the step that is saved
-  double memory = 0;             ///< B per GPU of the stage that needs most
+  Bytes memory;                  ///< per GPU of the stage that needs most
   bool fits = true;              ///< in memory
 };
 
 /// What limits a step.
 struct StepBinding {
   std::size_t stage = 0;      ///< the busiest stage: it waits least for others
-  double waits = 0;           ///< s that it waits for others
-  double others = 0;          ///< s that the other stages wait, mean
+  Seconds waits;              ///< time that it waits for others
+  Seconds others;             ///< time that the other stages wait, mean
   Part part = Part::forward;  ///< the computation of which it has most more than the mean of the others
-  double more = 0;            ///< s of it above that mean; 0 with one stage
+  Seconds more;               ///< time of it above that mean; 0 with one stage
   /// Index into StepForecast::collectives of the longest collective of the kind of parallelism that is exposed most;
   /// -1 if no communication is exposed.
   int collective = -1;
-  double exposed = 0;  ///< s of that kind of parallelism, mean over all GPUs
+  Seconds exposed;  ///< of that kind of parallelism, mean over all GPUs
 };
 StepBinding binding_of(const StepForecast& forecast);
 

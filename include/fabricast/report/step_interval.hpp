@@ -10,7 +10,7 @@
 //
 // ECMP hashes, slow hosts and jitter are not part of it. The percentiles over samples show them.
 //
-// Times are in seconds. Safe to call concurrently.
+// Safe to call concurrently.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware);
 /// The factor of the 90 % interval.
 /// \param seconds  the step with each sample of the parameters; not empty
 /// \param spread   s_model
-double interval_factor(double forecast, const std::vector<double>& seconds, double spread);
+double interval_factor(Seconds forecast, const std::vector<Seconds>& samples, double spread);
 
 /// s_model of a software generation: what its own fit leaves, but at least the deviation of forecasts that no fit
 /// informed. \param experts  whether it is an MoE model

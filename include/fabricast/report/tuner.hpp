@@ -5,7 +5,7 @@
 // rings and trees again with fewer channels. NCCL's choice stays unless the fastest gains more than `least_gain`
 // (docs/models/what-if.md).
 //
-// Sizes are in bytes, times in seconds. Results do not depend on the number of threads. The functions only read the
+// Sizes are in bytes. Results do not depend on the number of threads. The functions only read the
 // World and may run concurrently on one World.
 //
 // Not covered: the number of threads, which stays NCCL's, and communicators of other shapes than all ranks or one node.
@@ -23,7 +23,7 @@ struct TunerChoice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   int channels = 1;
-  double time = 0;  ///< s; 0 if it is not simulated
+  Seconds time;  ///< 0 if it is not simulated
 };
 
 /// One simulated size.

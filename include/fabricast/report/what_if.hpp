@@ -3,7 +3,7 @@
 // `explain` tries every change on one size. `advise` tries changes that only set variables of NCCL, on all sizes of the
 // scenario, and combines those that help. The table of all changes is sim/report/settings.cpp.
 //
-// Times are in seconds, medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1
+// Times are medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1
 // minus the geometric mean of time after / time before, with equal weights. Results do not depend on the number of
 // threads. The functions only read the World and may run concurrently on one World.
 //
@@ -39,7 +39,7 @@ bool is_nccl_setting(const Trial& trial);
 struct WhatIf {
   std::string what;
   std::vector<std::string> set;  ///< its `--set` words
-  std::vector<double> times;     ///< s, by row of the forecast
+  std::vector<Seconds> times;    ///< by row of the forecast
   double gain = 0;
 };
 
@@ -57,15 +57,15 @@ struct Variable {
 
 /// A recommended setting, on top of those before it.
 struct Advised {
-  WhatIf change;               ///< its gain is relative to the settings before it
-  std::vector<double> before;  ///< s without it, by row
+  WhatIf change;                ///< its gain is relative to the settings before it
+  std::vector<Seconds> before;  ///< without it, by row
   std::vector<Variable> variables;
 };
 
 /// Recommended settings of NCCL for all sizes of a scenario.
 struct Advice {
   Forecast before;             ///< of the scenario as it is
-  std::vector<double> after;   ///< s with all recommended settings, by row
+  std::vector<Seconds> after;  ///< with all recommended settings, by row
   double gain = 0;             ///< of all of them together
   std::vector<Advised> taken;  ///< in the order in which they were taken
   std::vector<Advised> mixed;  ///< settings that gain `least_gain` at some size, but not over all sizes

@@ -17,13 +17,12 @@ namespace fabricast {
 double share_above(const Residual& residual, double log);
 
 /// The probability that a row takes longer than `time`.
-/// \param samples  the row's times by sample of the network, s; the residual's median is already included in them
-/// \param time     s
+/// \param samples  the row's times by sample of the network; the residual's median is already included in them
 /// \pre there is at least one sample, and all times are positive
-double share_slower(const Residual& residual, const std::vector<double>& samples, double time);
+double share_slower(const Residual& residual, const std::vector<Seconds>& samples, Seconds time);
 
-/// The time in s that a row exceeds with probability `share`: the inverse of `share_slower`, found by bisection.
+/// The time that a row exceeds with probability `share`: the inverse of `share_slower`, found by bisection.
 /// \pre there is at least one sample, and 0 < share <= 0.5
-double time_exceeded_by(const Residual& residual, const std::vector<double>& samples, double share);
+Seconds time_exceeded_by(const Residual& residual, const std::vector<Seconds>& samples, double share);
 
 }  // namespace fabricast

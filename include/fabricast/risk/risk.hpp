@@ -12,7 +12,7 @@
 // Not modelled: correlated failures, planned maintenance, a job that continues with fewer hosts, error rates too low to
 // reduce a link's rate, silent corruption. Models and sources: docs/models/risk.md.
 //
-// Times are in seconds unless the name says hours. A month has 30 days.
+// A month has 30 days.
 #pragma once
 
 #include <array>
@@ -79,19 +79,19 @@ struct RiskClass {
   int simulated = 0;       ///< number of trials in which the job ran
   double carries = 1;      ///< fraction of the elements that carry traffic of the job; below 1 only between switches
   double per_month = 0;    ///< expected events
-  double lasts = 0;        ///< s until repaired; for a flap the mean stall
+  Seconds lasts;           ///< until repaired; for a flap the mean stall
   double hours = 0;        ///< expected loss per month by this class alone
 };
 
-/// How a training step saves checkpoints, in s.
+/// How a training step saves checkpoints.
 struct CheckpointPlan {
-  double bytes = 0;          ///< B of one checkpoint
-  double every = 0;          ///< work between two checkpoints; infinite: there are none
-  double best = 0;           ///< the optimal interval [Daly2006], at least a step and the time to write a checkpoint
-  double pause = 0;          ///< of the step, for each checkpoint
-  double durable = 0;        ///< from the end of the pause until the checkpoint can be read back
-  double load = 0;           ///< time to read a checkpoint
-  double between_stops = 0;  ///< mean time between stops; infinite: there are none
+  Bytes bytes;            ///< of one checkpoint
+  Seconds every;          ///< work between two checkpoints; infinite: there are none
+  Seconds best;           ///< the optimal interval [Daly2006], at least a step and the time to write a checkpoint
+  Seconds pause;          ///< of the step, for each checkpoint
+  Seconds durable;        ///< from the end of the pause until the checkpoint can be read back
+  Seconds load;           ///< time to read a checkpoint
+  Seconds between_stops;  ///< mean time between stops; infinite: there are none
 };
 
 /// A loss of time, in hours per month, averaged over the sampled months. The losses of one list and the useful time add
@@ -105,11 +105,11 @@ struct LostTime {
 struct MonthForecast {
   double goodput = 0;  ///< mean useful fraction: the time of kept steps at the pace of the healthy median
   double goodput_p5 = 0, goodput_p95 = 0;
-  double error = 0;                                                        ///< standard error of the mean goodput
-  double stops = 0;                                                        ///< mean number of stops of the job
-  double seconds_p5 = 0, seconds = 0, seconds_p95 = 0, seconds_worst = 0;  ///< of a step, over all steps of all months
-  std::vector<LostTime> lost;                                              ///< by failed component, the largest first
-  std::vector<LostTime> lost_by_kind;  ///< by kind (repeated work, restarts, ...), the largest first
+  double error = 0;                             ///< standard error of the mean goodput
+  double stops = 0;                             ///< mean number of stops of the job
+  Seconds time_p5, time, time_p95, time_worst;  ///< of a step, over all steps of all months
+  std::vector<LostTime> lost;                   ///< by failed component, the largest first
+  std::vector<LostTime> lost_by_kind;           ///< by kind (repeated work, restarts, ...), the largest first
 };
 
 /// A change of section `reliability` or of NCCL's variables that improves goodput.
@@ -121,15 +121,15 @@ struct RiskWhatIf {
 
 /// The result of `assess`.
 struct Risk {
-  World world;         ///< what is assessed
-  std::string of;      ///< what is timed: `training step`, `decode step`, `all_reduce of 1GiB`
-  double seconds = 0;  ///< its time without failures: median over samples of the network
-  double seconds_p5 = 0, seconds_p95 = 0, seconds_worst = 0;
+  World world;     ///< what is assessed
+  std::string of;  ///< what is timed: `training step`, `decode step`, `all_reduce of 1GiB`
+  Seconds time;    ///< its time without failures: median over samples of the network
+  Seconds time_p5, time_p95, time_worst;
   int network_samples = 1;
   std::vector<RiskClass> classes;  ///< by cost in a month, then by worst slowdown, the largest first
   CheckpointPlan checkpoint;
-  double window = 0;  ///< s without a path after which the transport gives up
-  int spares = 0;     ///< standby hosts
+  Seconds window;  ///< without a path after which the transport gives up
+  int spares = 0;  ///< standby hosts
   MonthForecast month;
   std::vector<RiskWhatIf> helps;  ///< the best first
   int samples = 0;                ///< number of sampled months
@@ -139,19 +139,19 @@ struct Risk {
   const RiskClass* worst_survived() const;
 };
 
-/// The month that all rates refer to, s.
-inline constexpr double nominal_month = 30 * 86400.0;
+/// The month that all rates refer to.
+inline constexpr Seconds nominal_month{30 * 86400.0};
 
 /// Options of `assess`.
 struct RiskOptions {
   RunOptions run;
-  int samples = 1000;            ///< number of months
-  std::uint64_t seed = 1;        ///< of the months and of the choice of elements
-  int elements = 4;              ///< elements of each class to simulate
-  bool every = false;            ///< simulate every element with every sample of the network instead; for small fabrics
-  bool unrated = true;           ///< also simulate events without a rate, such as the loss of a whole rail
-  bool what_if = true;           ///< also try changes that would help
-  double month = nominal_month;  ///< length of a sampled month, s
+  int samples = 1000;      ///< number of months
+  std::uint64_t seed = 1;  ///< of the months and of the choice of elements
+  int elements = 4;        ///< elements of each class to simulate
+  bool every = false;      ///< simulate every element with every sample of the network instead; for small fabrics
+  bool unrated = true;     ///< also simulate events without a rate, such as the loss of a whole rail
+  bool what_if = true;     ///< also try changes that would help
+  Seconds month = nominal_month;  ///< length of a sampled month
 };
 
 /// Options for a row of a sweep: two elements of each class that has a rate, a hundred months, one thread.

@@ -37,10 +37,10 @@ struct TraceSpec {
 };
 void visit_fields(FieldVisitor& visit, TraceSpec& spec);
 
-/// The time in seconds of a kernel without a recorded duration.
+/// The time of a kernel without a recorded duration.
 /// \param flops  floating-point operations; 0 if unknown
 /// \param bytes  read and written; 0 if unknown
-using KernelTime = std::function<double(double flops, double bytes)>;
+using KernelTime = std::function<Seconds(double flops, double bytes)>;
 
 /// Reads the files of a trace and builds its program. Ranks of the program's groups are ranks of the trace.
 /// \param kernel_time  for kernels without a duration; absent: such kernels are errors

@@ -95,15 +95,15 @@ struct PassTime {
 PassTime time_pass(const InferenceStep& step, const InferencePass& pass);
 /// The pass that guesses one token of each sequence.
 InferencePass guessing_pass(const InferencePass& pass);
-/// Seconds of the attention kernels alone, averaged over layers.
-double time_attention(const InferenceStep& step, const InferencePass& pass);
+/// The time of the attention kernels alone, averaged over layers.
+Seconds time_attention(const InferenceStep& step, const InferencePass& pass);
 
 /// KV-cache transfer of one request between replicas on different GPUs.
 struct KvTransfer {
   std::int64_t bytes = 0;  ///< per pair of ranks
   /// Sets of (sender, receiver) pairs. A rank occurs at most once in a set.
   std::vector<RankGroups> pairs;
-  double total = 0;  ///< B that all pairs of one request send
+  Bytes total;  ///< that all pairs of one request send
 };
 /// Replica i of `from` sends to replica i of `to`; replicas without a counterpart do not take part.
 KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to);

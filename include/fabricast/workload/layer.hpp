@@ -38,8 +38,8 @@ bool gathers_cast(const TrainingStep& step);
 /// Times of a layer. \param experts  whether its feed-forward block is MoE
 LayerTimes time_layer(const TrainingStep& step, bool experts);
 
-/// Seconds of the part of a layer that the backward pass recomputes under `step.recompute`.
-double again_seconds(const TrainingStep& step, const LayerTimes& layer, bool experts);
+/// The time of the part of a layer that the backward pass recomputes under `step.recompute`.
+Seconds recompute_time(const TrainingStep& step, const LayerTimes& layer, bool experts);
 
 /// Tokens that a rank dispatches to experts of a layer, counted once per expert.
 double dispatched_tokens(const TrainingStep& step);

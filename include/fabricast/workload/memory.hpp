@@ -83,6 +83,8 @@ struct MemoryUse {
   double workspace = 0;    ///< of the layer that is being computed
   double fragmentation = 0, communicators = 0, framework = 0;
   double total() const;
+  /// The fraction of a capacity that they need.
+  double share(Bytes capacity) const { return total() / fractional(capacity); }
   static constexpr std::size_t parts = 11;
   /// All components with their names, which are also the keys of the JSON output.
   std::array<std::pair<std::string_view, double>, parts> by_part() const;

@@ -35,7 +35,7 @@ struct EnumNames<Arrivals> {
 
 /// A request; lengths in tokens.
 struct ServingRequest {
-  double arrival = 0;       ///< s; ignored for closed arrivals
+  Seconds arrival;          ///< ignored for closed arrivals
   std::int64_t input = 1;   ///< of the prompt
   std::int64_t output = 1;  ///< of the answer
   std::int64_t cached = 0;  ///< of the prompt, in a prefix cache; less than `input`
@@ -60,14 +60,14 @@ struct LoadRecipe {
 /// A load sampled by the recipe. The same recipe gives the same load.
 ServingLoad sampled_load(const LoadRecipe& recipe);
 
-/// Seconds of one pass of replicas that start it together, given one pass per replica; some may be empty.
-using PassSeconds = std::function<double(std::span<const InferencePass>)>;
+/// The time of one pass of replicas that start it together, given one pass per replica; some may be empty.
+using TimeOfPass = std::function<Seconds(std::span<const InferencePass>)>;
 
-/// What lies between clients and engines; seconds per request.
+/// What lies between clients and engines, per request.
 struct Frontend {
-  double before = 0;  ///< from the client until an engine can see the request
-  double after = 0;   ///< from an engine to the client, for tokens
-  double serial = 0;  ///< part of `before` in which the frontend handles no other request
+  Seconds before;  ///< from the client until an engine can see the request
+  Seconds after;   ///< from an engine to the client, for tokens
+  Seconds serial;  ///< part of `before` in which the frontend handles no other request
 };
 
 /// When an engine starts passes with prompts, given that it has prompts.
@@ -92,24 +92,24 @@ struct ServingPool {
   std::int64_t width = 1;      ///< tokens per sequence that a decode pass computes; more than 1 with speculation
   double tokens_per_step = 1;  ///< accepted tokens per decode pass, on average
   PromptPolicy prompts;
-  PassSeconds seconds;
+  TimeOfPass time;
 };
 
-/// Times of a request, in seconds from the start of the load.
+/// Times of a request, from the start of the load.
 struct ServedRequest {
-  double arrival = 0, first_token = 0, end = 0;
+  Seconds arrival, first_token, end;
   std::int64_t output = 1;
   /// Time to first token (TTFT).
-  double wait() const { return first_token - arrival; }
+  Seconds wait() const { return first_token - arrival; }
   /// Mean time between tokens (TPOT); 0 if there is a single token.
-  double between() const { return output > 1 ? (end - first_token) / static_cast<double>(output - 1) : 0; }
+  Seconds between() const { return output > 1 ? (end - first_token) / static_cast<double>(output - 1) : Seconds{}; }
 };
 /// Outcome of a load.
 struct Served {
   std::vector<ServedRequest> requests;  ///< in the order of the load
-  double longest_gap = 0;               ///< s between two tokens of a request, maximum
-  double median_gap = 0;                ///< s, over all tokens except first ones
-  double seconds = 0;                   ///< until the client has the last token
+  Seconds longest_gap;                  ///< between two tokens of a request, maximum
+  Seconds median_gap;                   ///< over all tokens except first ones
+  Seconds time;                         ///< until the client has the last token
   double sequences = 0;                 ///< decoded concurrently per replica, averaged over time
 };
 
@@ -118,8 +118,8 @@ Served serve(const ServingLoad& load, const Frontend& frontend, const ServingPoo
 
 /// KV-cache transfer of a prompt to the GPUs that decode.
 struct CacheTransfer {
-  double seconds = 0;  ///< per request; a sender handles one at a time
-  double exposed = 0;  ///< s from the end of the prompt's pass until the cache has arrived, if the sender is idle
+  Seconds time;     ///< per request; a sender handles one at a time
+  Seconds exposed;  ///< from the end of the prompt's pass until the cache has arrived, if the sender is idle
 };
 /// Serves a load with prompts on GPUs of their own. The first token is available when the KV cache has arrived and its
 /// replica has a free slot.

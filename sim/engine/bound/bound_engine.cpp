@@ -38,16 +38,16 @@ class BoundEngine final : public NetworkEngine {
       for (double& n : g.connections) n = std::min(n, 1.0);
     }
     CollectiveResult result;
-    result.launch = Seconds{costs.launch};
+    result.launch = costs.launch;
     result.bottleneck.name = "bound";
     for (int c = 0; c < plan.channels; ++c) {
       std::vector<double> alone(static_cast<std::size_t>(plan.channels), 0);
       alone[static_cast<std::size_t>(c)] = 1;
-      double rate = costs.most_rate(plan);
+      double rate = costs.most_rate(plan).value;
       for (const LinkGroup& g : loads.groups)
         if (const double n = g.connections[static_cast<std::size_t>(c)]; n > 0)
           rate = std::min(rate, g.capacity / (costs.wire * n));
-      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.most_rate(plan)};
+      const ChannelView view{comm, plan, costs, loads, alone, c, rate, rate < costs.most_rate(plan).value};
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan.value) continue;
       split_time(view, t);

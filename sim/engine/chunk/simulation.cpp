@@ -153,7 +153,7 @@ class Simulation {
     std::vector<std::size_t> path;
     for (const std::uint16_t l : inside_path(comm_, transfer)) path.push_back(node_link(rank / g, l, transfer));
     // The latency of a tree is up and down. Each half of a hop has half of it.
-    wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0) / 2);
+    wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0).value / 2);
     wire.hop = 0.5, wire.in_switches = true;
     if (above) {
       wire.network = true, wire.proxy = rank, wire.nic = {rank, {}};
@@ -188,10 +188,10 @@ class Simulation {
     const int gpu_a = static_cast<int>(a % g), gpu_b = static_cast<int>(b % g);
     if (program.is_flag(from, to)) {
       // A flag carries no data: it takes the latency of a hop, but no link.
-      wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside;
+      wire.latency = a == b && algorithm_.own_flags_free ? 0 : costs_.hop_inside.value;
     } else if (a / g == b / g) {
       cross(a / g, {NodeTransfer::Kind::gpu_to_gpu, gpu_a, gpu_b}, path);
-      wire.latency = costs_.hop_inside;
+      wire.latency = costs_.hop_inside.value;
     } else {
       wire.network = true;
       const auto nics = program.nics(from, to);
@@ -242,7 +242,7 @@ class Simulation {
       while (true) {
         Server::Message m = server.pop();
         // The thread is busy during this time, independently of the NIC.
-        sg::this_actor::sleep_for(costs_.proxy(m.bytes) + (m.first ? costs_.peer : 0));
+        sg::this_actor::sleep_for(costs_.proxy(m.bytes).value + (m.first ? costs_.peer.value : 0));
         nics_[m.wire->nic]->push(std::move(m));
       }
     })->daemonize();
@@ -254,7 +254,8 @@ class Simulation {
         if (m.bytes > 0 && m.wire->from) platform_.start(m.bytes * costs_.wire, m.wire->from, 0)->wait();
         // The sender's slot is free when the slice has left. The slice arrives at the receiver one hop later.
         m.wire->credit.send(sg::Engine::get_clock());
-        m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes) + m.wire->latency);
+        m.wire->last.send(sg::Engine::get_clock() + m.wire->hop * costs_.network_latency(m.bytes).value +
+                          m.wire->latency);
       }
     })->daemonize();
   }
@@ -283,11 +284,12 @@ class Simulation {
       const bool free = step.waits || step.in_switches;  // no GPU is busy
       // A head of NVLS moves one chunk, while the other ranks copy the chunks of all heads.
       const double one = step.in_nvswitch ? 1 / costs_.copies : 1;
-      const double overhead = free ? 0 : one * costs_.gpu_overhead(bytes) + (at_nic ? costs_.network_slice : 0);
+      const double overhead =
+          free ? 0 : one * costs_.gpu_overhead(bytes).value + (at_nic ? costs_.network_slice.value : 0);
       // Slower copies lower the rate of the threads, which caps the transfers of the step.
       const double slower = costs_.fan_out(program.nodes_beside(w));
       const double bytewise = program.aligned(w, i) ? 1 : costs_.unaligned;
-      const double copy_rate = costs_.copy_rate / (program.sharers(w, i) * slower * bytewise);
+      const double copy_rate = costs_.copy_rate.value / (program.sharers(w, i) * slower * bytewise);
       for (Wire* wire : out)
         if (costs_.cut_through && !wire->network) wire->first.send(start + overhead + wire->latency);
       std::vector<sg::CommPtr> copies;
@@ -322,7 +324,7 @@ class Simulation {
       const double end = sg::Engine::get_clock();
       for (Wire* wire : in) {
         if (wire->network)
-          wire->remote.send(end + wire->hop * costs_.network_latency(bytes) + wire->latency);
+          wire->remote.send(end + wire->hop * costs_.network_latency(bytes).value + wire->latency);
         else
           wire->credit.send(end + wire->latency);
       }

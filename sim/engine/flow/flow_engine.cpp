@@ -58,7 +58,7 @@ class FlowEngine final : public NetworkEngine {
     std::vector<bool> open(channels, true);
     std::vector<double> progress(channels, 0);
     CollectiveResult result;
-    result.launch = Seconds{costs.launch};
+    result.launch = costs.launch;
 
     std::size_t segment = 0, timed = no_segment;
     double now = 0;
@@ -68,7 +68,7 @@ class FlowEngine final : public NetworkEngine {
     for (std::size_t left = channels; left > 0;) {
       const Loads& loads = loads_of(plan, segment);
       if (timed != segment) {
-        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.steady_rate(plan);
+        for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.steady_rate(plan).value;
         sharing.emplace(loads.groups, caps, costs.wire);
       }
       const ChannelShares shares = sharing->share(open);

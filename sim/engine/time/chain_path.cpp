@@ -24,7 +24,7 @@ class ChainPath {
       : s_(services), v_(services.view()), stream_(stream), bytes_(bytes), gpus_(v_.comm.gpus()) {
     const double b = bytes.whole;
     // With cut-through a GPU forwards a slice line by line: a hop then costs the overhead and no copy.
-    inside_ = v_.costs.hop_inside + (v_.costs.cut_through ? v_.costs.gpu_overhead(b) : s_.threads(b));
+    inside_ = v_.costs.hop_inside.value + (v_.costs.cut_through ? v_.costs.gpu_overhead(b).value : s_.threads(b));
     if (bytes.whole > 0) find_parts();
     if (v_.comm.nodes() < 2) return;
     const ChannelShape& shape = v_.comm.ring_shape(v_.channel);
@@ -36,7 +36,7 @@ class ChainPath {
       if (other.gpus.back() == shape.gpus.back()) by_proxy_ += use > 0 ? 1 : 0;
     }
     hop_ = s_.ring_hop(b);
-    across_ = s_.threads(b) + v_.costs.proxy(b) + b * s_.at_nic() + hop_.latency;
+    across_ = s_.threads(b) + v_.costs.proxy(b).value + b * s_.at_nic() + hop_.latency;
     find_contentions();
   }
 
@@ -63,8 +63,8 @@ class ChainPath {
         add_network(path, nodes, left++);
         continue;
       }
-      w.latency = v_.costs.hop_inside;
-      if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole);
+      w.latency = v_.costs.hop_inside.value;
+      if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole).value;
       path.stations.push_back(w);
     }
     return path;
@@ -146,7 +146,7 @@ class ChainPath {
     // times of their slices overlap. The first slice is done as soon as it is copied, and the others follow at the pace
     // of the slowest stage.
     const double duration =
-        (slices - 1) * std::max({s_.threads(b), v_.costs.proxy_round(b), b / v_.rate}) + s_.threads(b);
+        (slices - 1) * std::max({s_.threads(b), v_.costs.proxy_round(b).value, b / v_.rate}) + s_.threads(b);
     const std::vector<int>& gpus = v_.comm.ring_shape(v_.channel).gpus;
     for (std::size_t p = 0; p + 1 < gpus.size(); ++p) {
       double out = 0, in = 0, all_out = 0, all_in = 0;
@@ -194,7 +194,7 @@ class ChainPath {
     // A channel of a chain has one message per slice at its NIC, so the messages in step with it are the whole round.
     const auto service = [&](double bytes) { return Service{bytes * alone, bytes * round, bytes * round}; };
     nic.whole = service(bytes_.whole), nic.tail = service(bytes_.tail);
-    nic.latency = v_.costs.network_latency(bytes_.whole) + latency;
+    nic.latency = v_.costs.network_latency(bytes_.whole).value + latency;
     // A slot returns with the latency of a message.
     nic.credit = nic.latency;
     path.stations.push_back(proxy);
@@ -229,7 +229,7 @@ class ChainPath {
     std::vector<EdgeTime> times;
     // The first slice leaves the root's node after passing the GPUs behind the root.
     double now = inside_ * (gpus_ - 1 - stream.start);
-    double pace = std::max({s_.threads(b), v_.costs.proxy_round(b), b * by_nic_ * s_.at_nic()});
+    double pace = std::max({s_.threads(b), v_.costs.proxy_round(b).value, b * by_nic_ * s_.at_nic()});
     for (std::size_t e = 0; e < edges; ++e) {
       const double link = b * slowest_link(v_, static_cast<std::uint32_t>(channel), e);
       pace = std::max(pace, link);

@@ -36,11 +36,11 @@ void time_slices(const ChannelView& v, const Stream& stream, const Timing& timin
     const double gpu = services.slowest_gpu(bytes), gap = network ? services.network_gap(bytes) : 0;
     const double count = static_cast<double>(stream.sends * slices);
     // The gap of the network is a maximum. It is that of the proxy thread if the thread reaches it.
-    t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes) >= gap;
+    t.by_proxy |= network && gap > gpu && v.costs.proxy_round(bytes).value >= gap;
     t.work += count * std::max(gpu, gap);
     // If no link binds now, none will until the network changes, because shares only grow when channels end.
     if (!network || !v.by_network) return Pace{count, std::max(gpu, gap), 0, bytes};
-    return Pace{count, std::max(gpu, v.costs.proxy_round(bytes)), bytes, bytes};
+    return Pace{count, std::max(gpu, v.costs.proxy_round(bytes).value), bytes, bytes};
   };
   // An event graph lets slices overlap. The bytes on a link that binds cannot overlap.
   if (network) t.bytes = payload_of(stream);

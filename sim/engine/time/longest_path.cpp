@@ -37,11 +37,11 @@ class Search {
     const ProtocolCosts& costs = s_.view().costs;
     const double gpu = s_.slowest_gpu(bytes_);
     // The part that is the same for every hop.
-    hop_ = gpu + costs.network_latency(bytes_);
+    hop_ = gpu + costs.network_latency(bytes_).value;
     // If a child is attached to the second GPU of the chain, its slices take one more hop inside the node.
     for (int type = 0; type < 2; ++type)
       detour_.at(static_cast<std::size_t>(type)) =
-          child_position(layout.pattern, layout.gpus, type) * (gpu + costs.hop_inside);
+          child_position(layout.pattern, layout.gpus, type) * (gpu + costs.hop_inside.value);
   }
 
   std::vector<LongestPath> run() {

@@ -82,12 +82,13 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
   x.nic = links.network.alone / outside, x.nic_shared = links.network.shared() / outside;
   x.chunk = static_cast<double>(plan.chunk) * scale;
   x.slots = plan.slots;
-  x.overhead = v.costs.slice, x.network_overhead = v.costs.network_slice;
-  x.copy = 1 / v.costs.copy_rate, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
+  x.overhead = v.costs.slice.value, x.network_overhead = v.costs.network_slice.value;
+  x.copy = 1 / v.costs.copy_rate.value, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
   x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
-  x.hop_inside = v.costs.hop_inside;
-  x.message = v.costs.proxy(0), x.thread = v.costs.thread * v.costs.wire, x.first_message = v.costs.peer;
-  x.hop_network = v.costs.network_latency(x.chunk) + v.loads.mean_latency(v.channel);
+  x.hop_inside = v.costs.hop_inside.value;
+  x.message = v.costs.proxy(0).value, x.thread = v.costs.thread.value * v.costs.wire,
+  x.first_message = v.costs.peer.value;
+  x.hop_network = v.costs.network_latency(x.chunk).value + v.loads.mean_latency(v.channel);
   return {peer_makespan(x), busiest_proxy(x)};
 }
 

@@ -17,7 +17,8 @@ double makespan(const Services& services, const Stream& stream, double scale) {
   const ChannelView& v = services.view();
   Ring r;
   r.sends = stream.sends;
-  r.hop_inside = v.costs.hop_inside, r.network = v.comm.nodes() > 1, r.slots = stream.slots, r.loops = stream.loops;
+  r.hop_inside = v.costs.hop_inside.value, r.network = v.comm.nodes() > 1, r.slots = stream.slots,
+  r.loops = stream.loops;
   double queue = 0;
   const auto loop = [&](int slices, std::int64_t slice) {
     RingLoop l;
@@ -26,7 +27,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
     for (std::size_t p = 0; p < static_cast<std::size_t>(v.comm.gpus()); ++p) {
       // A slice costs more if a GPU synchronizes with a proxy thread instead of another GPU.
       const bool at_nic = r.network && (p == 0 || p + 1 == static_cast<std::size_t>(v.comm.gpus()));
-      const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice : 0);
+      const double threads = services.threads(bytes) + (at_nic ? v.costs.network_slice.value : 0);
       l.op.push_back(std::max(threads, services.staggered_link(p, bytes)));
       l.round.push_back(services.link(p, bytes));
     }

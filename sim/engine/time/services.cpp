@@ -96,11 +96,11 @@ double Services::at_nic() const {
 }
 
 double Services::threads(double bytes, double part) const {
-  return v_.costs.gpu_overhead(bytes) + copying(bytes, part);
+  return v_.costs.gpu_overhead(bytes).value + copying(bytes, part);
 }
 
 double Services::copying(double bytes, double part) const {
-  return v_.costs.copies * bytes / (v_.costs.copy_rate * part);
+  return v_.costs.copies * bytes / (v_.costs.copy_rate.value * part);
 }
 
 double Services::receiving(double bytes, double part) const { return v_.costs.last_receive * copying(bytes, part); }
@@ -143,12 +143,12 @@ double Services::staggered_link(std::size_t hop, double bytes) const {
   if (edges_.empty()) return link(hop, bytes);
   const double n = connections(edges_.of(0), edges_.of(0).port), in_step = link(hop, bytes) / n;
   // Proxy thread and NIC serve channels one by one. `apart` is the resulting delay between channels at the next link.
-  const double apart = std::max(v_.costs.proxy(bytes), bytes * mean_hop().alone);
+  const double apart = std::max(v_.costs.proxy(bytes).value, bytes * mean_hop().alone);
   return in_step + (n - 1) * std::max(0.0, in_step - apart);
 }
 
 double Services::receive(double bytes, double part) const {
-  return v_.costs.gpu_overhead(bytes) + receiving(bytes, part);
+  return v_.costs.gpu_overhead(bytes).value + receiving(bytes, part);
 }
 
 double Services::connections(const View& edge, std::uint32_t group) const {
@@ -194,7 +194,7 @@ Service Services::mean_nic(double messages, double bytes) const {
 }
 
 Service Services::proxy(Messages messages, double bytes) const {
-  const double one = v_.costs.proxy(bytes);
+  const double one = v_.costs.proxy(bytes).value;
   return {messages.own * one, messages.step * one, messages.all * one};
 }
 
@@ -202,17 +202,17 @@ double Services::network_gap(double bytes) const {
   // Channels that are limited elsewhere leave more of a link to this one. Then the share is the better bound.
   const double share = v_.rate > 0 ? 1 / v_.rate : std::numeric_limits<double>::infinity();
   const double seconds = v_.by_network ? std::min(worst_seconds_, share) : worst_seconds_;
-  return std::max(bytes * seconds, v_.costs.proxy_round(bytes));
+  return std::max(bytes * seconds, v_.costs.proxy_round(bytes).value);
 }
 
 NetworkHop Services::ring_hop(double bytes) const {
   NetworkHop h;
   const Hop& mean = mean_hop();
-  h.pass = v_.costs.proxy(bytes) + bytes * mean.alone;
+  h.pass = v_.costs.proxy(bytes).value + bytes * mean.alone;
   h.gap = network_gap(bytes);
-  h.latency = v_.costs.network_latency(bytes) + mean.latency;
+  h.latency = v_.costs.network_latency(bytes).value + mean.latency;
   // The round trip of a slot is that of the longest hop, because the whole ring waits for it.
-  h.credit = v_.costs.network_latency(bytes) + 2 * worst_latency_ - mean.latency;
+  h.credit = v_.costs.network_latency(bytes).value + 2 * worst_latency_ - mean.latency;
   return h;
 }
 

@@ -45,16 +45,20 @@ class SharpPath {
   void climb_to_head() {
     // With registered buffers the NVSwitch reads the data in place, and a GPU only signals that they are ready.
     if (v_.costs.in_place)
-      add_nothing(v_.costs.hop_inside);
+      add_nothing(v_.costs.hop_inside.value);
     else
-      add([&](double bytes) { return Service{s_.threads(bytes), 0, s_.slowest_link(bytes)}; }, v_.costs.hop_inside);
+      add(
+          [&](double bytes) {
+            return Service{s_.threads(bytes), 0, s_.slowest_link(bytes)};
+          },
+          v_.costs.hop_inside.value);
     add([&](double bytes) { return Service{at_head(bytes), 0, nvls_ ? s_.reduce(0, bytes) : 0}; }, 0);
   }
   /// s; with the NVSwitch a head moves one chunk, without it the chunks of all GPUs.
   double at_head(double bytes) const { return s_.threads(bytes) / (nvls_ ? v_.costs.copies : 1); }
   void descend_from_head() {
     const auto link = [&](double bytes) { return nvls_ ? s_.multicast(0, bytes) : s_.slowest_link(bytes); };
-    add([&](double bytes) { return Service{at_head(bytes), 0, link(bytes)}; }, v_.costs.hop_inside);
+    add([&](double bytes) { return Service{at_head(bytes), 0, link(bytes)}; }, v_.costs.hop_inside.value);
     if (v_.costs.in_place)
       add_nothing(0);
     else
@@ -110,7 +114,7 @@ class SharpPath {
         [&](double bytes) {
           return Service{s_.threads(bytes), 0, s_.link(hop, bytes), s_.copying(bytes)};
         },
-        v_.costs.hop_inside);
+        v_.costs.hop_inside.value);
   }
   void add_nothing(double latency) {
     add([](double) { return Service{}; }, latency);
@@ -126,7 +130,7 @@ class SharpPath {
     add_server([&](double bytes) { return s_.proxy({1, v_.costs.sends, v_.costs.sends}, bytes); });
     add_server([&](double bytes) { return s_.tree(bytes); });
     // The result acts as the acknowledgement, so no slot returns.
-    path_.stations.back().latency = v_.costs.network_latency(bytes_.whole) + v_.loads.mean_latency(v_.channel);
+    path_.stations.back().latency = v_.costs.network_latency(bytes_.whole).value + v_.loads.mean_latency(v_.channel);
   }
 
   const Services& s_;

@@ -22,15 +22,17 @@ class Clock {
       : s_(services), v_(services.view()), bytes_(bytes), slices_(slices), layout_(layout) {
     const auto gpus = static_cast<double>(layout.gpus);
     // With cut-through, lines are forwarded as they arrive: a hop costs no copy.
-    inside_ = v_.costs.hop_inside + (v_.costs.cut_through ? v_.costs.gpu_overhead(bytes) : s_.threads(bytes));
+    inside_ =
+        v_.costs.hop_inside.value + (v_.costs.cut_through ? v_.costs.gpu_overhead(bytes).value : s_.threads(bytes));
     chain_ = (gpus - 1) * inside_;
-    hop_ = s_.threads(bytes) + v_.costs.proxy(bytes) + v_.costs.network_latency(bytes) + s_.mean_hop().latency;
+    hop_ =
+        s_.threads(bytes) + v_.costs.proxy(bytes).value + v_.costs.network_latency(bytes).value + s_.mean_hop().latency;
     // By NIC, because a NIC sends one message after the other.
     double sharers = 0;
     for (std::size_t c = 0; c < layout.shapes.size(); ++c)
       if (layout.shapes[c].nic_in == layout.shapes[static_cast<std::size_t>(v_.channel)].nic_in) sharers += v_.use[c];
     // The factor 2: a node has one parent in each tree, and two children in half of the trees.
-    pace_ = std::max({s_.threads(bytes, std::min(v_.costs.up, v_.costs.down)), v_.costs.proxy_round(bytes),
+    pace_ = std::max({s_.threads(bytes, std::min(v_.costs.up, v_.costs.down)), v_.costs.proxy_round(bytes).value,
                       2 * sharers * bytes * s_.at_nic()});
   }
 

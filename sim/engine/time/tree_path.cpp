@@ -52,7 +52,7 @@ class TreePath {
 
   Pipeline operator()() {
     // In an all_gather heads multicast their own data, and in a reduce_scatter they keep the sum.
-    if (layout_.by_nvswitch && v_.plan.op != CollectiveOp::all_gather) add_copy(v_.costs.hop_inside);
+    if (layout_.by_nvswitch && v_.plan.op != CollectiveOp::all_gather) add_copy(v_.costs.hop_inside.value);
     climb();
     add_root();
     descend();
@@ -173,7 +173,7 @@ class TreePath {
       w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail), w.as_they_come = true;
       // The copies of its node limit its pace, whether or not they are on this path.
       if (!v_.costs.in_place) w.gap = copies(spot, bytes_.whole);
-      if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside;
+      if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside.value;
       stations_.push_back(w), spots_.push_back(spot);
       return;
     }
@@ -183,8 +183,8 @@ class TreePath {
     };
     w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
     if (next == inside) {
-      w.latency = v_.costs.hop_inside;
-      if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole);
+      w.latency = v_.costs.hop_inside.value;
+      if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole).value;
     }
     stations_.push_back(w), spots_.push_back(spot);
   }
@@ -218,7 +218,7 @@ class TreePath {
       nic.gap = bytes_.whole * contention.round_between;
     }
     // An acknowledgement takes the same path back.
-    nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole) + s_.latency(spot.edge);
+    nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole).value + s_.latency(spot.edge);
     stations_.push_back(proxy), spots_.push_back(spot);
     stations_.push_back(nic), spots_.push_back(spot);
   }

@@ -97,7 +97,7 @@ TEST_CASE("an hour costs a fraction of the purchase, opex and energy; a job pays
   CHECK(cost.energy_per_hour == Approx(energy));
   CHECK(cost.per_hour == Approx(bought / 4 / 8766 + bought * .1 / 8766 + energy));
   // Two of four hosts, half an hour.
-  CHECK(cost.of_time(1800) == Approx(cost.per_hour / 4));
+  CHECK(cost.of_time(Seconds{1800}) == Approx(cost.per_hour / 4));
 }
 
 TEST_CASE("powers in the prices override the built-in ones", "[prices]") {

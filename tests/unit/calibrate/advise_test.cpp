@@ -27,7 +27,7 @@ MeasuredCase measured(MeasuredCase c, const Hardware& truth, const std::function
   for (std::size_t i = 0; i < c.rows.size(); ++i) {
     const auto [it, is_new] = errors.try_emplace(band_of(c.rows[i].bytes), 0);
     if (is_new) it->second = error();
-    c.rows[i].time_us = forecast.rows[i].forecast * 1e6 * std::exp(it->second);
+    c.rows[i].time_us = microseconds(forecast.rows[i].forecast) * std::exp(it->second);
   }
   return c;
 }

@@ -51,7 +51,7 @@ TEST_CASE("a kind without cases moves as its siblings do", "[calibrate]") {
     c.nodes = 1, c.gpus_per_node = 8, c.nccl_version = "2.21";
     for (std::int64_t bytes = least; bytes < 64 * least; bytes *= 2) c.rows.push_back({bytes, 1});
     const ForecastOfCase forecast = CaseRunner(c).run(truth);
-    for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = forecast.rows[i].forecast * 1e6;
+    for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = microseconds(forecast.rows[i].forecast);
     cases.push_back(std::move(c));
   };
   measure("a100-sxm", 64);

@@ -110,7 +110,7 @@ TEST_CASE("symptoms of a cause run, and one of them slows some size by 2 % or mo
         const auto rows = rows_of(scenario, effective, op, symptom.set);
         REQUIRE(rows.size() == healthy.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
-          const double time = symptom.quantile >= 1 ? rows[i].time_worst : rows[i].time_p95;
+          const Seconds time = symptom.quantile >= 1 ? rows[i].time_worst : rows[i].time_p95;
           most = std::max(most, (symptom.quantile > 0.5 ? time : rows[i].time) / healthy[i].time);
         }
       }
@@ -147,10 +147,10 @@ TEST_CASE("a delay per call is added at every size", "[calibrate]") {
   const auto usual = rows_of(scenario, effective, CollectiveOp::all_reduce, {});
   const auto slow = rows_of(scenario, effective, CollectiveOp::all_reduce, {"node.call_delay=15us"});
   for (std::size_t i = 0; i < usual.size(); ++i)
-    CHECK(slow[i].time - usual[i].time == Catch::Detail::Approx(15e-6).epsilon(1e-6));
+    CHECK((slow[i].time - usual[i].time).value == Catch::Detail::Approx(15e-6).epsilon(1e-6));
   // Four hosts' chain of hops over the network takes each hop's delay at least once.
   const auto far = rows_of(scenario, effective, CollectiveOp::all_reduce, {"node.nics.delay=10us"});
-  for (std::size_t i = 0; i + 1 < usual.size(); ++i) CHECK(far[i].time - usual[i].time > 9e-6);
+  for (std::size_t i = 0; i + 1 < usual.size(); ++i) CHECK(far[i].time - usual[i].time > Seconds{9e-6});
 }
 
 }  // namespace

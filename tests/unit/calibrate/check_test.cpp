@@ -104,8 +104,8 @@ std::vector<MeasuredSeries> measure(const Cluster& cluster, const Symptom& sympt
     set_sizes(faulty, sizes_of(curve));
     set_sizes(series.scenario, sizes_of(curve));
     for (const ForecastRow& row : run_forecast(build_world(std::move(faulty))).rows) {
-      const double time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
-      series.seconds.push_back(time * std::exp(curve.at(std::log2(static_cast<double>(row.bytes)))));
+      const Seconds time = symptom.quantile >= 1 ? row.time_worst : symptom.quantile > 0.5 ? row.time_p95 : row.time;
+      series.times.push_back(time * std::exp(curve.at(std::log2(static_cast<double>(row.bytes)))));
     }
     measured.push_back(std::move(series));
   }

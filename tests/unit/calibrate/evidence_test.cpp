@@ -195,7 +195,7 @@ TEST_CASE("wrong results are evidence for damaged data", "[calibrate]") {
   // Damaged data are the first suspect although times are as forecast.
   MeasuredSeries series{world.scenario(), {}, "test", {}, {}};
   set_sizes(series.scenario, {1 << 16, 1 << 24, 1 << 28});
-  for (const ForecastRow& row : run_forecast(build_world(series.scenario)).rows) series.seconds.push_back(row.time);
+  for (const ForecastRow& row : run_forecast(build_world(series.scenario)).rows) series.times.push_back(row.time);
   const CheckReport report = check({series}, unmeasured_site(), {{Cause::data_corruption, 1e12}});
   CHECK(report.suspects.front().cause == Cause::data_corruption);
 }

@@ -16,7 +16,7 @@ MeasuredCase case_of(const std::string& system, const std::string& gpu, const st
   c.harness = {{"tool", "isolated"}};
   for (const std::int64_t bytes : {1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 28}) c.rows.push_back({bytes, 1});
   const ForecastOfCase forecast = CaseRunner(c).run(truth);
-  for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = forecast.rows[i].forecast * 1e6;
+  for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = microseconds(forecast.rows[i].forecast);
   return c;
 }
 

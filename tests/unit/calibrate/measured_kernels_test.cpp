@@ -29,7 +29,7 @@ template <class Wanted>
 std::vector<double> errors(Wanted wanted) {
   std::vector<double> list;
   for (const StepCase& c : measured())
-    if (wanted(c.kernel)) list.push_back(std::log(kernel_seconds(c.kernel, shipped_hardware()) / c.seconds));
+    if (wanted(c.kernel)) list.push_back(std::log(kernel_time(c.kernel, shipped_hardware()) / c.measured));
   return list;
 }
 
@@ -85,11 +85,11 @@ TEST_CASE("a loop that lasts is slower than a short one, by the power limit") {
   brief.short_loop = true;
   const double burst = shipped_hardware().compute_model("hopper").burst.value;
   CHECK(burst > 1.1);
-  CHECK(kernel_seconds(text, shipped_hardware()) / kernel_seconds(brief, shipped_hardware()) == Approx(burst));
+  CHECK(kernel_time(text, shipped_hardware()) / kernel_time(brief, shipped_hardware()) == Approx(burst));
 }
 
 TEST_CASE("the gap to the next kernel is in the time where it was timed with it") {
-  const auto seconds = [](const char* text) { return kernel_seconds(kernel_case(text), shipped_hardware()); };
+  const auto seconds = [](const char* text) { return kernel_time(kernel_case(text), shipped_hardware()).value; };
   const double gap = shipped_hardware().compute_model("hopper").kernel_gap.value;
   CHECK(seconds(R"({"gpu": "h100-sxm", "kind": "stream", "bytes": 4096, "gap": true})") -
             seconds(R"({"gpu": "h100-sxm", "kind": "stream", "bytes": 4096})") ==
@@ -123,7 +123,7 @@ TEST_CASE("kernels of PyTorch on one H100 and one H200") {
       std::vector<double> list;
       for (const StepCase& c : own)
         if (c.kernel.gpu == gpu && wanted(c.kernel))
-          list.push_back(std::abs(std::log(kernel_seconds(c.kernel, shipped_hardware()) / c.seconds)));
+          list.push_back(std::abs(std::log(kernel_time(c.kernel, shipped_hardware()) / c.measured)));
       REQUIRE(list.size() >= 1);
       return median(list);
     };

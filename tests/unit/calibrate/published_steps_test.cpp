@@ -305,7 +305,7 @@ TEST_CASE("rows are forecast, refused by memory, repeated or unmapped, and count
       shipped_hardware());
   REQUIRE(results.size() == 5);
   CHECK(results[0].outcome == RowOutcome::forecast);
-  CHECK(results[0].step.forecast == Approx(12.9).epsilon(0.3));
+  CHECK(results[0].step.forecast.value == Approx(12.9).epsilon(0.3));
   CHECK(results[1].outcome == RowOutcome::repeated);
   CHECK(results[1].key == "lab/1");
   CHECK(results[2].outcome == RowOutcome::refused);
@@ -332,7 +332,7 @@ TEST_CASE("means over sources count each source once") {
   const auto result = [](const std::string& source, bool experts, double error) {
     PublishedResult r;
     r.mapped.row.source = source, r.mapped.experts = experts;
-    r.step.measured = 1, r.step.forecast = 1 + error, r.step.factor = 1.06;
+    r.step.measured = Seconds{1}, r.step.forecast = Seconds{1 + error}, r.step.factor = 1.06;
     return r;
   };
   std::vector<PublishedResult> results;
@@ -360,7 +360,7 @@ TEST_CASE("a user's table takes names of profiles, presets and stacks") {
   const MappedRow m =
       mapped("mine,p5,qwen3-32b,16,fp8,64,1,4096,1,2,1,1,,,8,full,,1000,mine; sw=torchtitan-24.12; net=EFA");
   CHECK(m.missing.empty());
-  CHECK(m.seconds == Approx(64.0 * 4096 / (1000 * 16)));
+  CHECK(m.time.value == Approx(64.0 * 4096 / (1000 * 16)));
   CHECK(json::parse(m.scenario) == json::parse(R"({"fabricast": 1, "node": {"profile": "p5"}, "cluster": {"nodes": 2},
     "workload": {"kind": "training_step", "framework": "fsdp", "stack": "torchtitan-24.12",
       "model": {"preset": "qwen3-32b", "sequence": 4096}, "precision": "fp8", "batch": {"global": 64, "micro": 1},

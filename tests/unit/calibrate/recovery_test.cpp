@@ -47,7 +47,7 @@ TEST_CASE("90 % intervals contain the hidden parameters in 90 % of 200 samples",
     for (MeasuredCase& c : cases) {
       const ForecastOfCase forecast = CaseRunner(c).run(truth);
       for (std::size_t i = 0; i < c.rows.size(); ++i)
-        c.rows[i].time_us = forecast.rows[i].forecast * 1e6 * std::exp(noise * rng.normal());
+        c.rows[i].time_us = microseconds(forecast.rows[i].forecast) * std::exp(noise * rng.normal());
     }
     FitOptions options;
     options.iterations = 30;

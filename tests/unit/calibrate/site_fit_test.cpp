@@ -28,7 +28,7 @@ std::vector<MeasuredCase> measured_on(const Hardware& hardware,
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const ForecastOfCase forecast = CaseRunner(cases[i]).run(hardware);
     for (std::size_t r = 0; r < forecast.rows.size(); ++r)
-      cases[i].rows[r].time_us = forecast.rows[r].forecast * 1e6 * factor(i, r);
+      cases[i].rows[r].time_us = microseconds(forecast.rows[r].forecast) * factor(i, r);
   }
   return cases;
 }

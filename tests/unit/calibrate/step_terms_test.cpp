@@ -15,7 +15,7 @@ std::vector<StepCase> some() {
   for (const StepCase& c : read_steps(shipped_steps_path()))
     if (c.id == "torchtitan-70b-256-async") steps.push_back(c);
   StepCase experts;
-  experts.id = experts.source = "experts", experts.seconds = 1;
+  experts.id = experts.source = "experts", experts.measured = Seconds{1};
   experts.scenario =
       "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 1}\nworkload: {kind: training_step, framework: nemo, "
       "precision: fp8, model: {preset: qwen3-30b-a3b, sequence: 4096}, batch: {global: 16, micro: 1}, parallel: "
@@ -46,7 +46,7 @@ TEST_CASE("without a term no step takes longer, and each term shortens some step
   REQUIRE(all.size() == step_terms().size() + 1);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto world = build_world(parse_scenario(steps[i].scenario, steps[i].id).scenario);
-    CHECK(all[0].rows[i].forecast == Approx(run_step(world).seconds));
+    CHECK(all[0].rows[i].forecast.value == Approx(run_step(world).time.value));
   }
   CHECK_FALSE(all[0].rows[0].experts);
   CHECK(all[0].rows[1].experts);
@@ -69,10 +69,10 @@ TEST_CASE("without a term no step takes longer, and each term shortens some step
 TEST_CASE("the page names the sources that a term explains, with their bias before and after") {
   std::vector<StepsWithout> all(2);
   StepRow dense, experts;
-  dense.source = "one", dense.measured = 1, dense.forecast = 1.02;
-  experts.source = "two", experts.measured = 1, experts.forecast = 0.99, experts.experts = true;
+  dense.source = "one", dense.measured = Seconds{1}, dense.forecast = Seconds{1.02};
+  experts.source = "two", experts.measured = Seconds{1}, experts.forecast = Seconds{0.99}, experts.experts = true;
   all[0].rows = {dense, experts};
-  experts.forecast = 0.8;
+  experts.forecast = Seconds{0.8};
   all[1] = {"launches", {dense, experts}};
   const std::string page = terms_markdown(all);
   CHECK(page.find("| nothing | 2.0 | 1.0 |  |\n") != std::string::npos);

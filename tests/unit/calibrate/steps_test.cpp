@@ -59,7 +59,7 @@ TEST_CASE("published steps are forecast as well as the validation says") {
 TEST_CASE("an interleaved pipeline gains what torchtitan measured") {
   // 1.28 times [torchtitan-benchmarks].
   const double gain =
-      forecast("torchtitan-405b-512-1f1b").seconds / forecast("torchtitan-405b-512-interleaved").seconds;
+      forecast("torchtitan-405b-512-1f1b").time.value / forecast("torchtitan-405b-512-interleaved").time.value;
   CHECK(gain == Approx(1.28).epsilon(0.03));
 }
 
@@ -92,8 +92,8 @@ TEST_CASE("a step's parts add up, on every stage and in the mean") {
     return all;
   };
   REQUIRE(f.stages.size() == 8);
-  for (const ActorTimes& stage : f.stages) CHECK(sum(stage) == Approx(f.seconds));
-  CHECK(sum(f.mean) == Approx(f.seconds));
+  for (const ActorTimes& stage : f.stages) CHECK(sum(stage) == Approx(f.time.value));
+  CHECK(sum(f.mean) == Approx(f.time.value));
 }
 
 TEST_CASE("the fit finds hidden parameters again") {
@@ -103,7 +103,7 @@ TEST_CASE("the fit finds hidden parameters again") {
   Hardware hidden = prior_hardware();
   hidden.find("compute.ampere.gemm_16")->value *= 0.9;
   hidden.find("compute.ampere.unfused")->value *= 1.2;
-  for (StepCase& c : steps) c.seconds = StepRunner(c).seconds(hidden), c.noise = 0.002;
+  for (StepCase& c : steps) c.measured = StepRunner(c).time(hidden), c.noise = 0.002;
   const Fit fit = fit_steps(steps, prior_hardware(), {});
   Hardware found = fit.hardware;
   CHECK(fit.loss_after < 0.1 * fit.loss_before);
@@ -142,7 +142,7 @@ TEST_CASE("kernels timed by themselves tell what a GPU reaches") {
                                             {"flash", 0.8},           {"flash_backward", 1.1}, {"stream", 0.93},
                                             {"optimizer_stream", 0.9}};
   for (const auto& [name, factor] : other) hidden.find("compute.blackwell." + name)->value *= factor;
-  for (StepCase& c : cases) c.seconds = StepRunner(c).seconds(hidden);
+  for (StepCase& c : cases) c.measured = StepRunner(c).time(hidden);
   Hardware found = fit_steps(cases, prior_hardware(), {}).hardware;
   for (const auto& [name, factor] : other) {
     CAPTURE(name);
@@ -165,7 +165,7 @@ TEST_CASE("fits without a source know nothing of it, and begin where no fit has 
     StepCase c = step_called(id);
     Hardware hidden = prior_hardware();
     hidden.find("compute.ampere.gemm_16")->value *= rate;
-    c.source = source, c.noise = 0.03, c.seconds = StepRunner(c).seconds(hidden);
+    c.source = source, c.noise = 0.03, c.measured = StepRunner(c).time(hidden);
     steps.push_back(std::move(c));
   };
   for (const char* id : {"sc21-1p7b", "sc21-3p6b", "sc21-7p5b"}) add("slow-lab", id, 0.94), add("fast-lab", id, 1.04);
@@ -191,7 +191,7 @@ TEST_CASE("fits without a source know nothing of it, and begin where no fit has 
   // As if what is left out had never been measured: other times of it change nothing.
   std::vector<StepCase> others = steps, fewer;
   for (StepCase& c : others)
-    if (c.source == "slow-lab") c.seconds *= 3;
+    if (c.source == "slow-lab") c.measured *= 3;
   const auto again = leave_out_fits(others, prior_hardware(), {LeftOutSteps::source}, {});
   for (const LeftOutFit& f : again)
     if (f.group == "slow-lab") {
@@ -214,7 +214,8 @@ TEST_CASE("90 % of the rows of sources that were left out are in their intervals
   for (int source = 0; source < 5; ++source)
     for (int i = 1; i <= 20; ++i) {
       StepRow row;
-      row.source = std::to_string(source), row.measured = 1, row.forecast = std::exp(0.01 * i * (i % 2 ? 1 : -1));
+      row.source = std::to_string(source), row.measured = Seconds{1};
+      row.forecast = Seconds{std::exp(0.01 * i * (i % 2 ? 1 : -1))};
       rows.push_back(row);
     }
   const auto learned = learned_step_spread(rows, prior_hardware());

@@ -46,7 +46,7 @@ std::vector<MeasuredCase> cases_of(const std::string& system, const Hardware& tr
     c.harness = {{"tool", "isolated"}};
     for (const std::int64_t bytes : {1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 28}) c.rows.push_back({bytes, 1});
     const ForecastOfCase forecast = CaseRunner(c).run(truth);
-    for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = forecast.rows[i].forecast * 1e6;
+    for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].time_us = microseconds(forecast.rows[i].forecast);
     cases.push_back(std::move(c));
   }
   return cases;

@@ -26,8 +26,7 @@ Scenario cluster(const std::string& rest = "") {
 MeasuredSeries measured_as(const Scenario& scenario, double factor, const std::vector<std::string>& set = {}) {
   MeasuredSeries series{scenario, {}, "test.log", {}, {}};
   const Scenario changed_one = set.empty() ? scenario : changed(scenario, to_yaml(scenario), set);
-  for (const ForecastRow& row : run_forecast(build_world(changed_one)).rows)
-    series.seconds.push_back(row.time * factor);
+  for (const ForecastRow& row : run_forecast(build_world(changed_one)).rows) series.times.push_back(row.time * factor);
   return series;
 }
 
@@ -108,11 +107,11 @@ TEST_CASE("measured values in the scenario become times", "[calibrate]") {
       build_world(cluster("measured: {all_reduce: {8B: 31us, 8GiB: 390GB/s}, alltoall: {1GiB: 41ms}}\n"));
   const std::vector<MeasuredSeries> series = series_of_scenario(world);
   REQUIRE(series.size() == 2);
-  CHECK(series[0].seconds[0] == Approx(31e-6));
+  CHECK(series[0].times[0].value == Approx(31e-6));
   // Bus bandwidth of 16 ranks: 2 x 15/16 of the bytes over the time.
-  CHECK(series[0].seconds[1] == Approx(8.0 * (1 << 30) * 30 / 16 / 390e9));
+  CHECK(series[0].times[1].value == Approx(8.0 * (1 << 30) * 30 / 16 / 390e9));
   CHECK(series[1].scenario.workload.collective == CollectiveOp::alltoall);
-  CHECK(series[1].seconds == std::vector<double>{41e-3});
+  CHECK(series[1].times == std::vector<Seconds>{Seconds{41e-3}});
 }
 
 TEST_CASE("measured values that are not a size, time or rate are rejected", "[calibrate]") {

@@ -82,7 +82,7 @@ TEST_CASE("number of barriers and copies", "[collective]") {
   // No thread blocks are launched.
   const Plan plan = plan_collective(eight, all_gather, MiB);
   CHECK(plan.threads == 0);
-  CHECK(protocol_costs(eight.comm, plan).launch * 1e6 == Approx(gpu.launch.value));
+  CHECK(microseconds(protocol_costs(eight.comm, plan).launch) == Approx(gpu.launch.value));
 }
 
 }  // namespace

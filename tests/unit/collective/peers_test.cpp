@@ -96,8 +96,7 @@ TEST_CASE("only channels that carry data of a rank are open, and are launched", 
   const auto open = [](std::uint32_t nodes, CollectiveOp op, std::int64_t bytes) {
     const Planner planner = test::planner_of(test::preset_spec("hgx-h100"), nodes);
     const Plan plan = plan_of(planner, op, bytes);
-    CHECK(channel_launch(planner.comm, plan) ==
-          planner.comm.node.software.channel_launch.us().value * plan.open_channels());
+    CHECK(channel_launch(planner.comm, plan) == planner.comm.node.software.channel_launch.us() * plan.open_channels());
     return plan.open_channels();
   };
   // On one node a rank sends and receives in the same round, with concurrent parts on 4 to 32 of 32 channels.

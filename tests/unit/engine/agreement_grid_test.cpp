@@ -61,7 +61,8 @@ std::map<Cell, int> documented_bounds() {
 std::vector<double> times(const GridCase& c, const std::string& engine, const std::string& sizes) {
   const auto scenario = parse_scenario(c.yaml, "grid.yaml", {"network.engine=" + engine, "workload.sizes=" + sizes});
   std::vector<double> list;
-  for (const ForecastRow& row : run_forecast(build_world(scenario.scenario), {1, {}}).rows) list.push_back(row.time);
+  for (const ForecastRow& row : run_forecast(build_world(scenario.scenario), {1, {}}).rows)
+    list.push_back(row.time.value);
   return list;
 }
 

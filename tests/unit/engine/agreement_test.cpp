@@ -26,7 +26,7 @@ std::vector<double> times(const Case& c, std::string_view engine, std::string_vi
       c.node, c.cluster, c.rest, c.algorithm, protocol, c.op, engine);
   const auto world = build_world(parse_scenario(text, "agreement.yaml").scenario);
   std::vector<double> list;
-  for (const ForecastRow& row : run_forecast(world).rows) list.push_back(row.time);
+  for (const ForecastRow& row : run_forecast(world).rows) list.push_back(row.time.value);
   return list;
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a fault on any host of an NVLink domain affects both engines") {
   const std::string slow = "[{link: node1.gpu0-nvswitch, rate: 0.1}]";
   const ForecastRow flow = row("flow", slow);
   CHECK(flow.time > 1.5 * row("flow", "[]").time);
-  CHECK(flow.time == Approx(row("chunk", slow).time).epsilon(0.03));
+  CHECK(flow.time.value == Approx(row("chunk", slow).time.value).epsilon(0.03));
   CHECK(flow.result.affected_by == std::vector<std::string>{"node1.gpu0-nvswitch"});
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("a kernel for symmetric memory takes the time that NCCL estimates", "[
     for (std::size_t i = 0; i < 2; ++i) {  // links are fast enough for the small ones
       CAPTURE(op, i);
       CHECK(flow[i].algorithm == Algorithm::symmetric);
-      CHECK(flow[i].time * 1e6 == Approx(flow[i].plan.kernels.front().estimate_us));
+      CHECK(microseconds(flow[i].time) == Approx(flow[i].plan.kernels.front().estimate_us));
       CHECK(flow[i].result.launch.value == 0);
       const CollectiveResult& r = flow[i].result;
       CHECK((r.latency + r.fill + r.transfer).value == Approx(r.makespan.value));
@@ -48,12 +48,12 @@ TEST_CASE("no kernel is faster than the links that it loads", "[engine]") {
   const auto way = graph.path(graph.gpu(3), graph.find(NodeVertexKind::nvswitch, 0), true);
   const double rate = graph.links[way.front()].link_class.rate.value;
   const ForecastRow row = run_forecast(world).rows[2];
-  CHECK(row.time == Approx(1.125 * (256 << 20) / (0.1 * rate)));
+  CHECK(row.time.value == Approx(1.125 * (256 << 20) / (0.1 * rate)));
   CHECK(row.result.bottleneck.name.find("gpu3") != std::string::npos);
   CHECK(row.result.affected_by == Words{"node0.gpu3-nvswitch"});
   // LL stores twice the bytes to each of seven peers.
   const ForecastRow ll = rows(with(slow, "nccl.env.NCCL_SYM_KERNEL=AllReduce_AGxLL_R"))[1];
-  CHECK(ll.time == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));
+  CHECK(ll.time.value == Approx(2 * 7 * (4 << 20) / (0.1 * rate)));
 }
 
 TEST_CASE("copy engines take the time of their barriers and of the links", "[engine]") {
@@ -69,8 +69,8 @@ TEST_CASE("copy engines take the time of their barriers and of the links", "[eng
       CAPTURE(engine, row.bytes);
       const double links = 7.0 / 8 * static_cast<double>(row.bytes) / rate;
       CHECK(row.algorithm == Algorithm::copy_engine);
-      CHECK(row.time >= links);
-      CHECK(row.time == Approx(before + links));
+      CHECK(row.time.value >= links);
+      CHECK(row.time.value == Approx(before + links));
       CHECK((row.result.latency + row.result.fill + row.result.transfer).value == Approx(row.result.makespan.value));
     }
   CHECK(rows(set).back().result.bottleneck.capacity > BytesPerSecond{0});
@@ -100,7 +100,7 @@ void compare(const Words& set, double most) {
              bound = rows(with(set, "network.engine=bound"));
   for (std::size_t i = 0; i < flow.size(); ++i) {
     CAPTURE(set, i, flow[i].time, chunk[i].time, bound[i].time);
-    CHECK(flow[i].time == Approx(chunk[i].time).epsilon(most));
+    CHECK(flow[i].time.value == Approx(chunk[i].time.value).epsilon(most));
     CHECK(bound[i].time <= flow[i].time * 1.0005);
   }
 }
@@ -150,7 +150,7 @@ TEST_CASE("a NIC of the other socket adds the link between them at both ends of 
         .hop_network;
   };
   // 0.12 us each, with GPUDirect RDMA or through host memory.
-  for (const char* gdr : {"true", "false"}) CHECK(hop("remote", gdr) - hop("local", gdr) == Approx(0.24e-6));
+  for (const char* gdr : {"true", "false"}) CHECK((hop("remote", gdr) - hop("local", gdr)).value == Approx(0.24e-6));
 }
 
 TEST_CASE("the ninth piece of a message on a low-latency tree waits for a round trip", "[engine]") {
@@ -171,7 +171,7 @@ TEST_CASE("the ninth piece of a message on a low-latency tree waits for a round 
       Scenario s = w.scenario();
       s.network.engine = std::string(engine) == "flow" ? EngineKind::flow : EngineKind::chunk;
       std::vector<double> seconds;
-      for (const ForecastRow& row : run_forecast(build_world(s)).rows) seconds.push_back(row.time);
+      for (const ForecastRow& row : run_forecast(build_world(s)).rows) seconds.push_back(row.time.value);
       return seconds;
     };
     const auto a = times(streaming), b = times(usual), c = times(never);

@@ -32,9 +32,9 @@ TEST_CASE("the rate of LL and LL128 is proportional to the warps of a block", "[
     const auto world = world_of("NCCL_ALGO: Ring, NCCL_PROTO: " + protocol);
     const Plan plan = plan_collective(world.planner(), CollectiveOp::all_reduce, 1 << 20);
     const int most = protocol == "LL" ? 512 : 640;  // [NCCL-protocols]
-    const double whole = costs_of(world, plan, most).copy_rate;
+    const double whole = costs_of(world, plan, most).copy_rate.value;
     const double part = protocol == "Simple" ? 1 : 0.25;
-    CHECK(costs_of(world, plan, most / 4).copy_rate == Approx(part * whole));
+    CHECK(costs_of(world, plan, most / 4).copy_rate.value == Approx(part * whole));
   }
 }
 

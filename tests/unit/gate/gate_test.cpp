@@ -34,7 +34,7 @@ MeasuredSite site_with(const World& world, std::size_t rows, double off = 1.1) {
   MeasuredSeries series{std::move(scenario), {}, "test", {}, {}};
   for (std::size_t i = 0; i < rows; ++i) {
     series.scenario.workload.sizes.push_back(Bytes{forecast.rows[i].bytes});
-    series.seconds.push_back(forecast.rows[i].time * off);
+    series.times.push_back(forecast.rows[i].time * off);
   }
   return measured_site(shipped_residuals(),
                        rows == 0 ? std::vector<MeasuredSeries>() : std::vector<MeasuredSeries>{series});
@@ -47,10 +47,10 @@ Gate gate_with(const World& world, double probability, std::size_t measured = 0)
 GateRow row_with(std::int64_t asked, double bandwidth = 1, double ratio = 2) {
   GateRow row;
   row.asked = row.bytes = asked;
-  row.expected = 1e-3;
+  row.expected = Seconds{1e-3};
   row.ceiling = ratio * row.expected;
-  row.expected_bandwidth = bandwidth;
-  row.floor_bandwidth = bandwidth / ratio;
+  row.expected_bandwidth = BytesPerSecond{bandwidth};
+  row.floor_bandwidth = row.expected_bandwidth / ratio;
   return row;
 }
 
@@ -65,18 +65,18 @@ TEST_CASE("ceilings are quantiles of the row's own residual", "[gate]") {
     for (std::size_t i = 0; i < 3; ++i) {
       const ForecastRow& row = forecast.rows[i];
       const double out = std::exp(row.residual->quantile(0.99) - row.residual->median);
-      CHECK(gate.rows[i].expected == Approx(row.time));
-      CHECK(gate.rows[i].ceiling == Approx(row.time * out));
+      CHECK(gate.rows[i].expected.value == Approx(row.time.value));
+      CHECK(gate.rows[i].ceiling.value == Approx((row.time * out).value));
       // Bus bandwidth of an all-reduce: 2 (n - 1) / n bytes over time.
-      CHECK(gate.rows[i].floor_bandwidth ==
-            Approx(static_cast<double>(row.bytes) * 2 * 15 / 16 / gate.rows[i].ceiling));
+      CHECK(gate.rows[i].floor_bandwidth.value ==
+            Approx(static_cast<double>(row.bytes) * 2 * 15 / 16 / gate.rows[i].ceiling.value));
     }
   }
 }
 
 TEST_CASE("rarer floors are lower, and more measured rows raise the floors", "[gate]") {
   const auto world = world_with();
-  double before = 0;
+  BytesPerSecond before;
   for (const double p : {1e-6, 1e-3, 1e-2, 0.1, 0.5}) {
     const GateRow row = gate_with(world, p).rows.back();
     CHECK(row.floor_bandwidth > before);
@@ -116,10 +116,10 @@ TEST_CASE("the mean of a run is below its floor at most with the stated probabil
   for (std::size_t i = 0; i < bandwidths.size(); ++i)
     rows.push_back(row_with(std::int64_t{1} << (10 + i), bandwidths[i], std::exp(scale * point)));
   const GateSweep sweep = sweeps_of(rows).at(0);
-  CHECK(sweep.expected_average == Approx((1 + 20 + 150 + 400 + 450) / 5.0));
+  CHECK(sweep.expected_average.value == Approx((1 + 20 + 150 + 400 + 450) / 5.0));
   // With one scale for all rows, the floor is the same fraction of the mean as of each row.
-  CHECK(sweep.floor_average == Approx(sweep.expected_average * std::exp(-scale * point)));
-  CHECK(minimum_of_tests(sweep) * 0.9 == Approx(sweep.floor_average * 1e-9));
+  CHECK(sweep.floor_average.value == Approx((sweep.expected_average * std::exp(-scale * point)).value));
+  CHECK(minimum_of_tests(sweep) * 0.9 == Approx(gigabytes_per_second(sweep.floor_average)));
   for (const double shared : {0.0, 0.5, 1.0}) {
     Rng rng(7);
     const auto normal = [&] {
@@ -134,7 +134,7 @@ TEST_CASE("the mean of a run is below its floor at most with the stated probabil
       double mean = 0;
       for (const double b : bandwidths)
         mean += b * std::exp(-scale * wide * (std::sqrt(shared) * common + std::sqrt(1 - shared) * normal())) / 5;
-      below += mean < sweep.floor_average;
+      below += mean < sweep.floor_average.value;
     }
     CHECK(below < 1.1 * p * clusters);
     if (shared == 1) CHECK(below > 0.9 * p * clusters);

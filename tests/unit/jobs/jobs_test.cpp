@@ -38,8 +38,8 @@ constexpr std::int64_t size = std::int64_t{1} << 30;
 /// How many times longer the scenario's own call takes with the others running.
 double slowdown(const std::string& text) {
   const auto world = world_of(text);
-  const double alone = time_job(world, size).seconds;
-  return time_job(with_others(world), size).seconds / alone;
+  const double alone = time_job(world, size).time.value;
+  return time_job(with_others(world), size).time.value / alone;
 }
 
 /// The part of the time in which the call alone keeps the cable between the leaves busy: its NICs reach a little less.
@@ -193,7 +193,7 @@ TEST_CASE("the order of ranks on the same hosts matters", "[jobs]") {
         "fabric: {{kind: fat_tree, switch: {{ports: 64}}, oversubscription: 4}}\nrouting: {{kind: adaptive}}\n"
         "nccl: {{version: \"2.27\", env: {{NCCL_ALGO: Ring}}}}\nworkload: {{collective: all_reduce, sizes: [1GiB]}}\n",
         order));
-    return time_job(world, size).seconds;
+    return time_job(world, size).time.value;
   };
   CHECK(seconds("0, 6, 1, 7, 2, 8, 3, 9, 4, 10") > 1.2 * seconds("0, 1, 2, 3, 4, 6, 7, 8, 9, 10"));
 }
@@ -208,7 +208,7 @@ TEST_CASE("the recommended options place the job on the recommended hosts", "[jo
   CHECK(again.allocation().jobs == world.allocation().jobs);
   CHECK(again.allocation().taken == world.allocation().taken);
   const World beside = with_others(again.with_samples_up_to(f.samples_of_trials));
-  CHECK(time_job(beside, 0).seconds == Approx(best.beside).epsilon(0.05));
+  CHECK(time_job(beside, 0).time.value == Approx(best.beside.value).epsilon(0.05));
 }
 
 TEST_CASE("the allocation of hosts to jobs", "[jobs]") {

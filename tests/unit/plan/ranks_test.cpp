@@ -24,7 +24,7 @@ struct Post {
 class ThreadRanks final : public Ranks {
  public:
   ThreadRanks(Post& post, int own, int all, int words) : post_(post), words_(words) {
-    rank = own, size = all, patience = 0.2;
+    rank = own, size = all, patience = Seconds{0.2};
   }
   void send(int to, const std::string& text) override {
     if (words_-- <= 0) return;

@@ -100,7 +100,7 @@ class BruteForce {
       const int domain = nvlink_ranks(made);
       const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, domain);
       if (memory_of_step(step, domain).share() > 1) return;
-      const double seconds = run_step(world_, step).seconds;
+      const double seconds = run_step(world_, step).time.value;
       ++accepted_;
       fastest_ = std::min(fastest_, seconds);
     } catch (const UserError&) {
@@ -122,7 +122,7 @@ void check_case(const SmallCase& c) {
   BruteForce brute(world);
   const double fastest = brute.fastest();
   CHECK(brute.accepted() > 10);
-  CHECK(result.rows.front().seconds <= fastest * 1.001);
+  CHECK(result.rows.front().time.value <= fastest * 1.001);
 }
 
 TEST_CASE("no split that run accepts is faster than the fastest of the search", "[plan]") {

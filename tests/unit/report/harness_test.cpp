@@ -48,7 +48,7 @@ TEST_CASE("a row has the requested size, and the bandwidth of the bytes that wer
   CHECK(f.rows[0].bytes == 8 * mib);
   CHECK(f.rows[0].plan.bytes == 8387712);
   CHECK(f.rows[0].time == exact.rows[0].time);
-  CHECK(f.rows[0].algorithm_bandwidth() == Approx(8387712 / f.rows[0].time));
+  CHECK(f.rows[0].algorithm_bandwidth().value == Approx(8387712 / f.rows[0].time.value));
   // Shares that are not rounded are not aligned, and are copied slowly.
   const std::vector<std::string> alone = {"workload.harness.tool=isolated"};
   CHECK(forecast("8MiB", alone).rows[0].time > 2 * forecast("8387712B", alone).rows[0].time);

@@ -48,11 +48,11 @@ TEST_CASE("a what-if of a decode step equals a run of the changed scenario", "[i
     if (i > 0) CHECK(w.gain <= e.found.what_ifs[i - 1].gain);
     const auto other = build_world(changed(e.world.scenario(), effective, w.set));
     const InferenceForecast again = run_inference(other);
-    CHECK(again.step.seconds == w.step);
-    CHECK(w.gain == Approx(1 - again.step.seconds / f.step.seconds));
+    CHECK(again.step.time == w.step);
+    CHECK(w.gain == Approx(1 - again.step.time.value / f.step.time.value));
     CHECK(w.more_tokens == Approx(tokens_per_gpu(again) / tokens_per_gpu(f) - 1));
     CHECK(std::max(w.gain, w.more_tokens) >= least_inference_gain);
-    CHECK(again.memory.total() == w.memory);
+    CHECK(whole_bytes(again.memory.total()) == w.memory);
   }
   const InferenceWhatIf* graph = e.with("workload.launch=graph");
   REQUIRE(graph);
@@ -75,8 +75,8 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
       test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, launch: graph}\n");
   const InferenceForecast f = run_inference(world);
   const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
-  CHECK(run_inference(again).step.seconds == f.step.seconds);
-  CHECK(run_inference(again, {}, false).step.seconds == f.step.seconds);
+  CHECK(run_inference(again).step.time.value == f.step.time.value);
+  CHECK(run_inference(again, {}, false).step.time.value == f.step.time.value);
   // These GPUs do not communicate: no change of the network is reported, nor one that the scenario already has.
   for (const InferenceWhatIf& w : what_would_help_inference(f))
     for (const std::string& word : w.set) {
@@ -89,7 +89,7 @@ TEST_CASE("a KV-cache transfer through host memory limits requests, and GPUDirec
   const Explained e = explain(without_gdr, apart);
   const DisaggregatedForecast& d = *e.found.forecast.disaggregated;
   CHECK(limit_of(e.world, d) == ServingLimit::kv_transfer);
-  CHECK(d.prefill_rate == Approx(8 / d.transfer));
+  CHECK(d.prefill_rate == Approx(8 / d.transfer.value));
   CHECK(&binding_passes(e.found.forecast) == &e.found.forecast.disaggregated->prompt);
   const InferenceWhatIf* direct = e.with("workload.disaggregated.transfer=rdma");
   REQUIRE(direct);
@@ -126,11 +126,11 @@ TEST_CASE("the limits are the largest component, and the collective with the lon
   REQUIRE(b.collective >= 0);
   const CollectiveUse& use = f.step.collectives[static_cast<std::size_t>(b.collective)];
   CHECK(use.kind.part == Part::tensor);
-  for (const CollectiveUse& other : f.step.collectives) CHECK(other.seconds <= use.seconds);
+  for (const CollectiveUse& other : f.step.collectives) CHECK(other.time.value <= use.time.value);
   // One sequence over eight GPUs: the latency of NCCL dominates.
   CHECK(b.part == "tensor");
-  CHECK(b.seconds == b.exposed);
-  CHECK(b.seconds < f.step.seconds);
+  CHECK(b.time == b.exposed);
+  CHECK(b.time.value < f.step.time.value);
   const auto alone = test::world_of(
       "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
       "llama3-8b}}\n");
@@ -148,9 +148,9 @@ TEST_CASE("requests are limited by what they wait for most: prompts or decoding"
     const InferenceForecast f = run_inference(world);
     const json j = json::parse(explain_inference_json({f, {}}));
     const TimedPasses& passes = binding_passes(f);
-    CHECK(j.at("binding").at("seconds").get<double>() < passes.seconds);
-    CHECK(j.at("binding").at("seconds").get<double>() == Approx(binding_of(passes).seconds));
-    CHECK(passes.seconds == (j.at("binding").at("of") == "prompt" ? f.prefill : f.step.seconds));
+    CHECK(j.at("binding").at("seconds").get<double>() < passes.time.value);
+    CHECK(j.at("binding").at("seconds").get<double>() == Approx(binding_of(passes).time.value));
+    CHECK(passes.time == (j.at("binding").at("of") == "prompt" ? f.prefill : f.step.time));
     return j.at("binding").at("of").get<std::string>();
   };
   CHECK(of("input: 32768, output: 8") == "prompt");
@@ -160,7 +160,7 @@ TEST_CASE("requests are limited by what they wait for most: prompts or decoding"
                                     "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, batch: 8, "
                                     "speculation: {tokens: 4, acceptance: 0.9}}\n");
   const InferenceForecast f = run_inference(world);
-  CHECK(f.step.seconds / decoding_per_token(f) == Approx((1 - std::pow(0.9, 5)) / 0.1));
+  CHECK(f.step.time / decoding_per_token(f) == Approx((1 - std::pow(0.9, 5)) / 0.1));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Hardware known_hardware() {
 double bare(const World& world, const ForecastRow& row) {
   ResidualRow bare;
   bare.kind = residual_kind(world), bare.op = CollectiveOp::all_reduce, bare.bytes = row.bytes;
-  bare.nodes = world.scenario().cluster.nodes, bare.forecast = Seconds{row.time};
+  bare.nodes = world.scenario().cluster.nodes, bare.forecast = row.time;
   return SiteResiduals(shipped_residuals(), {}, {}).of(bare).half_width();
 }
 
@@ -105,7 +105,7 @@ MeasuredSite site_with(const World& world, const std::vector<std::pair<std::int6
   MeasuredSeries series{world.scenario(), {}, "test", {}, {}};
   series.scenario.workload.sizes.clear();
   for (const auto& [bytes, seconds] : rows)
-    series.scenario.workload.sizes.push_back(Bytes{bytes}), series.seconds.push_back(seconds);
+    series.scenario.workload.sizes.push_back(Bytes{bytes}), series.times.push_back({seconds});
   return measured_site(shipped_residuals(), {series});
 }
 
@@ -113,15 +113,15 @@ TEST_CASE("measured rows shift forecasts, nearer ones more", "[report]") {
   const auto world = world_with(shipped_hardware());
   Forecast before = run_forecast(world);
   add_intervals(before);
-  const double measured = before.rows[2].time * 1.2;
+  const double measured = before.rows[2].time.value * 1.2;
   const MeasuredSite site = site_with(world, {{std::int64_t{1} << 30, measured}});
   Forecast after = run_forecast(world);
   add_intervals(after, site);
-  CHECK(after.rows[2].time == Approx(measured).epsilon(0.02));
+  CHECK(after.rows[2].time.value == Approx(measured).epsilon(0.02));
   CHECK(after.rows[2].factor - 1 < (before.rows[2].factor - 1) / 2);
   CHECK(after.rows[2].residual->stated > after.rows[0].residual->stated);
   CHECK(after.rows[2].level == Approx(after.rows[2].time / before.rows[2].time));
-  CHECK(after.rows[2].time_p95 == Approx(before.rows[2].time_p95 * after.rows[2].level));
+  CHECK(after.rows[2].time_p95.value == Approx((before.rows[2].time_p95 * after.rows[2].level).value));
   REQUIRE(after.rows[2].near);
   CHECK(after.rows[2].near->bytes == std::int64_t{1} << 30);
   CHECK(after.rows[2].near->same_plan);

@@ -27,16 +27,16 @@ TEST_CASE("a search finds the published split, or a faster one and its gain", "[
     const PlanResult result = plan_parallel(world, 60);
     const auto own = std::find_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.given; });
     REQUIRE(own != result.rows.end());
-    const double published_split = run_step(world).seconds;
-    CHECK(own->seconds == published_split);
+    const double published_split = run_step(world).time.value;
+    CHECK(own->time.value == published_split);
     const PlanRow& best = result.rows.front();
-    CHECK(best.seconds <= published_split);
-    CHECK(best.candidate.memory <= static_cast<double>(step_of(world).kernels.memory.value));
+    CHECK(best.time.value <= published_split);
+    CHECK(best.candidate.memory <= step_of(world).kernels.memory);
     // Authors choose well: the search gains less than a third.
-    CHECK(best.seconds > published_split * 2 / 3);
+    CHECK(best.time.value > published_split * 2 / 3);
     const std::string text = plan_text(result, 5);
     const std::string less =
-        fmt::format("takes {:.1f} % less time than the scenario's own", 100 * (1 - best.seconds / published_split));
+        fmt::format("takes {:.1f} % less time than the scenario's own", 100 * (1 - best.time.value / published_split));
     CHECK(text.find(best.given ? "the scenario's own split is the fastest" : less) != std::string::npos);
   }
 }

@@ -21,14 +21,14 @@ const std::string collisions =
     "node: {profile: hgx-h100-roce}\ncluster: {nodes: 32}\nfabric: {kind: fat_tree, switch: {ports: 32}}\n"
     "routing: {kind: ecmp, seeds: 4}\nworkload: {sizes: [64KiB, 64MiB, 4GiB]}\n";
 
-std::vector<double> times(const Forecast& f) {
-  std::vector<double> list;
+std::vector<Seconds> times(const Forecast& f) {
+  std::vector<Seconds> list;
   for (const ForecastRow& row : f.rows) list.push_back(row.time);
   return list;
 }
 
 /// Times of the scenario with one forced algorithm and protocol, by size.
-std::vector<double> forced(Algorithm a, Protocol p) {
+std::vector<Seconds> forced(Algorithm a, Protocol p) {
   return times(run_forecast(world_of(
       cluster, {"nccl.env.NCCL_ALGO=" + std::string(name_of(a)), "nccl.env.NCCL_PROTO=" + std::string(name_of(p))})));
 }
@@ -39,8 +39,8 @@ TEST_CASE("selection best is the fastest of all algorithms and protocols when fo
   const auto world = world_of(cluster);
   const Forecast nccl = run_forecast(world), best = run_forecast(world_of(cluster, {"nccl.selection=best"}));
   REQUIRE(best.rows.size() == 5);
-  std::vector<double> least(5, 1e9);
-  std::map<std::pair<Algorithm, Protocol>, std::vector<double>> all;
+  std::vector<Seconds> least(5, Seconds{1e9});
+  std::map<std::pair<Algorithm, Protocol>, std::vector<Seconds>> all;
   for (const Candidate& c : nccl.rows[0].plan.candidates)
     if (is_simulated(world.planner().comm, CollectiveOp::all_reduce, c.algorithm, c.protocol)) {
       auto& list = all[{c.algorithm, c.protocol}] = forced(c.algorithm, c.protocol);
@@ -51,8 +51,8 @@ TEST_CASE("selection best is the fastest of all algorithms and protocols when fo
   for (std::size_t i = 0; i < 5; ++i) {
     const ForecastRow& row = best.rows[i];
     CAPTURE(row.bytes);
-    CHECK(row.time == Approx(least[i]).epsilon(1e-12));
-    CHECK(row.time == Approx(all.at({row.algorithm, row.protocol})[i]).epsilon(1e-12));
+    CHECK(row.time.value == Approx(least[i].value).epsilon(1e-12));
+    CHECK(row.time.value == Approx(all.at({row.algorithm, row.protocol})[i].value).epsilon(1e-12));
     const ForecastRow& own = nccl.rows[i];
     const bool same = row.algorithm == own.algorithm && row.protocol == own.protocol;
     if (own.plan.stands_in || same) continue;
@@ -72,10 +72,10 @@ TEST_CASE("the cost of NCCL's choice does not depend on the selection that runs"
     const Forecast forecast = run_forecast(world), weighed = run_candidates(forecast);
     const auto selected = compare_selections(forecast.rows[0], weighed);
     REQUIRE(selected);
-    const std::vector<double> tree_ll = forced(Algorithm::tree, Protocol::ll);
-    CHECK(selected->nccl.time == Approx(run_forecast(world_of(cluster)).rows[1].time));
+    const std::vector<Seconds> tree_ll = forced(Algorithm::tree, Protocol::ll);
+    CHECK(selected->nccl.time.value == Approx(run_forecast(world_of(cluster)).rows[1].time.value));
     CHECK(selected->best.time <= tree_ll[1]);
-    CHECK(selected->cost() == Approx(selected->nccl.time - selected->best.time));
+    CHECK(selected->cost().value == Approx((selected->nccl.time - selected->best.time).value));
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("advice gains what it states, in the stated order", "[advice]") {
     const auto world = world_of(text);
     const Advice advice = advise(world);
     CAPTURE(text);
-    std::vector<double> now = times(run_forecast(world));
+    std::vector<Seconds> now = times(run_forecast(world));
     CHECK(times(advice.before) == now);
     std::vector<std::string> words;
     double left = 1;

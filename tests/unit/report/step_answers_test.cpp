@@ -46,7 +46,7 @@ TEST_CASE("the forecast has the memory of each stage by component", "[step]") {
   const auto world = step_world(small);
   const StepForecast f = run_step(world);
   REQUIRE(f.memory.stages.size() == 4);
-  CHECK(f.memory.capacity == 80 * gib);
+  CHECK(f.memory.capacity == Bytes{80LL << 30});
   double most = 0;
   for (const MemoryUse& use : f.memory.stages) {
     double sum = 0;
@@ -71,10 +71,10 @@ TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
     const StepWhatIf& w = found[i];
     CAPTURE(w.what);
     if (i > 0) CHECK(w.gain <= found[i - 1].gain);
-    CHECK(w.gain == Approx(1 - w.seconds / f.seconds));
+    CHECK(w.gain == Approx(1 - w.time.value / f.time.value));
     const auto other = build_world(changed(world.scenario(), effective, w.set));
     const StepForecast again = run_step(other);
-    CHECK(again.seconds == w.seconds);
+    CHECK(again.time.value == w.time.value);
     CHECK((again.memory.share() <= 1) == w.fits);
   }
   const std::vector<Alternatives> tried = step_trials(f);
@@ -112,7 +112,7 @@ TEST_CASE("another kind of recomputation replaces a list of modules", "[step]") 
     if (w.what != "recompute none") continue;
     none = true;
     CHECK(w.set == std::vector<std::string>{"workload.recompute=none", "workload.recompute_modules=[]"});
-    CHECK(w.seconds == Approx(run_step(step_world(small)).seconds));
+    CHECK(w.time.value == Approx(run_step(step_world(small)).time.value));
   }
   CHECK(none);
 }
@@ -154,12 +154,12 @@ TEST_CASE("a change that does nothing gains nothing", "[step]") {
       "framework: fsdp, batch: {global: 64}}\n");
   const StepForecast f = run_step(world);
   const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
-  CHECK(run_step(again).seconds == f.seconds);
+  CHECK(run_step(again).time.value == f.time.value);
   for (const StepWhatIf& w : what_would_help_step(f)) {
     CAPTURE(w.what);
     CHECK(w.gain < 1);
-    CHECK(w.seconds > 0);
-    CHECK(f.seconds - w.seconds == Approx(w.gain * f.seconds));
+    CHECK(w.time.value > 0);
+    CHECK(f.time.value - w.time.value == Approx(w.gain * f.time.value));
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("the stage with the vocabulary limits the step", "[step]") {
   CHECK(b.stage == 1);
   CHECK(b.part == Part::vocabulary);
   constexpr auto vocabulary = static_cast<std::size_t>(Part::vocabulary);
-  CHECK(b.more == Approx(f.stages[1].busy[vocabulary] - f.stages[0].busy[vocabulary]));
+  CHECK(b.more.value == Approx(f.stages[1].busy[vocabulary] - f.stages[0].busy[vocabulary]));
   CHECK(b.others > b.waits);
 }
 
@@ -195,8 +195,8 @@ TEST_CASE("the words of a split make that split, and no other one is tried", "[p
       CHECK(split_of(step) == c.split);
       CHECK(step.layout.ranks() == 32);
       CHECK(step.global_batch == 64);
-      CHECK(memory_of_step(step, 8).peak().total() == Approx(c.memory));
-      CHECK(c.memory <= 80 * gib);
+      CHECK(memory_of_step(step, 8).peak().total() == Approx(fractional(c.memory)));
+      CHECK(c.memory <= Bytes{80LL << 30});
     }
     for (const SplitCandidate& c : search.candidates) own = own || c.split == split_of(base);
     CHECK(own == (memory_of_step(base, 8).share() <= 1));
@@ -215,16 +215,16 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
   const std::string effective = to_yaml(world.scenario());
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const PlanRow& row = result.rows[i];
-    if (i > 0) CHECK(row.seconds >= result.rows[i - 1].seconds);
+    if (i > 0) CHECK(row.time.value >= result.rows[i - 1].time.value);
     const auto other = build_world(changed(world.scenario(), effective, row.set));
-    CHECK(run_step(other).seconds == row.seconds);
+    CHECK(run_step(other).time.value == row.time.value);
   }
   // The estimate that selects splits is accurate enough for that.
   const PlanResult all = plan_parallel(world, 120);
-  CHECK(result.rows.front().seconds < 1.1 * all.rows.front().seconds);
+  CHECK(result.rows.front().time.value < 1.1 * all.rows.front().time.value);
   for (const PlanRow& row : all.rows)
-    if (row.seconds < 1.3 * all.rows.front().seconds)
-      CHECK(row.candidate.estimate == Approx(row.seconds).epsilon(0.35));
+    if (row.time.value < 1.3 * all.rows.front().time.value)
+      CHECK(row.candidate.estimate.value == Approx(row.time.value).epsilon(0.35));
 }
 
 /// Slices of each thread, in ascending order of time.
@@ -248,7 +248,7 @@ TEST_CASE("a trace holds each activity once on each of its streams, and none ove
   for (const auto& [thread, list] : slices_of(j)) {
     slices += list.size();
     for (std::size_t i = 1; i < list.size(); ++i) REQUIRE(list[i].first >= list[i - 1].second - 1e-3);
-    CHECK(list.back().second <= f.seconds * 1e6 * (1 + 1e-9));
+    CHECK(list.back().second <= f.time.value * 1e6 * (1 + 1e-9));
   }
   CHECK(slices == places);
   std::map<int, std::vector<const json*>> arrows;

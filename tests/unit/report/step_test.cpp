@@ -9,6 +9,7 @@
 #include "fabricast/report/step_interval.hpp"
 
 using namespace fabricast;
+using namespace fabricast::literals;
 
 namespace {
 
@@ -106,8 +107,8 @@ TEST_CASE("ZeRO 3 gathers every layer forward and backward, in every micro-batch
 TEST_CASE("overlap hides, and never costs more than it hides") {
   const StepForecast off = forecast({"workload.overlap.data=false"}), on = forecast({"workload.overlap.data=true"});
   CHECK(exposed(on, Part::data) < 0.5 * exposed(off, Part::data));
-  CHECK(on.seconds < off.seconds);
-  CHECK(on.seconds > off.seconds - exposed(off, Part::data));
+  CHECK(on.time.value < off.time.value);
+  CHECK(on.time.value > off.time.value - exposed(off, Part::data));
 }
 
 TEST_CASE("recomputation is reported separately") {
@@ -128,14 +129,14 @@ TEST_CASE("stages hold the stated layers") {
     return forecast(set);
   };
   const StepForecast even = forecast(four), fewer = with("[9, 9, 8, 6]");
-  CHECK(with("[8, 8, 8, 8]").seconds == even.seconds);
+  CHECK(with("[8, 8, 8, 8]").time == even.time);
   CHECK(fewer.stages[3].busy[static_cast<std::size_t>(Part::forward)] ==
         Approx(0.75 * even.stages[3].busy[static_cast<std::size_t>(Part::forward)]));
-  CHECK(fewer.seconds < 0.97 * even.seconds);
+  CHECK(fewer.time.value < 0.97 * even.time.value);
   CHECK(fewer.memory.stages[3].parameters < even.memory.stages[3].parameters);
   // The waiting time of the busiest stage is due to the schedule.
-  CHECK(schedule_bubble(even) == even.stages[3].bubble);
-  CHECK(schedule_bubble(even) < 0.6 * even.mean.bubble);
+  CHECK(schedule_bubble(even).value == even.stages[3].bubble);
+  CHECK(schedule_bubble(even).value < 0.6 * even.mean.bubble);
   // A chunk may hold the embedding alone, another the output.
   const std::vector<std::string> chunks{"workload.parallel.pipeline=2", "workload.parallel.interleave=2",
                                         "workload.parallel.layers=[0, 16, 16, 0]"};
@@ -172,8 +173,8 @@ TEST_CASE("intervals widen with unknown parameters") {
   CHECK(with("0.2", small) == Approx(std::exp(std::sqrt(parameters + std::pow(quantile_95 * 0.2, 2)))));
   // No step has determined the rates of Blackwell.
   CHECK(with("0", std::regex_replace(small, std::regex("hgx-h100"), "hgx-b200")) > sure);
-  CHECK(interval_factor(2, {2, 2}, 0) == 1);
-  CHECK(interval_factor(2, {1, 4}, 0) == Approx(std::pow(2, quantile_95)));
+  CHECK(interval_factor(2.0_s, {2.0_s, 2.0_s}, 0) == 1);
+  CHECK(interval_factor(2.0_s, {1.0_s, 4.0_s}, 0) == Approx(std::pow(2, quantile_95)));
 }
 
 TEST_CASE("tokens are dispatched to experts and combined") {
@@ -186,13 +187,13 @@ TEST_CASE("tokens are dispatched to experts and combined") {
   CHECK(tokens->kind.bytes == 2 * 4096 * 4096 * 2);  // two experts of each token, 16 bits
   // Two micro-batches, 32 layers, dispatch and combine, forward and backward.
   CHECK(tokens->calls == 2 * 32 * 4);
-  CHECK(forecast({"workload.experts.imbalance=2"}, moe).seconds > f.seconds);
+  CHECK(forecast({"workload.experts.imbalance=2"}, moe).time > f.time);
 }
 
 TEST_CASE("a faster network never makes a step slower, a slower one never faster") {
   double before = 1e9;
   for (const char* rate : {"50Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps"}) {
-    const double seconds = forecast({"node.nics.rate=" + std::string(rate)}).seconds;
+    const double seconds = forecast({"node.nics.rate=" + std::string(rate)}).time.value;
     CHECK(seconds <= before * (1 + 1e-9));
     before = seconds;
   }
@@ -211,7 +212,7 @@ TEST_CASE("a step of one GPU has no collectives") {
   const StepForecast f = forecast({"node.gpus=1", "cluster.nodes=1", "workload.batch.global=1"});
   CHECK(f.collectives.empty());
   CHECK(f.mean.bubble == Approx(0).margin(1e-9));
-  CHECK(f.seconds > 0);
+  CHECK(f.time.value > 0);
 }
 
 TEST_CASE("JSON has the documented fields") {
@@ -221,8 +222,8 @@ TEST_CASE("JSON has the documented fields") {
   for (const char* key :
        {"fabricast", "scenario", "fingerprint", "step_s", "tokens_per_s", "mfu", "breakdown", "timeline"})
     CHECK(j.contains(key));
-  CHECK(j["step_s"].get<double>() == Approx(f.seconds));
-  CHECK(j["tokens_per_s"].get<double>() == Approx(64 * 4096 / f.seconds));
+  CHECK(j["step_s"].get<double>() == Approx(f.time.value));
+  CHECK(j["tokens_per_s"].get<double>() == Approx(64 * 4096 / f.time.value));
 }
 
 TEST_CASE("errors about splits name the number to change") {

@@ -111,10 +111,11 @@ TEST_CASE("the table is within the tolerance of the fastest, and keeps NCCL's ch
           continue;
         }
         // By public functions: NCCL's own plan, and every other one with NCCL's channels.
-        const double nccl = run_plans(world, {own}).rows.front().time;
-        REQUIRE(p.nccl.time == Approx(nccl).epsilon(1e-12));
+        const Seconds nccl = run_plans(world, {own}).rows.front().time;
+        REQUIRE(p.nccl.time.value == Approx(nccl.value).epsilon(1e-12));
         REQUIRE(p.nccl.channels == own.channels);
-        REQUIRE(p.choice.time == Approx(run_one(world, table.op, p.bytes, p.choice).rows.front().time).epsilon(1e-12));
+        REQUIRE(p.choice.time.value ==
+                Approx(run_one(world, table.op, p.bytes, p.choice).rows.front().time.value).epsilon(1e-12));
         REQUIRE(p.choice.time <= nccl);
         for (const Candidate& c : own.candidates)
           if (is_simulated(world.planner().comm, table.op, c.algorithm, c.protocol)) {

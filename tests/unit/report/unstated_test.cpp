@@ -97,7 +97,7 @@ std::vector<Joint> all_combinations(const Scenario& scenario) {
   for (const auto& [s, weight] : made) {
     const Forecast forecast = run_forecast(build_world(s));
     for (std::size_t r = 0; r < rows.size(); ++r)
-      rows[r].times.push_back(forecast.rows[r].time), rows[r].weights.push_back(weight);
+      rows[r].times.push_back(forecast.rows[r].time.value), rows[r].weights.push_back(weight);
   }
   return rows;
 }
@@ -123,7 +123,7 @@ TEST_CASE("a forecast is near the median over unstated inputs, and its spread ne
     const std::vector<Joint> joint = all_combinations(s);
     for (std::size_t r = 0; r < joint.size(); ++r) {
       CAPTURE(forecast.rows[r].bytes);
-      const double time = forecast.rows[r].time;
+      const double time = forecast.rows[r].time.value;
       CHECK(std::abs(std::log(median_of(joint[r]) / time)) <= 0.1);
       double squares = 0;
       for (std::size_t i = 0; i < joint[r].times.size(); ++i)

@@ -150,7 +150,8 @@ TEST_CASE("useful and lost time add up to the month", "[risk]") {
 TEST_CASE("the optimal interval maximizes Daly's expectation", "[risk]") {
   for (const double pause : {5.0, 60.0, 600.0})
     for (const double between : {6 * hour, 3 * day}) {
-      const double best = best_interval(pause, between), most = daly_goodput(best, pause, 300, between);
+      const double best = best_interval(Seconds{pause}, Seconds{between}).value;
+      const double most = daly_goodput(best, pause, 300, between);
       double largest = 0;
       for (double every = best / 10; every < 10 * best; every *= 1.01)
         largest = std::max(largest, daly_goodput(every, pause, 300, between));
@@ -158,7 +159,7 @@ TEST_CASE("the optimal interval maximizes Daly's expectation", "[risk]") {
       CHECK(most >= largest * (1 - 1e-4));
       CHECK(best == Approx(std::sqrt(2 * pause * between)).epsilon(0.25));  // Young
     }
-  CHECK(best_interval(10, 4) == 4);
+  CHECK(best_interval(Seconds{10}, Seconds{4}) == Seconds{4});
 }
 
 }  // namespace

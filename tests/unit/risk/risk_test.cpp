@@ -183,7 +183,7 @@ TEST_CASE("rare failures cost the sum of their single costs", "[risk]") {
   for (const LostTime& l : risk.month.lost_by_kind) kinds += l.hours;
   CHECK(lost == Approx(720 * (1 - risk.month.goodput)).margin(0.01));
   CHECK(kinds == Approx(lost).margin(0.01));
-  CHECK(risk.checkpoint.bytes == Approx(14 * 13.0e9).epsilon(0.02));
+  CHECK(risk.checkpoint.bytes.value == Approx(14 * 13.0e9).epsilon(0.02));
   CHECK(risk.month.goodput_p5 < risk.month.goodput);
   CHECK(risk.month.goodput_p95 > risk.month.goodput);
 }
@@ -195,7 +195,7 @@ TEST_CASE("a slow host costs the extra time of its computation", "[risk]") {
       "{global: 256}, parallel: {tensor: 4}";
   const auto world = test::world_of(text + "}\n");
   const auto slow = test::world_of(text + ", variation: {steps: 1, slow_hosts: 100%, slowdown: 10%}}\n");
-  const double simulated = run_step(slow).seconds / run_step(world).seconds;
+  const double simulated = run_step(slow).time.value / run_step(world).time.value;
   RiskOptions one = few();
   one.elements = 1, one.unrated = false;
   CHECK(find(assess(world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));

@@ -38,7 +38,7 @@ struct Site {
   }
   std::vector<double> times(const std::string& rest, const std::string& set = {}) const {
     std::vector<double> list;
-    for (const ForecastRow& row : run_forecast(world(rest, set)).rows) list.push_back(row.time);
+    for (const ForecastRow& row : run_forecast(world(rest, set)).rows) list.push_back(row.time.value);
     return list;
   }
 };

@@ -38,7 +38,7 @@ TEST_CASE("a trace of requests is read in any order of columns", "[trace]") {
   CHECK(requests[0].input == 100);
   CHECK(requests[0].cached == 40);
   CHECK(requests[0].output == 7);
-  CHECK(requests[1].arrival == 0.5);
+  CHECK(requests[1].arrival.value == 0.5);
   CHECK(requests[1].input == 20);
 }
 

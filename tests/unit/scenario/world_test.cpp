@@ -225,7 +225,7 @@ TEST_CASE("staging on the sender's side alone is half of the path", "[scenario]"
     const auto world = world_of("node: {gpu: a100-sxm" + rest);
     const Plan plan =
         plan_collective(world.planner(), CollectiveOp::all_reduce, 1 << 20, Algorithm::ring, Protocol::ll);
-    return protocol_costs(world.planner().comm, plan).hop_network;
+    return protocol_costs(world.planner().comm, plan).hop_network.value;
   };
   const double staged = shipped_hardware().networks.find("infiniband")->second.staged_hop.us().value;
   const double direct = hop("}\ncluster: {nodes: 2}\n");
@@ -388,7 +388,7 @@ TEST_CASE("each copy for an NVLS head costs the same", "[scenario]") {
             .scenario);
     return protocol_costs(w.planner().comm, plan_collective(w.planner(), CollectiveOp::all_reduce, 1 << 28,
                                                             Algorithm::nvls, Protocol::simple))
-        .slice;
+        .slice.value;
   };
   const double one = shipped_hardware().architectures.find("hopper")->second.nvls_slice.us().value;
   CHECK(slice(8, "plain") == Approx(8 * one));

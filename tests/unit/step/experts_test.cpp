@@ -90,7 +90,7 @@ double seconds_with(double launch_us, const Sets& more = {}) {
   const auto world = step_world("experts", test::both(alone, more));
   TrainingStep step = step_of(world);
   step.stack.launch.value = step.stack.router_launch.value = launch_us, step.stack.expert_launch.value = 0;
-  return run_step(world, step, {}).seconds;
+  return run_step(world, step, {}).time.value;
 }
 
 TEST_CASE("a step takes at least the time in which its host launches it") {

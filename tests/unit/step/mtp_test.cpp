@@ -40,8 +40,8 @@ TEST_CASE("a step is longer by the time of its modules") {
   const double flops = model_flops_per_gpu(further, true) - model_flops_per_gpu(plain, true);
   const StepForecast before = test::step("zero3"), after = test::step("zero3", {"workload.mtp_layers=1"});
   // Neither faster than the GPU's peak nor slower than the rest of the step, which communicates more.
-  CHECK(after.seconds - before.seconds > flops / before.peak);
-  CHECK(after.seconds - before.seconds < flops / before.peak / before.mfu_causal());
+  CHECK(after.time.value - before.time.value > flops / before.peak);
+  CHECK(after.time.value - before.time.value < flops / before.peak / before.mfu_causal());
 }
 
 /// Bytes of all calls, by kind of parallelism.

@@ -51,7 +51,7 @@ TEST_CASE("latent attention keeps its latent vectors when it projects them again
 TEST_CASE("recomputation takes as long as the first computation") {
   const auto again = [](const Sets& more) {
     const TrainingStep step = step_with_set(more);
-    return again_seconds(step, time_layer(step, true), true);
+    return recompute_time(step, time_layer(step, true), true).value;
   };
   const LayerTimes t = time_layer(step_with_set({}), true);
   CHECK(again({}) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("a list of modules implies selective recomputation") {
 
 double seconds_with(const TrainingStep& step, const Sets& more) {
   const auto world = step_world("experts", test::both(qwen, more));
-  return run_step(world, step, {}).seconds;
+  return run_step(world, step, {}).time.value;
 }
 
 TEST_CASE("activations in host memory need GPU memory for two layers only, and time on a slow link") {

@@ -56,11 +56,11 @@ TEST_CASE("samples of ECMP give different step times; a single path gives a sing
   CAPTURE(job);
   const StepForecast ecmp = step(job, {"routing.seeds=4"});
   CHECK(ecmp.samples == 4);
-  CHECK(ecmp.seconds_worst > 1.01 * ecmp.seconds_p5);
-  CHECK(ecmp.seconds >= step_seconds(job, {adaptive}));
+  CHECK(ecmp.time_worst.value > 1.01 * ecmp.time_p5.value);
+  CHECK(ecmp.time.value >= step_seconds(job, {adaptive}));
   const StepForecast one = step(job, {"routing.seeds=4", "fabric={kind: single_switch}"});
   CHECK(one.samples == 4);
-  CHECK(one.seconds_worst == one.seconds_p5);
+  CHECK(one.time_worst.value == one.time_p5.value);
 }
 
 TEST_CASE("a slow link slows the collectives that cross it, and the step") {
@@ -113,7 +113,7 @@ TEST_CASE("without GPUDirect RDMA the step is longer by the additional exposed t
   const std::string job = any_job();
   CAPTURE(job);
   const StepForecast with = step(job, {adaptive}), without = step(job, {adaptive, "node.gdr=false"});
-  CHECK(without.seconds > 1.05 * with.seconds);
+  CHECK(without.time.value > 1.05 * with.time.value);
   CHECK(exposed(without) > 1.2 * exposed(with));
   for (const Part part : {Part::forward, Part::backward, Part::optimizer})
     CHECK(without.mean.busy[static_cast<std::size_t>(part)] ==
@@ -129,7 +129,7 @@ TEST_CASE("NCCL_ALGO changes the step by as much as it changes the all-reduces")
   CHECK(ring.collectives[0].alone.algorithm == "ring");
   CHECK(tree.collectives[0].alone.algorithm == "tree");
   CHECK(ring.collectives[0].alone.makespan.value != Approx(tree.collectives[0].alone.makespan.value).epsilon(0.01));
-  CHECK(tree.seconds - ring.seconds ==
+  CHECK(tree.time.value - ring.time.value ==
         Approx(tree.collectives[0].alone.makespan.value - ring.collectives[0].alone.makespan.value).epsilon(1e-6));
 }
 
@@ -139,7 +139,7 @@ struct Sum {
 };
 Sum sum_of(const Sets& set) {
   const StepForecast f = step("zero3", set);
-  Sum sum{f.seconds, 0};
+  Sum sum{f.time.value, 0};
   for (const CollectiveUse& use : f.collectives) sum.collectives += use.calls * use.alone.makespan.value;
   return sum;
 }
@@ -180,7 +180,7 @@ TEST_CASE("only the collectives at the ends of passes are exposed if computation
   CHECK(exposed(usual) < 0.1 * sum);
   CHECK(after.least > 1.1 * before.least);
   const double interference = slow.mean.interference - usual.mean.interference;
-  const double longer = slow.seconds - usual.seconds - interference;
+  const double longer = slow.time.value - usual.time.value - interference;
   CHECK(longer == Approx(exposed(slow) - exposed(usual)).margin(1e-6));
   CHECK(longer > 0.95 * (after.least - before.least));
   CHECK(longer < after.most - before.most + 1e-4);

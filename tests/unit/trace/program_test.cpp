@@ -255,7 +255,8 @@ TEST_CASE("Kernels without a duration take the time that the hook returns; speed
                                .bytes();
   TraceSpec spec;
   spec.speedup = 4;
-  const Program p = program_of_files({file}, spec, {}, [](double flops, double bytes) { return flops + bytes; });
+  const Program p =
+      program_of_files({file}, spec, {}, [](double flops, double bytes) { return Seconds{flops + bytes}; });
   const std::vector<double> wanted{1010, 50, 2e-6, 8e-6};
   REQUIRE(p.activities.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) CHECK(p.activities[i].seconds == Approx(wanted[i]));

@@ -316,11 +316,11 @@ TEST_CASE("a KV-cache transfer sends the cache of a request once", "[inference]"
   const KvTransfer h = kv_transfer_of(prefill_step(spec, node_of(), 1, shipped_hardware()),
                                       inference_step(spec, node_of(), 1, shipped_hardware()));
   // Two keys and values of 8 heads of 128, at 16 bits.
-  CHECK(h.total == 80. * 2 * 8 * 128 * 2 * 1000);
+  CHECK(h.total == Bytes{80LL * 2 * 8 * 128 * 2 * 1000});
   REQUIRE(h.pairs.size() == 2);
   CHECK(h.pairs[0] == RankGroups{{0, 8}, {1, 10}, {2, 12}, {3, 14}});
   CHECK(h.pairs[1] == RankGroups{{0, 9}, {1, 11}, {2, 13}, {3, 15}});
-  CHECK(h.bytes * 8 == static_cast<std::int64_t>(h.total));
+  CHECK(h.bytes * 8 == h.total.value);
 }
 
 TEST_CASE("the passes of a pipeline fill it", "[inference]") {

@@ -14,23 +14,23 @@ ServingPool pool_of(double prompt, double decode, int sequences = 1) {
   ServingPool pool;
   pool.sequences = sequences;
   pool.tokens = 1 << 20;
-  pool.seconds = [=](std::span<const InferencePass> passes) {
+  pool.time = [=](std::span<const InferencePass> passes) {
     for (const InferencePass& p : passes)
-      if (p.prompts > 0) return prompt;
-    return decode;
+      if (p.prompts > 0) return Seconds{prompt};
+    return Seconds{decode};
   };
   return pool;
 }
 
 ServingLoad at_once(std::int64_t requests, std::int64_t input, std::int64_t output) {
   ServingLoad load;
-  load.requests.assign(static_cast<std::size_t>(requests), {0, input, output, 0});
+  load.requests.assign(static_cast<std::size_t>(requests), {{}, input, output, 0});
   return load;
 }
 
 double mean_wait(const Served& served) {
   double sum = 0;
-  for (const ServedRequest& r : served.requests) sum += r.wait();
+  for (const ServedRequest& r : served.requests) sum += r.wait().value;
   return sum / static_cast<double>(served.requests.size());
 }
 
@@ -63,10 +63,10 @@ TEST_CASE("clients in a closed loop obey Little's law", "[queue]") {
     pool.prompts.mixed = trial % 2 == 0;
     const Served served = serve(sampled_load(recipe), {}, pool);
     double in_system = 0;
-    for (const ServedRequest& r : served.requests) in_system += r.end - r.arrival;
+    for (const ServedRequest& r : served.requests) in_system += (r.end - r.arrival).value;
     CAPTURE(trial, recipe.clients, recipe.output, pool.sequences);
     // But for the end, when clients have nothing more to ask.
-    CHECK(in_system / served.seconds == Approx(static_cast<double>(recipe.clients)).epsilon(0.02));
+    CHECK(in_system / served.time.value == Approx(static_cast<double>(recipe.clients)).epsilon(0.02));
   }
 }
 
@@ -76,19 +76,19 @@ TEST_CASE("simultaneous requests are served in order, within the limits of slots
   pool.tokens = 250;
   const Served served = serve(at_once(10, 100, 5), {}, pool);
   for (std::size_t i = 0; i < 10; ++i) {
-    CHECK(served.requests[i].first_token == Approx(1.0 + static_cast<double>(i / 2)));
+    CHECK(served.requests[i].first_token.value == Approx(1.0 + static_cast<double>(i / 2)));
     // Prompts come first: all are decoded together afterwards.
-    CHECK(served.requests[i].end == Approx(5 + 4 * 0.25));
+    CHECK(served.requests[i].end.value == Approx(5 + 4 * 0.25));
   }
-  CHECK(served.longest_gap == Approx(4 + 0.25));
-  CHECK(served.seconds == Approx(6));
+  CHECK(served.longest_gap.value == Approx(4 + 0.25));
+  CHECK(served.time.value == Approx(6));
 
   // Mixed: those that have a token get another in each pass. Cut: 2.5 prompts to a pass.
   pool.prompts.mixed = true;
-  CHECK(serve(at_once(10, 100, 5), {}, pool).requests[0].end == Approx(5));
+  CHECK(serve(at_once(10, 100, 5), {}, pool).requests[0].end.value == Approx(5));
   pool.prompts.mixed = false;
   pool.prompts.chunked = true;
-  CHECK(serve(at_once(10, 100, 5), {}, pool).requests[9].first_token == Approx(4));
+  CHECK(serve(at_once(10, 100, 5), {}, pool).requests[9].first_token.value == Approx(4));
 }
 
 TEST_CASE("no more requests are admitted than the cache holds", "[queue]") {
@@ -96,16 +96,16 @@ TEST_CASE("no more requests are admitted than the cache holds", "[queue]") {
   pool.cache = 350;
   // Of 110 tokens each three fit: four rounds of a pass with three prompts and nine steps.
   const Served served = serve(at_once(12, 100, 10), {}, pool);
-  CHECK(served.seconds == Approx(4 * 10));
-  CHECK(served.requests[2].wait() == Approx(1));
-  CHECK(served.requests[3].wait() == Approx(11));
+  CHECK(served.time.value == Approx(4 * 10));
+  CHECK(served.requests[2].wait().value == Approx(1));
+  CHECK(served.requests[3].wait().value == Approx(11));
   // Room for none of the output: 350 tokens hold three prompts still, 440 four.
   pool.reserved = 0;
   pool.cache = 400;
-  CHECK(serve(at_once(12, 100, 10), {}, pool).requests[3].wait() == Approx(1));
+  CHECK(serve(at_once(12, 100, 10), {}, pool).requests[3].wait().value == Approx(1));
   // One is admitted whatever it takes.
   pool.cache = 50;
-  CHECK(serve(at_once(3, 100, 10), {}, pool).seconds == Approx(3 * 10));
+  CHECK(serve(at_once(3, 100, 10), {}, pool).time.value == Approx(3 * 10));
 }
 
 TEST_CASE("prompts wait for others as long as the policy states", "[queue]") {
@@ -113,18 +113,18 @@ TEST_CASE("prompts wait for others as long as the policy states", "[queue]") {
   ServingLoad load;
   load.requests = {{0, 100, 50, 0}, {1.5, 100, 50, 0}};
   ServingPool pool = pool_of(1, 1, 10);
-  CHECK(serve(load, {}, pool).requests[1].first_token == Approx(3));
+  CHECK(serve(load, {}, pool).requests[1].first_token.value == Approx(3));
   pool.prompts.wait = 7;
   pool.prompts.fill = 0.9;
-  CHECK(serve(load, {}, pool).requests[1].first_token == Approx(10));
+  CHECK(serve(load, {}, pool).requests[1].first_token.value == Approx(10));
   pool.tokens = 110;  // which it fills
-  CHECK(serve(load, {}, pool).requests[1].first_token == Approx(3));
+  CHECK(serve(load, {}, pool).requests[1].first_token.value == Approx(3));
 
   // Looked for at 0, with the first request, and again when five steps have gone, at 6.
   pool.prompts = {};
   pool.prompts.receive = 5;
-  load.requests[1].arrival = 2.5;
-  CHECK(serve(load, {}, pool).requests[1].first_token == Approx(7));
+  load.requests[1].arrival = Seconds{2.5};
+  CHECK(serve(load, {}, pool).requests[1].first_token.value == Approx(7));
 }
 
 TEST_CASE("replicas that start together wait for the prompts of one", "[queue]") {
@@ -134,21 +134,21 @@ TEST_CASE("replicas that start together wait for the prompts of one", "[queue]")
   ServingLoad load;
   load.requests = {{0, 10, 3, 0}, {0, 10, 20, 0}, {7.5, 10, 2, 0}};
   const Served served = serve(load, {}, pool);
-  CHECK(served.requests[0].end == Approx(7));
-  CHECK(served.requests[2].first_token == Approx(13));
-  CHECK(served.requests[1].end == Approx(5 + 19 + 5));
-  CHECK(served.longest_gap == Approx(6));
+  CHECK(served.requests[0].end.value == Approx(7));
+  CHECK(served.requests[2].first_token.value == Approx(13));
+  CHECK(served.requests[1].end.value == Approx(5 + 19 + 5));
+  CHECK(served.longest_gap.value == Approx(6));
 }
 
 TEST_CASE("frontends delay requests, simultaneous ones one after the other", "[queue]") {
   Frontend frontend;
-  frontend.before = 0.2;
-  frontend.after = 0.3;
+  frontend.before = Seconds{0.2};
+  frontend.after = Seconds{0.3};
   ServingPool pool = pool_of(1, 0.1, 10);
-  CHECK(serve(at_once(1, 10, 1), frontend, pool).requests[0].wait() == Approx(1.5));
+  CHECK(serve(at_once(1, 10, 1), frontend, pool).requests[0].wait().value == Approx(1.5));
   // The fourth is through after 4 s, when three prompts have begun one by one.
-  frontend.serial = 1;
-  CHECK(serve(at_once(4, 10, 1), frontend, pool).requests[3].wait() == Approx(4 + 1 + 0.3));
+  frontend.serial = Seconds{1};
+  CHECK(serve(at_once(4, 10, 1), frontend, pool).requests[3].wait().value == Approx(4 + 1 + 0.3));
 }
 
 TEST_CASE("accepted guesses shorten decoding proportionally", "[queue]") {
@@ -156,7 +156,7 @@ TEST_CASE("accepted guesses shorten decoding proportionally", "[queue]") {
   pool.tokens_per_step = 2.5;
   pool.width = 4;
   // 100 tokens after the first: 40 steps.
-  CHECK(serve(at_once(1, 10, 101), {}, pool).requests[0].end == Approx(1 + 40));
+  CHECK(serve(at_once(1, 10, 101), {}, pool).requests[0].end.value == Approx(1 + 40));
   Speculation s{3, 0.5, 1};
   CHECK(s.tokens_per_step() == Approx(1 + 0.5 + 0.25 + 0.125));
   s.acceptance = 1;
@@ -168,10 +168,10 @@ TEST_CASE("disaggregated prefill transfers one cache after the other", "[queue]"
   ServingPool decoding = pool_of(1, 0.5, 2);
   // Four prompts in one pass; caches take 2 s each, of which the pass hides but half a second.
   const Served served = serve_apart(at_once(4, 10, 3), {}, prompts, {2, 0.5}, decoding);
-  CHECK(served.requests[0].first_token == Approx(2));
-  CHECK(served.requests[1].first_token == Approx(4));
-  CHECK(served.requests[3].first_token == Approx(8));
-  CHECK(served.requests[3].end == Approx(9));
+  CHECK(served.requests[0].first_token.value == Approx(2));
+  CHECK(served.requests[1].first_token.value == Approx(4));
+  CHECK(served.requests[3].first_token.value == Approx(8));
+  CHECK(served.requests[3].end.value == Approx(9));
 }
 
 TEST_CASE("all requests end, and no tokens are lost or added", "[queue]") {
@@ -199,7 +199,7 @@ TEST_CASE("all requests end, and no tokens are lost or added", "[queue]") {
     pool.prompts.receive = 1 + trial % 3;
     std::int64_t decoded = 0, computed = 0;
     // Steps of decoding that are skipped over are as many passes of one kind.
-    pool.seconds = [&, inner = pool.seconds](std::span<const InferencePass> passes) { return inner(passes); };
+    pool.time = [&, inner = pool.time](std::span<const InferencePass> passes) { return inner(passes); };
     const ServingLoad load = sampled_load(recipe);
     const Served served = serve(load, {}, pool);
     CAPTURE(trial);
@@ -208,16 +208,16 @@ TEST_CASE("all requests end, and no tokens are lost or added", "[queue]") {
       CHECK(r.first_token > r.arrival);
       CHECK(r.end >= r.first_token);
       // A step is no shorter than 10 ms, and gives a token.
-      CHECK(r.end - r.first_token >= 0.01 * static_cast<double>(load.requests[i].output - 1) - 1e-9);
+      CHECK((r.end - r.first_token).value >= 0.01 * static_cast<double>(load.requests[i].output - 1) - 1e-9);
       decoded += load.requests[i].output - 1;
       computed += load.requests[i].input - load.requests[i].cached;
     }
     // All places at work all the time would take at least so long.
     const double places = 4.0 * pool.sequences;
-    CHECK(served.seconds >= 0.01 * static_cast<double>(decoded) / places);
-    CHECK(served.seconds >= 0.05 * static_cast<double>(computed) / static_cast<double>(4 * pool.tokens));
+    CHECK(served.time.value >= 0.01 * static_cast<double>(decoded) / places);
+    CHECK(served.time.value >= 0.05 * static_cast<double>(computed) / static_cast<double>(4 * pool.tokens));
     CHECK(served.sequences <= pool.sequences);
-    CHECK(serve(load, {}, pool).seconds == served.seconds);
+    CHECK(serve(load, {}, pool).time.value == served.time.value);
   }
 }
 
