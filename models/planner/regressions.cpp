@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "embedded_regressions.hpp"
+#include "embedded_planner.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/planner/nccl.hpp"
 
@@ -49,7 +49,7 @@ Regression::Match match_of(const json& j) {
 
 std::vector<Regression> read() {
   std::vector<Regression> all;
-  for (const json& j : json::parse(embedded_regressions("regressions.json"))) {
+  for (const json& j : json::parse(embedded_planner("regressions.json"))) {
     Regression r{j.at("id"),
                  version_of(j.at("since")),
                  version_of(j.at("fixed")),

@@ -42,7 +42,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/regressions.cpp|sim/(scenario|residual|report|gate|bill|risk|jobs|plan|plugin|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|report|gate|bill|risk|jobs|plan|plugin|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/|sim/residual/'

@@ -6,6 +6,6 @@
 namespace fabricast {
 
 /// The text of a data file. \throws InternalError if there is no such file.
-std::string_view embedded_regressions(std::string_view name);
+std::string_view embedded_planner(std::string_view name);
 
 }  // namespace fabricast
