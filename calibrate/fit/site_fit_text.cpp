@@ -79,10 +79,10 @@ std::string site_fit_text(const SiteFit& site) {
   Hardware hardware = site.fit.hardware;
   for (const auto& [path, ref] : hardware.all_parameters(true)) units[path] = ref.unit;
   if (!site.fit.parameters.empty())
-    out += fmt::format("  {:<44} {:>9}    {:>9} {:<5} {:>12} {:>8}\n", "parameter", "before", "after", "unit",
-                       "90 % factor", "rows");
+    out += fmt::format("  {:<44} {:>9}    {:>9} {:<5} {:>13} {:>8}\n", "parameter", "before", "after", "unit",
+                       "90 % interval", "rows");
   for (const FittedParameter& p : site.fit.parameters)
-    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g} {:<5} {:>12} {:>8}\n", p.path, p.before.value, p.after.value,
+    out += fmt::format("  {:<44} {:>9.4g} -> {:>9.4g} {:<5} {:>13} {:>8}\n", p.path, p.before.value, p.after.value,
                        units[p.path], fmt::format("factor {:.2f}", std::exp(quantile_95 * p.error)), p.rows);
   if (!site.larger.empty()) out += band_names("expected 90 % interval, +- %");
   for (const LargerJob& job : site.larger)

@@ -113,7 +113,13 @@ Tables go to standard output; warnings, errors and progress go to standard
 error.
 )";
 
-constexpr std::string_view tail = R"(.Sh FILES
+constexpr std::string_view tail = R"(.Sh ENVIRONMENT
+.Bl -tag -width Ds
+.It Ev NO_COLOR
+If set and not empty, output on a terminal has no colour.
+Files and pipes never have it.
+.El
+.Sh FILES
 Relative to the installation prefix of
 .Nm ,
 for example

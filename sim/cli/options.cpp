@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "colour.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -181,7 +182,8 @@ std::string line_of(const std::string& file, int line) {
 }  // namespace
 
 void print_diagnostic(const Diagnostic& d) {
-  std::fputs(render(d, d.where.line > 0 ? line_of(d.where.file, d.where.line) : std::string()).c_str(), stderr);
+  const std::string text = render(d, d.where.line > 0 ? line_of(d.where.file, d.where.line) : std::string());
+  std::fputs((shows_colour(STDERR_FILENO) ? coloured_diagnostic(text) : text).c_str(), stderr);
 }
 
 void add_scenario_options(Options& options) {
@@ -251,8 +253,9 @@ void emit(const std::string& path, const std::string& content) {
     const HeldStop whole;
     return write_file(path, content);
   }
+  const std::string shown = shows_colour(STDOUT_FILENO) ? coloured_report(content) : content;
   errno = 0;
-  if (std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0) return;
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
   // A reader such as `head` may close the pipe early; that is not an error.
   if (errno == EPIPE)
     std::clearerr(stdout);

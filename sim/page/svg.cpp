@@ -24,7 +24,7 @@ struct Colour {
 
 // The colours of series follow Okabe and Ito [Okabe2008], darkened or lightened until each has a contrast of at least
 // 3:1 with the background [WCAG-contrast]. The heat map reaches 3:1 from a load of 25 % on.
-constexpr std::array<Colour, 22> palette = {
+constexpr std::array<Colour, 23> palette = {
     {{"paper", "#ffffff", "#14171c"}, {"panel", "#f5f6f8", "#1d2127"}, {"ink", "#1c2127", "#e6e8eb"},
      {"muted", "#59616b", "#a3abb5"}, {"rule", "#d8dce2", "#363c45"},  {"link", "#0b5cad", "#7ab8ff"},
      {"mark", "#fff3cd", "#3b3212"},  {"s0", "#0072b2", "#56b4e9"},    {"s1", "#d55e00", "#ff8a3d"},
@@ -32,7 +32,7 @@ constexpr std::array<Colour, 22> palette = {
      {"s5", "#c2407f", "#ff8cc0"},    {"s6", "#59616b", "#a3abb5"},    {"s7", "#23407a", "#8fb2ff"},
      {"h0", "#d0d6de", "#39414d"},    {"h1", "#9cc3e0", "#2f608c"},    {"h2", "#4f94c8", "#4f9bd4"},
      {"h3", "#c58200", "#e5a93c"},    {"h4", "#d95d13", "#ff7c33"},    {"h5", "#8f1414", "#ff4f5e"},
-     {"best", "#8f6f00", "#ffd84d"}}};
+     {"best", "#8f6f00", "#ffd84d"},  {"shade", "#c3c9d1", "#3d4550"}}};
 
 std::string properties(bool dark) {
   std::string out;
