@@ -14,13 +14,21 @@ std::string note_html(const std::string& note) {
   return note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", escaped(note));
 }
 
-// `live` is where the script puts its chart; it then hides the SVG, which stays for print.
-std::string figure_html(const std::string& name, const std::string& title, const std::string& note,
-                        const std::string& svg, bool live) {
-  std::string out = fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>{}", escaped(name),
-                                escaped(title), note_html(note));
-  if (live) out += fmt::format("<div class=\"live\" id=\"live-{}\" hidden></div>", escaped(name));
-  return out + svg + "</figure>\n";
+std::string figure_html(std::string_view kind, const std::string& name, const std::string& title,
+                        const std::string& note, const std::string& content) {
+  return fmt::format("<figure class=\"{}\" id=\"chart-{}\"><figcaption>{}</figcaption>{}{}</figure>\n", kind,
+                     escaped(name), escaped(title), note_html(note), content);
+}
+
+// `live` is where the script puts its chart, at the size of the screen; it then hides the SVG, which stays for print.
+std::string live_html(const std::string& name, const std::string& svg) {
+  return fmt::format("<div class=\"live\" id=\"live-{}\" hidden></div>{}", escaped(name), svg);
+}
+
+// Without a script, what is drawn keeps a width at which its labels are legible; a narrow screen scrolls it.
+std::string scrolled_html(const std::string& title, const std::string& svg) {
+  return fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</div>", escaped(title),
+                     svg);
 }
 
 // Numbers are rounded for reading. Sorting and filtering use the values in the data of the script.
@@ -93,14 +101,6 @@ std::string table_html(const PageTable& whole) {
   return out + "</tbody></table></div>\n";
 }
 
-std::string drawing_html(const FabricDrawing& drawing) {
-  return fmt::format(
-      "<figure class=\"drawing\" id=\"chart-{}\"><figcaption>{}</figcaption>{}<div class=\"scroll\" tabindex=\"0\" "
-      "role=\"region\" aria-label=\"{}\">{}</div></figure>\n",
-      escaped(drawing.name), escaped(drawing.title), note_html(drawing.note), escaped(drawing.title),
-      drawing_svg(drawing, false));
-}
-
 // Long texts, such as the effective scenario, are folded; print shows them.
 std::string code_html(const CodeBlock& code) {
   const std::string text = fmt::format(
@@ -116,16 +116,19 @@ struct Writer {
   const Page& page;
   std::string operator()(const Prose& p) const { return fmt::format("<p>{}</p>\n", escaped(p.text)); }
   std::string operator()(const LineChart& c) const {
-    return figure_html(c.name, c.title, c.note, chart_svg(c, false), true);
+    return figure_html("chart", c.name, c.title, c.note, live_html(c.name, chart_svg(c, false)));
   }
   std::string operator()(const BarChart& c) const {
-    return figure_html(c.name, c.title, c.note, chart_svg(c, false), false);
+    return figure_html("chart bars", c.name, c.title, c.note, scrolled_html(c.title, chart_svg(c, false)));
   }
   std::string operator()(const ScatterChart& c) const {
-    return figure_html(c.name, c.title, c.note, chart_svg(c, shown_rows(table_of(page, c.table)), false), true);
+    const std::string svg = chart_svg(c, shown_rows(table_of(page, c.table)), false);
+    return figure_html("chart", c.name, c.title, c.note, live_html(c.name, svg));
   }
   std::string operator()(const PageTable& t) const { return table_html(t); }
-  std::string operator()(const FabricDrawing& d) const { return drawing_html(d); }
+  std::string operator()(const FabricDrawing& d) const {
+    return figure_html("drawing", d.name, d.title, d.note, scrolled_html(d.title, drawing_svg(d, false)));
+  }
   std::string operator()(const CodeBlock& c) const { return code_html(c); }
 };
 

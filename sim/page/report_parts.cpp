@@ -43,11 +43,17 @@ PageSection samples_section(const std::vector<Seconds>& times, const std::string
   const RankedSamples ranked(times);
   const auto text = [&](double part) { return seconds_text(times[ranked.at(part)]); };
   PageSection section{"samples", "Run-to-run variation", {}};
-  section.blocks.push_back(Prose{fmt::format(
-      "{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: one seed of the "
-      "ECMP hash and of the choice of slow hosts. This variation is a property of the cluster, not an error of the "
-      "forecast. It is not part of the 90 % interval.",
-      what, times.size(), text(0), text(0.5), text(0.95), text(1))});
+  constexpr double same = 1.001;
+  const bool varies = times[ranked.at(1)] > times[ranked.at(0)] * same;
+  section.blocks.push_back(Prose{
+      varies
+          ? fmt::format("{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: "
+                        "one seed of the ECMP hash and of the choice of slow hosts. This variation is a property of "
+                        "the cluster, not an error of the forecast. It is not part of the 90 % interval.",
+                        what, times.size(), text(0), text(0.5), text(0.95), text(1))
+          : fmt::format("{} takes {} in each of {} samples: the ECMP hash and the choice of slow hosts make no "
+                        "difference.",
+                        what, text(0.5), times.size())});
   std::vector<double> seconds;
   for (const Seconds t : times) seconds.push_back(t.value);
   LineChart chart = cumulative_chart("samples", "Cumulative distribution of the time over samples",

@@ -200,6 +200,23 @@ class Pages(unittest.TestCase):
         self.browser.evaluate("new Promise(done => setTimeout(done, 100))")
         self.assertEqual(self.browser.evaluate("document.querySelector('#source .copy').textContent"), "Copied")
 
+    def test_a_wide_screen_shows_charts_side_by_side(self):
+        place = "(b => [b.x, b.y])(document.querySelector('#chart-{}').getBoundingClientRect())"
+        for width, side_by_side in ((1280, False), (1920, True)):
+            with self.subTest(width=width):
+                self.browser.resize(width, 1080)
+                self.open(self.collective)
+                left, right = (self.browser.evaluate(place.format(name)) for name in ("busbw", "time"))
+                self.assertEqual(right[0] > left[0] and right[1] == left[1], side_by_side)
+                self.assertEqual(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
+
+    def test_labels_of_bars_are_legible_on_a_phone(self):
+        self.browser.resize(*PHONE)
+        self.open(self.collective)
+        height = self.browser.evaluate(
+            "Math.min(...[...document.querySelectorAll('.bars text')].map(t => t.getBoundingClientRect().height))")
+        self.assertGreater(height, 9)
+
     def test_a_phone_scrolls_only_down(self):
         self.browser.resize(*PHONE)
         for page in (self.plan, self.collective, self.step):
@@ -260,6 +277,7 @@ def keep_screenshots(folder):
 
         shot(fabric, "collective", 1000, 1000)
         shot(fabric, "collective-dark", 1000, 1000, dark=True)
+        shot(fabric, "wide", 1920, 1080)
         shot(fabric, "load", 940, 640, "#load")
         shot(fabric, "phone", *PHONE, scale=1.5)
         shot(step, "step", 1000, 1000)
