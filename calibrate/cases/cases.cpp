@@ -77,9 +77,13 @@ void check_keys(const json& j) {
 MeasuredCase read_case(const json& j) {
   if (j.is_object()) check_keys(j);
   MeasuredCase c;
-  take(j, "id", c.id), take(j, "system", c.system), take(j, "collective", c.collective);
-  take(j, "gpu", c.gpu), take(j, "intranode", c.intranode);
-  c.link = text_of(j.at("link")), c.nccl_version = text_of(j.at("nccl_version"));
+  take(j, "id", c.id);
+  take(j, "system", c.system);
+  take(j, "collective", c.collective);
+  take(j, "gpu", c.gpu);
+  take(j, "intranode", c.intranode);
+  c.link = text_of(j.at("link"));
+  c.nccl_version = text_of(j.at("nccl_version"));
   c.nodes = whole<int>(j, "nodes");
   c.gpus_per_node = whole<int>(j, "gpus_per_node");
   // 0 means that the source states no number, as null does.
@@ -138,7 +142,9 @@ std::vector<MeasuredCase> read_cases(const std::string& path) { return cases_of(
 std::vector<MeasuredCase> cases_of(const std::string& text, const std::string& path) {
   const auto fail = [&](const std::string& message, std::string hint = {}) {
     Diagnostic d;
-    d.where = {path, 0, 0, 1}, d.message = message, d.hint = std::move(hint);
+    d.where = {path, 0, 0, 1};
+    d.message = message;
+    d.hint = std::move(hint);
     throw UserError({std::move(d)});
   };
   const json list = parse_json_text(text, path);

@@ -39,9 +39,10 @@ PciDevice read_device(const Tree& tree, const std::string& folder) {
   PciDevice d;
   // A path such as /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 lists the bridges from the root port down.
   for (const std::string& part : split(folder, '/'))
-    if (part.starts_with("pci") && part.find(':') != std::string::npos)
-      d.root_bus = part, d.chain.clear();
-    else if (is_address(part))
+    if (part.starts_with("pci") && part.find(':') != std::string::npos) {
+      d.root_bus = part;
+      d.chain.clear();
+    } else if (is_address(part))
       d.chain.push_back(part);
   d.address = d.chain.empty() ? std::string() : d.chain.back();
   const auto hex = [&](const char* file) {
@@ -77,7 +78,8 @@ std::string after_colon(const std::string& text) { return trimmed(text.substr(te
 
 RdmaPort read_port(const Tree& tree, const std::string& folder, int number) {
   RdmaPort port;
-  port.number = number, port.folder = folder;
+  port.number = number;
+  port.folder = folder;
   port.state = after_colon(tree.line(folder + "/state"));
   port.physical = after_colon(tree.line(folder + "/phys_state"));
   port.layer = tree.line(folder + "/link_layer");
@@ -149,7 +151,10 @@ std::vector<DoctorPair> pair_up(const HostFiles& host) {
   std::vector<const Candidate*> chosen(host.gpus.size(), nullptr);
   // NCCL's own search may choose otherwise; the pairs only show what is possible at best for all GPUs at once.
   for (const Candidate& c : candidates)
-    if (!chosen[c.gpu] && served[c.nic] < most) chosen[c.gpu] = &c, ++served[c.nic];
+    if (!chosen[c.gpu] && served[c.nic] < most) {
+      chosen[c.gpu] = &c;
+      ++served[c.nic];
+    }
   std::vector<DoctorPair> pairs;
   for (std::size_t g = 0; g < chosen.size(); ++g)
     if (chosen[g]) pairs.push_back({host.gpu_name(g), host.nics[chosen[g]->nic].name, chosen[g]->distance});
@@ -229,7 +234,8 @@ HostFiles read_host(const std::string& root, const DoctorExtras& extras) {
   host.virtual_machine = cpu_says(tree, "flags", " hypervisor ");
   for (const std::string& name : tree.names("sys/devices/system/node"))
     host.numa_nodes += name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos;
-  host.gpus = read_gpus(tree), host.nics = read_nics(tree);
+  host.gpus = read_gpus(tree);
+  host.nics = read_nics(tree);
   host.bridges = read_bridges(tree, host);
   host.pairs = pair_up(host);
   host.variables = read_variables(tree);

@@ -176,8 +176,10 @@ Findings check_acs(const HostFiles& host) {
         fmt::format("sudo setpci -s {} ECAP_ACS+0x6.w=0000 after each boot, or turn IO virtualization off in the BIOS",
                     address),
         std::string(from::gpu_guide)};
-    if (host.arm)
-      f.status = FindingStatus::note, f.why = "systems with Grace CPUs need some of it, as set by the vendor";
+    if (host.arm) {
+      f.status = FindingStatus::note;
+      f.why = "systems with Grace CPUs need some of it, as set by the vendor";
+    }
     found.push_back(std::move(f));
   }
   if (hidden > 0)

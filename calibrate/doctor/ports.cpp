@@ -95,7 +95,10 @@ Findings check_link_rate(const HostFiles& host) {
     std::string lanes;
     // The fastest port of the same model and link layer on this host.
     for_active_ports(host, [&](const RdmaNic& other, const RdmaPort& p) {
-      if (other.kind() == nic.kind() && p.layer == port.layer && p.gbit > best) best = p.gbit, lanes = p.lanes;
+      if (other.kind() == nic.kind() && p.layer == port.layer && p.gbit > best) {
+        best = p.gbit;
+        lanes = p.lanes;
+      }
     });
     const auto text = [](double gbit, const std::string& words) {
       return fmt::format("{:g} Gb/s{}", gbit, words.empty() ? "" : " (" + words + ")");

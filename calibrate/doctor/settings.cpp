@@ -73,7 +73,10 @@ Findings check_governor(const HostFiles& host) {
     if (const std::string governor = host.tree.line(folder + cpu + "/cpufreq/scaling_governor"); !governor.empty()) {
       // The governor is a setting of each CPU.
       ++all;
-      if (governor != "performance") ++others, other = governor;
+      if (governor != "performance") {
+        ++others;
+        other = governor;
+      }
     }
   if (all == 0) return {};
   if (others == 0) return {good("host", "performance", "performance", from::grace_guide)};

@@ -64,7 +64,8 @@ bool natural_less(const std::string& a, const std::string& b) {
     } else if (a[i] != b[j]) {
       return a[i] < b[j];
     } else {
-      ++i, ++j;
+      ++i;
+      ++j;
     }
   }
   return a.size() - i < b.size() - j;

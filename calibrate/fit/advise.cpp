@@ -47,7 +47,8 @@ std::vector<std::string> uncertain_systems(const LinearRows& data, const Eigen::
     // Variance of the row's logarithm by first-order error propagation: g V g', with g the row's derivatives.
     auto& [variance, rows] = sums[data.problem.rows()[i].system];
     const auto row = columns.row(static_cast<Index>(i));
-    variance += row * covariance * row.transpose(), ++rows;
+    variance += row * covariance * row.transpose();
+    ++rows;
   }
   std::vector<std::pair<double, std::string>> order;
   // The mean, not the sum: a system with many rows is not less certain than one with few.
@@ -118,7 +119,8 @@ class RunChoice {
         stated = std::move(fewer);
       }
     };
-    drop_while_stated(false), drop_while_stated(true);
+    drop_while_stated(false);
+    drop_while_stated(true);
     Pick pick{candidate, {}, errors(), {}};
     for (const auto& [band, matrix] : stated) pick.bands.insert(band);
     // Later runs are chosen as if this one had been made. Its times are not known, but in a linear model the covariance

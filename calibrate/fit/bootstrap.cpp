@@ -52,19 +52,23 @@ double alike_of(const FitProblem& problem, const Standardized& s) {
   for (std::size_t i = 0; i < s.rows.size(); ++i) {
     const FitProblem::Row& row = problem.rows()[s.rows[i]];
     auto& [sum, count] = cases[{row.system, row.band}][row.runner];
-    sum += s.values[i], ++count;
+    sum += s.values[i];
+    ++count;
   }
   double products = 0, pairs = 0;
   for (const auto& [key, sums] : cases) {
     double all = 0, own = 0, n = 0, own_pairs = 0;
     for (const auto& [runner, sum] : sums) {
-      all += sum.first, own += sum.first * sum.first;
-      n += sum.second, own_pairs += static_cast<double>(sum.second) * sum.second;
+      all += sum.first;
+      own += sum.first * sum.first;
+      n += sum.second;
+      own_pairs += static_cast<double>(sum.second) * sum.second;
     }
     // (sum of all)^2 - sum over cases of (sum of the case)^2 = sum over pairs of rows of different cases, in both
     // orders; the number of pairs follows in the same way. The residuals have variance 1, so the mean product is a
     // correlation.
-    products += all * all - own, pairs += n * n - own_pairs;
+    products += all * all - own;
+    pairs += n * n - own_pairs;
   }
   // A negative estimate means that nothing is shared. The upper limit leaves each case some error of its own;
   // `neighbours_of` divides by it.
@@ -79,7 +83,8 @@ double neighbours_of(const FitProblem& problem, const Standardized& s, double al
     squares += s.values[i] * s.values[i];
     // Rows are ordered by case and then by size, so the predecessor is the neighbouring size of the same case.
     if (i == 0 || problem.rows()[s.rows[i]].runner != problem.rows()[s.rows[i - 1]].runner) continue;
-    products += s.values[i] * s.values[i - 1], ++pairs;
+    products += s.values[i] * s.values[i - 1];
+    ++pairs;
   }
   if (pairs == 0) return 0;
   // Neighbours are alike for two reasons, what the system shares and what the case shares along its sizes. With shares

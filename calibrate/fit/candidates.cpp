@@ -28,7 +28,8 @@ MeasuredCase plain_run(MeasuredCase c) {
   c.harness["tool"] = "nccl_tests";
   // The advised command has no -n, so nccl-tests runs its default number of iterations.
   c.harness.erase("iterations");
-  c.set_aside.clear(), c.rows.clear();
+  c.set_aside.clear();
+  c.rows.clear();
   return c;
 }
 
@@ -96,9 +97,13 @@ std::vector<MeasuredCase> candidate_runs(const std::vector<MeasuredCase>& cases)
       if (collective == "alltoall" && n * like.gpus_per_node > most_ranks_alltoall) continue;
       for (const Forced& forced : forced_choices(collective)) {
         MeasuredCase run = like;
-        run.nodes = n, run.collective = collective;
+        run.nodes = n;
+        run.collective = collective;
         // NCCL_ALGO and NCCL_PROTO are set together: one alone leaves the choice of the other to NCCL's cost model.
-        if (!forced.algorithm.empty()) run.env["NCCL_ALGO"] = forced.algorithm, run.env["NCCL_PROTO"] = forced.protocol;
+        if (!forced.algorithm.empty()) {
+          run.env["NCCL_ALGO"] = forced.algorithm;
+          run.env["NCCL_PROTO"] = forced.protocol;
+        }
         if (forced.one_channel) run.env["NCCL_MIN_NCHANNELS"] = run.env["NCCL_MAX_NCHANNELS"] = "1";
         add_sizes(run);
         run.id = fmt::format("candidate-{}", runs.size() + 1);

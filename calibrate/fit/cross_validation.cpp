@@ -35,7 +35,8 @@ Eigen::VectorXd held(const FitProblem& problem, const std::vector<std::size_t>& 
 template <class Keep>
 MeasuredCase part_of_case(const MeasuredCase& whole, Keep keep) {
   MeasuredCase part = whole;
-  part.rows.clear(), part.set_aside.clear();
+  part.rows.clear();
+  part.set_aside.clear();
   for (std::size_t i = 0; i < whole.rows.size(); ++i)
     if (keep(i)) part.rows.push_back(whole.rows[i]);
   return part;
@@ -51,7 +52,9 @@ class OwnCalibration {
  public:
   OwnCalibration(const std::vector<MeasuredCase>& cases, const FitOptions& options) : cases_(cases), options_(options) {
     // As `calibrate fit` of a user's own cases does by default. `left_out` would remove the very system to calibrate.
-    options_.left_out.clear(), options_.progress = {}, options_.identified = 0;
+    options_.left_out.clear();
+    options_.progress = {};
+    options_.identified = 0;
     options_.iterations = 12;
   }
 
@@ -153,7 +156,8 @@ CrossValidation leave_out(const std::vector<MeasuredCase>& cases, const Hardware
   };
   const auto fit_without = [&](const std::vector<std::string>& systems) {
     FitOptions without = options;
-    without.left_out = systems, without.iterations = std::min(options.iterations, steps_without);
+    without.left_out = systems;
+    without.iterations = std::min(options.iterations, steps_without);
     FitTask task = task_of(problem, without);
     if (options.identified > 0) {
       Linearization first_derivatives = all.first_derivatives;

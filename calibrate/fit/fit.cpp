@@ -18,7 +18,8 @@ Fit fit_parameters(const std::vector<MeasuredCase>& cases, const Hardware& start
   const FitProblem problem(cases, start);
   const TwoFits f = fit_twice(problem, options);
   Fit fit = fit_at(problem, f.task, f.last, f.derivatives, options.seed);
-  fit.loss_before = f.start.loss, fit.loss_after = f.last.loss;
+  fit.loss_before = f.start.loss;
+  fit.loss_after = f.last.loss;
   return fit;
 }
 

@@ -50,7 +50,10 @@ std::vector<Index> confounded(Eigen::MatrixXd covariance, Index parameter, doubl
       if (std::find(group.begin(), group.end(), k) != group.end()) continue;
       // The variance of `parameter` that knowing k would remove, see `given`.
       const double stated = covariance(parameter, k) * covariance(parameter, k) / covariance(k, k);
-      if (stated > gain) best = k, gain = stated;
+      if (stated > gain) {
+        best = k;
+        gain = stated;
+      }
     }
     if (best == parameter) break;
     group.push_back(best);

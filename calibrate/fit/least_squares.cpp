@@ -122,10 +122,12 @@ Minimum minimize(const LeastSquares& problem, Minimum at) {
       if (trial.loss < at.loss) {
         gain = at.loss - trial.loss;
         // The damping changes with the fraction of the predicted gain that was achieved [Nielsen1999].
-        damping *= std::max(1.0 / 3, 1 - std::pow(2 * gain / hoped - 1, 3)), growth = 2;
+        damping *= std::max(1.0 / 3, 1 - std::pow(2 * gain / hoped - 1, 3));
+        growth = 2;
         at = std::move(trial);
       } else {
-        damping *= growth, growth *= 2;
+        damping *= growth;
+        growth *= 2;
       }
     }
     if (gain < problem.tolerance * at.loss) break;

@@ -73,7 +73,9 @@ FitProblem::FitProblem(const std::vector<MeasuredCase>& cases, const Hardware& p
       if (!some.rows.empty()) dependents.push_back(std::move(some));
     }
     if (dependents.empty()) continue;
-    paths_.push_back(path), priors_.push_back(*ref.parameter), dependents_.push_back(std::move(dependents));
+    paths_.push_back(path);
+    priors_.push_back(*ref.parameter);
+    dependents_.push_back(std::move(dependents));
   }
 }
 

@@ -75,7 +75,10 @@ double mean(const Logs& logs) {
   double sum = 0;
   std::size_t count = 0;
   for (const auto& band : logs)
-    for (const double log : band) sum += log, ++count;
+    for (const double log : band) {
+      sum += log;
+      ++count;
+    }
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
@@ -188,7 +191,9 @@ std::vector<Doubt> doubts_of(const std::vector<MeasuredCase>& cases, const Hardw
         };
         if (const double nearer = off(other) - off(with); nearer > most) {
           most = nearer;
-          doubt.case_id = c.id, doubt.bytes = c.rows[i].bytes, doubt.instead = suspect_of(c, p.path);
+          doubt.case_id = c.id;
+          doubt.bytes = c.rows[i].bytes;
+          doubt.instead = suspect_of(c, p.path);
         }
       }
     }

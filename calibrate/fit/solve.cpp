@@ -85,7 +85,10 @@ void refresh(const FitProblem& problem, const FitTask& task, const Eigen::Vector
   for (const std::size_t j : task.free) {
     const auto k = static_cast<Index>(j);
     // Written so that NaN, a column that was never computed, is stale.
-    if (!(std::abs(theta[k] - derivatives.at[k]) <= far)) stale.push_back(j), derivatives.at[k] = theta[k];
+    if (!(std::abs(theta[k] - derivatives.at[k]) <= far)) {
+      stale.push_back(j);
+      derivatives.at[k] = theta[k];
+    }
   }
   problem.differentiate(theta, residuals, task.weights, stale, derivatives.jacobian);
 }
@@ -146,7 +149,8 @@ LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const
   for (Index k = 0; k < l.prior.size(); ++k)
     l.precision[k] = prior_precision(problem, task, task.free[static_cast<std::size_t>(k)]);
   if (task.sibling_weight > 0) l.bonds = bonds_of(problem, task);
-  l.scale = task.scale, l.iterations = task.iterations;
+  l.scale = task.scale;
+  l.iterations = task.iterations;
   l.longest_step = 0.7;  // beyond a factor of two, the linear approximation is a guess
   if (task.progress)
     l.progress = [&task](int iteration, double loss) { task.progress(iteration, loss / counted(task)); };

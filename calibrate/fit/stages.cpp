@@ -60,8 +60,11 @@ std::array<Parameter, bands.size()> spreads_after(const FitProblem& problem, con
 FitTask task_of(const FitProblem& problem, const FitOptions& options) {
   FitTask task;
   task.weights = row_weights(problem, options.left_out);
-  task.prior_weight = options.prior_weight, task.sibling_weight = options.sibling_weight, task.scale = options.scale;
-  task.iterations = options.iterations, task.progress = options.progress;
+  task.prior_weight = options.prior_weight;
+  task.sibling_weight = options.sibling_weight;
+  task.scale = options.scale;
+  task.iterations = options.iterations;
+  task.progress = options.progress;
   for (std::size_t j = 0; j < problem.parameters().size(); ++j) {
     const std::string& path = problem.parameters()[j];
     if (options.takes(path) && problem.matters(j, task.weights)) task.free.push_back(j);
@@ -104,7 +107,8 @@ Fit fit_at(const FitProblem& problem, const FitTask& task, const FitPoint& point
   for (std::size_t k = 0; k < task.free.size(); ++k) {
     const std::size_t j = task.free[k];
     FittedParameter p;
-    p.path = problem.parameters()[j], p.before = p.after = problem.priors()[j];
+    p.path = problem.parameters()[j];
+    p.before = p.after = problem.priors()[j];
     p.error_by_data = errors[k];
     p.rows = problem.rows_of(j);
     p.after.value = fit.hardware.find(p.path)->value;

@@ -86,7 +86,10 @@ class Csv : public BlockFormat {
       const auto places = places_of(fields);
       if (!places) continue;
       close();
-      places_ = *places, separator_ = separator, width_ = fields.size(), open_ = true;
+      places_ = *places;
+      separator_ = separator;
+      width_ = fields.size();
+      open_ = true;
       return true;
     }
     return false;
@@ -198,7 +201,9 @@ class Csv : public BlockFormat {
     for (LogTable& table : tables_)
       if (table.operation == operation) return table;
     LogTable& table = tables_.emplace_back();
-    table.tool = "csv", table.operation = operation, table.line = line;
+    table.tool = "csv";
+    table.operation = operation;
+    table.line = line;
     return table;
   }
 

@@ -40,11 +40,9 @@ class BlockFormat {
   ImportSink& sink_;
 };
 
-std::unique_ptr<BlockFormat> csv_format(ImportSink& sink);
-std::unique_ptr<BlockFormat> osu_format(ImportSink& sink);
-std::unique_ptr<BlockFormat> perftest_format(ImportSink& sink);
-std::unique_ptr<BlockFormat> peer_matrix_format(ImportSink& sink);
-std::unique_ptr<BlockFormat> topo_matrix_format(ImportSink& sink);
+#define FABRICAST_FORMAT(name) std::unique_ptr<BlockFormat> name##_format(ImportSink& sink);
+#include "formats.inc"
+#undef FABRICAST_FORMAT
 
 /// nccl-tests also uses lines that belong to no format, because versions before 2.17 do not print which test runs.
 class NcclTestsFormat : public BlockFormat {

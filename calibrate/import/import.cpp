@@ -18,10 +18,12 @@ namespace {
 constexpr std::size_t most_problems = 1000;
 constexpr std::size_t largest_topology = std::size_t{1} << 22;
 
-/// The formats that consist of blocks. Order matters: a later format could mistake the title of an earlier one for its
-/// own. The text of nccl-tests comes last, because it accepts rows without a header.
+/// The formats that consist of blocks. The text of nccl-tests comes after them, because it accepts rows without a
+/// header.
 constexpr std::array block_formats = {
-    osu_format, perftest_format, peer_matrix_format, topo_matrix_format, csv_format,
+#define FABRICAST_FORMAT(name) name##_format,
+#include "formats.inc"
+#undef FABRICAST_FORMAT
 };
 
 class Blocks {

@@ -92,8 +92,10 @@ System system_of(const NamedLogs& logs) {
         if (log.topo->devices[i].starts_with("GPU")) gpus.push_back(i);
       bool whole = gpus.size() > 1, nvlink = false;
       for (const std::size_t a : gpus)
-        for (const std::size_t b : gpus)
-          whole = whole && !log.topo->link(a, b).empty(), nvlink = nvlink || log.topo->link(a, b).starts_with("NV");
+        for (const std::size_t b : gpus) {
+          whole = whole && !log.topo->link(a, b).empty();
+          nvlink = nvlink || log.topo->link(a, b).starts_with("NV");
+        }
       // NV# in the matrix does not distinguish a mesh of NVLink from NVSwitch, so it gives no value.
       if (whole && !nvlink) here.intranode = "pcie";
     }
@@ -108,7 +110,10 @@ System system_of(const NamedLogs& logs) {
       if (const auto kinds = fitting_gpus(shipped_hardware(), node); kinds.size() == 1 && here.gpu.empty())
         here.gpu = kinds[0];
       // NodeLayout has GB/s, a case Gb/s.
-      if (!node.nics.empty()) here.nics = static_cast<int>(node.nics.size()), here.nic_gbps = node.nics[0].rate * 8;
+      if (!node.nics.empty()) {
+        here.nics = static_cast<int>(node.nics.size());
+        here.nic_gbps = node.nics[0].rate * 8;
+      }
     }
     // All logs of one command belong to one system, so a contradiction is a mistake of the command.
     settle(s.gpu, here.gpu, std::string(), "GPU", name);
@@ -181,7 +186,8 @@ class CaseOfTable {
     if (ranks % nodes != 0)
       throw UserError(
           {fault(log_, table_.line, fmt::format("{} ranks cannot be distributed evenly over {} nodes", ranks, nodes))});
-    c_.nodes = nodes, c_.gpus_per_node = ranks / nodes;
+    c_.nodes = nodes;
+    c_.gpus_per_node = ranks / nodes;
   }
 
   void network(const NodeSpec* spec) {
@@ -218,7 +224,8 @@ class CaseOfTable {
       if (const auto it = table_.details.find(detail); it != table_.details.end())
         for (const char* name : variables) c_.env[name] = it->second;
     };
-    forced("algorithm", {"NCCL_ALGO"}), forced("protocol", {"NCCL_PROTO"});
+    forced("algorithm", {"NCCL_ALGO"});
+    forced("protocol", {"NCCL_PROTO"});
     forced("channels", {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"});
     for (const std::string_view name : file_variables)
       if (const auto it = c_.env.find(std::string(name)); it != c_.env.end()) {

@@ -239,7 +239,9 @@ void NcclLog::State::edge(int channel, std::string_view text, int line) {
   const auto to = take_number(rest);
   const auto via = after(rest, " via ");
   if (!to || !via || !within(*from, 0, most_ranks) || !within(*to, 0, most_ranks)) return broken();
-  e.from = *from, e.to = *to, e.receives = rest.find("[receive]") < rest.find(" via ");
+  e.from = *from;
+  e.to = *to;
+  e.receives = rest.find("[receive]") < rest.find(" via ");
   std::string_view transport = trimmed(via->substr(0, via->find(" comm ")));
   // Network plugins choose their own names, so the transport is kept as printed.
   transport = transport.substr(0, 80);
@@ -256,7 +258,8 @@ void NcclLog::State::edge(int channel, std::string_view text, int line) {
 
 void NcclLog::State::ring(int channel, int channels, std::string_view text, int line) {
   NcclRing r;
-  r.channel = channel, r.channels = channels;
+  r.channel = channel;
+  r.channels = channels;
   for (const std::string_view word : words_of(text)) {
     const auto rank = small_number(word);
     if (!rank || !within(*rank, 0, most_ranks)) return sink.problem(line, "malformed ring");
@@ -306,7 +309,8 @@ void NcclLog::State::communicator(std::string_view text) {
     return std::clamp(n ? *n : number_after(text, b).value_or(0), 0, most_ranks);
   };
   // Values are limited before they are used as sizes by others.
-  c.ranks = number(" nRanks ", " nranks "), c.nodes = number(" nNodes ", " nnodes ");
+  c.ranks = number(" nRanks ", " nranks ");
+  c.nodes = number(" nNodes ", " nnodes ");
   c.local_ranks = number(" localRanks ", " localranks ");
   if (c.ranks < 1) return;
   // From 2.21 on, the line of a communicator also states whether it uses NVLink across hosts.
@@ -336,7 +340,8 @@ void NcclLog::State::nics(std::string_view text) {
     NcclNic nic;
     nic.number = *number;
     if (sockets) {
-      nic.name = shown(word.substr(0, word.find(':')), 40), nic.kind = "Socket";
+      nic.name = shown(word.substr(0, word.find(':')), 40);
+      nic.kind = "Socket";
     } else if (const std::size_t slash = word.find('/'); slash != std::string_view::npos) {
       // An entry of NET/IB is name:port/kind.
       nic.name = shown(word.substr(0, slash), 40),
@@ -362,7 +367,9 @@ void NcclLog::State::choice(std::string_view text, int line) {
   const auto bytes = whole_number(first_word(rest));
   const auto algorithm = after(rest, "-> Algo "), protocol = after(rest, " proto ");
   if (!bytes || *bytes < 0 || !algorithm || !protocol) return broken();
-  c.bytes = *bytes, c.algorithm = algorithm_of(first_word(*algorithm)), c.protocol = protocol_of(first_word(*protocol));
+  c.bytes = *bytes;
+  c.algorithm = algorithm_of(first_word(*algorithm));
+  c.protocol = protocol_of(first_word(*protocol));
   if (c.algorithm.empty() || c.protocol.empty()) return broken();
   // Newer versions print the range of channels that the call uses.
   if (auto range = after(rest, "channel{Lo..Hi}={")) {

@@ -42,7 +42,10 @@ struct Columns {
 std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names) {
   if (names.size() < 6 || (names[0] != "size" && names[0] != "bytes")) return std::nullopt;
   Columns c;
-  c.type = c.redop = c.root = c.wrong = -1, c.count = 0, c.width = 0, c.both = false;
+  c.type = c.redop = c.root = c.wrong = -1;
+  c.count = 0;
+  c.width = 0;
+  c.both = false;
   const auto is_time = [](std::string_view n) { return n == "time" || n == "cputime"; };
   int first = -1;
   for (int i = 0; i < static_cast<int>(names.size()); ++i) {
@@ -51,9 +54,11 @@ std::optional<Columns> sizes_columns(const std::vector<std::string_view>& names)
     if (n == "#iters" || n == "timestamp") break;
     if (is_time(n)) {
       if (first < 0) {
-        first = c.count = i, c.cpu_time = n == "cputime";
+        first = c.count = i;
+        c.cpu_time = n == "cputime";
       } else if (!c.both) {
-        c.both = true, c.width = i - first;
+        c.both = true;
+        c.width = i - first;
       }
     }
     if (n == "type") c.type = i;
@@ -82,8 +87,11 @@ std::optional<Columns> columns_of_row(const std::vector<std::string_view>& words
   // Words after type and operator. A root adds one, a timing three or four.
   const std::size_t rest = words.size() - (redop ? 4 : std::min<std::size_t>(3, words.size()));
   const auto set = [&](int before, int width, bool both) {
-    c.redop = redop ? 3 : -1, c.root = before > 0 ? (redop ? 4 : 3) : -1;
-    c.count = 3 + (redop ? 1 : 0) + before, c.width = width, c.both = both;
+    c.redop = redop ? 3 : -1;
+    c.root = before > 0 ? (redop ? 4 : 3) : -1;
+    c.count = 3 + (redop ? 1 : 0) + before;
+    c.width = width;
+    c.both = both;
     c.wrong = width > 3 ? 3 : -1;
     return c;
   };
@@ -149,7 +157,8 @@ class NcclTests : public NcclTestsFormat {
     drop_pending();
     tables_.start_run();
     take_command();
-    columns_ = {}, header_seen_ = columns_stated_ = false;
+    columns_ = {};
+    header_seen_ = columns_stated_ = false;
   }
 
   /// Assigns the command line since the last run to this run. If there were several, none is used.
@@ -183,7 +192,8 @@ class NcclTests : public NcclTestsFormat {
       drop_pending();
       if (tables_.run_has_rows()) new_run();
       take_command();
-      columns_ = *columns, header_seen_ = columns_stated_ = true;
+      columns_ = *columns;
+      header_seen_ = columns_stated_ = true;
       return true;
     }
     // The footer. Rows after it belong to another run.
@@ -210,7 +220,8 @@ class NcclTests : public NcclTestsFormat {
       auto rest = after(text, key);
       return rest ? take_number(*rest).value_or(0) : 0;
     };
-    run.threads = std::max(0, number("nThread ")), run.gpus = std::max(0, number("nGpus "));
+    run.threads = std::max(0, number("nThread "));
+    run.gpus = std::max(0, number("nGpus "));
     // The line has three kinds of iterations. The number of timed ones follows that of warm-up.
     auto rest = after(text, "warmup iters:");
     rest = after(rest ? *rest : text, " iters:");
@@ -308,8 +319,10 @@ class NcclTests : public NcclTestsFormat {
   void finish_row(const std::vector<std::string_view>& words, int line, int places) {
     const auto word = [&](int i) { return i < 0 ? std::string_view() : words[static_cast<std::size_t>(i)]; };
     TestRow r;
-    r.line = line, r.type = shown(word(columns_.type), 40);
-    r.redop = shown(word(columns_.redop), 20), r.root = shown(word(columns_.root), 20);
+    r.line = line;
+    r.type = shown(word(columns_.type), 40);
+    r.redop = shown(word(columns_.redop), 20);
+    r.root = shown(word(columns_.root), 20);
     r.cpu_time = columns_.cpu_time;
     const auto bytes = whole_number(words[0]);
     if (!bytes) return sink_.problem(line, "the size '" + shown(words[0], 40) + "' is not a whole number of bytes");

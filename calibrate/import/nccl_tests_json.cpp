@@ -66,7 +66,12 @@ class Events : public json::json_sax_t {
     // Bounds the memory that a hostile file can claim through nesting.
     if (path_.size() > deepest) return fail("the JSON is nested deeper than 64 levels");
     // Path: the object, the list `results`, the object of one size.
-    if (in("results", 3)) row_ = {}, row_.line = lines_.line(), words_ = {}, has_size_ = false;
+    if (in("results", 3)) {
+      row_ = {};
+      row_.line = lines_.line();
+      words_ = {};
+      has_size_ = false;
+    }
     if (at({"config", "devices"}, 4)) device_ = {};
     return true;
   }
@@ -136,14 +141,18 @@ class Events : public json::json_sax_t {
     const int small = whole && *whole > 0 && *whole < (1 << 20) ? static_cast<int>(*whole) : 0;
     TestRun& run = tables_.run();
     if (path_.size() == 1 && name == "nccl_version" && whole) {
-      run.nccl_version = version_of_code(*whole), ours_ = true;
+      run.nccl_version = version_of_code(*whole);
+      ours_ = true;
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "args" && run.operation.empty()) {
       // The first argument that names a test is the program.
       run.operation = operation_of_test(text);
     } else if (path_.size() == 2 && path_[1].list && path_[0].name == "env") {
       variable(text);
     } else if (path_.size() == 2 && path_[0].name == "config") {
-      if (name == "nthreads") run.threads = small, ours_ = true;
+      if (name == "nthreads") {
+        run.threads = small;
+        ours_ = true;
+      }
       if (name == "ngpus") run.gpus = small;
       if (name == "iterations") run.iterations = small;
       if (name == "aggregated_iterations" && small > 1) run.details["agg iters"] = text;
@@ -167,7 +176,10 @@ class Events : public json::json_sax_t {
       const std::string& place = path_[2].name;
       if (place != "out_of_place" && place != "in_place") return true;
       Words& words = words_[place == "in_place" ? 1 : 0];
-      if (name == "time" || name == "cpu_time") words[0] = text.substr(0, 60), row_.cpu_time = name == "cpu_time";
+      if (name == "time" || name == "cpu_time") {
+        words[0] = text.substr(0, 60);
+        row_.cpu_time = name == "cpu_time";
+      }
       if (name == "alg_bw") words[1] = text.substr(0, 60);
       if (name == "bus_bw") words[2] = text.substr(0, 60);
       // null, which arrives as an empty text: results were not checked.

@@ -104,7 +104,9 @@ void TestTables::start_run() {
 
 void TestTables::open(const TestRow& row) {
   LogTable t;
-  t.tool = "nccl_tests", t.line = row.line, t.cpu_time = row.cpu_time;
+  t.tool = "nccl_tests";
+  t.line = row.line;
+  t.cpu_time = row.cpu_time;
   t.operation = run_.operation.empty() ? run_.command : run_.operation;
   t.ranks = static_cast<int>(run_.devices.ranks.size());
   t.nodes = static_cast<int>(run_.devices.hosts.size());
@@ -115,7 +117,8 @@ void TestTables::open(const TestRow& row) {
   // Each thread of a process drives -g GPUs.
   if (run_.threads > 0 && run_.gpus > 0 && run_.threads <= 4096 && run_.gpus <= 4096)
     t.ranks_per_process = run_.threads * run_.gpus;
-  t.iterations = run_.iterations, t.nccl_version = run_.nccl_version;
+  t.iterations = run_.iterations;
+  t.nccl_version = run_.nccl_version;
   t.details = run_.details;
   for (const auto& [key, value] : {std::pair{"type", row.type}, {"redop", row.redop}, {"root", row.root}})
     if (!value.empty()) t.details[key] = value;
@@ -135,7 +138,8 @@ void TestTables::add(const TestRow& row) {
     close();
   if (!table_) open(row);
   LogRow out;
-  out.line = row.line, out.bytes = row.bytes;
+  out.line = row.line;
+  out.bytes = row.bytes;
   // Out of place is what most people quote, and what the shipped cases hold.
   out.time_us = (row.out_of_place ? row.out_of_place : row.in_place)->time.value;
   if (row.in_place) out.in_place_us = row.in_place->time.value;

@@ -79,7 +79,9 @@ class Osu : public BlockFormat {
     std::string test = test_of(text);
     if (test.empty()) return false;
     close();
-    table_.tool = "osu", table_.operation = std::move(test), table_.line = line;
+    table_.tool = "osu";
+    table_.operation = std::move(test);
+    table_.line = line;
     return true;
   }
 
@@ -109,25 +111,34 @@ class Osu : public BlockFormat {
 
   void close() override {
     if (!table_.rows.empty()) sink_.out.tables.push_back(std::move(table_));
-    table_ = {}, value_ = 0;
+    table_ = {};
+    value_ = 0;
   }
 
  private:
   void header(std::string_view text, int line) {
     const std::vector<std::string> columns = osu_columns(text);
-    width_ = columns.size(), value_ = low_ = high_ = iterations_ = messages_ = validation_ = 0;
+    width_ = columns.size();
+    value_ = low_ = high_ = iterations_ = messages_ = validation_ = 0;
     const auto find = [&](std::string_view part) {
       for (std::size_t i = 1; i < columns.size(); ++i)
         if (columns[i].find(part) != std::string::npos) return i;
       return std::size_t{0};
     };
     // Nonblocking collectives also print the time with overlapped computation. Only the pure communication counts.
-    rate_ = false, value_ = find("Pure Comm");
+    rate_ = false;
+    value_ = find("Pure Comm");
     if (value_ == 0) value_ = find("Avg Lat");
     if (value_ == 0) value_ = find("Latency");
-    if (value_ == 0) rate_ = true, value_ = find("MB/s");
+    if (value_ == 0) {
+      rate_ = true;
+      value_ = find("MB/s");
+    }
     // With `-f` OSU also prints the extremes over ranks. They check the average.
-    low_ = find("Min "), high_ = find("Max "), iterations_ = find("Iterations"), messages_ = find("Messages/s");
+    low_ = find("Min ");
+    high_ = find("Max ");
+    iterations_ = find("Iterations");
+    messages_ = find("Messages/s");
     validation_ = find("Validation");
     if (value_ == 0) sink_.problem(line, "none of the columns is a time or a rate");
   }
@@ -138,7 +149,8 @@ class Osu : public BlockFormat {
     if (!value || !(value->value > 0))
       return sink_.problem(line, rate_ ? "the rate is not a number above 0" : "the time is not a number above 0");
     LogRow r;
-    r.line = line, r.bytes = *whole_number(words[0]);
+    r.line = line;
+    r.bytes = *whole_number(words[0]);
     const double size = static_cast<double>(r.bytes);
     const auto at = [&](std::size_t column) { return column > 0 ? printed_number(words[column]) : std::nullopt; };
     if (rate_) {

@@ -33,7 +33,8 @@ class PeerMatrices : public BlockFormat {
     close();
     m.peer_to_peer = m.kind == "connectivity" || text.find("P2P=Enabled") != std::string_view::npos;
     m.line = line;
-    matrix_ = m, open_ = true;
+    matrix_ = m;
+    open_ = true;
     return true;
   }
 
@@ -66,7 +67,9 @@ class PeerMatrices : public BlockFormat {
     } else if (open_) {
       sink_.problem(matrix_.line, "truncated matrix");
     }
-    matrix_ = {}, open_ = false, seen_.clear();
+    matrix_ = {};
+    open_ = false;
+    seen_.clear();
   }
 
  private:
@@ -75,7 +78,10 @@ class PeerMatrices : public BlockFormat {
     if (words[0] == "CPU" && !matrix_.devices.empty()) {
       const bool enabled = matrix_.peer_to_peer;
       close();
-      matrix_.kind = "cpu_latency", matrix_.peer_to_peer = enabled, matrix_.line = line, open_ = true;
+      matrix_.kind = "cpu_latency";
+      matrix_.peer_to_peer = enabled;
+      matrix_.line = line;
+      open_ = true;
     }
     constexpr std::size_t most_devices = 64;
     std::vector<int> devices;

@@ -75,7 +75,8 @@ class Perftest : public BlockFormat {
     std::string test = test_of(words);
     if (test.empty()) return false;
     close();
-    table_.operation = std::move(test), table_.line = line;
+    table_.operation = std::move(test);
+    table_.line = line;
     if (std::find(words.begin(), words.end(), "Bidirectional") != words.end()) table_.details["directions"] = "2";
     return true;
   }
@@ -104,7 +105,10 @@ class Perftest : public BlockFormat {
         while (rest->starts_with(' ')) rest->remove_prefix(1);
         if (!rest->starts_with(':')) continue;
         const auto words = words_of(rest->substr(1));
-        if (!words.empty()) table_.details[name] = shown(words[0]), known = true;
+        if (!words.empty()) {
+          table_.details[name] = shown(words[0]);
+          known = true;
+        }
       }
     return known;
   }
@@ -114,7 +118,8 @@ class Perftest : public BlockFormat {
       table_.tool = "perftest";
       sink_.out.tables.push_back(std::move(table_));
     }
-    table_ = {}, columns_.clear();
+    table_ = {};
+    columns_.clear();
   }
 
  private:
@@ -139,7 +144,8 @@ class Perftest : public BlockFormat {
     const auto bytes = whole_number(column(Column::bytes).value_or(std::string_view()));
     if (!bytes || *bytes < 1) return sink_.problem(line, "the size is not a whole number of bytes above 0");
     LogRow r;
-    r.line = line, r.bytes = *bytes;
+    r.line = line;
+    r.bytes = *bytes;
     const double size = static_cast<double>(*bytes);
     if (const auto n = small_number(column(Column::iterations).value_or(std::string_view())); n && *n > 0)
       table_.iterations = *n;

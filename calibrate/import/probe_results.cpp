@@ -64,7 +64,8 @@ struct ProbeResults::State {
     const Session next = session_of(j, sink.out.nccl.env);
     // Another machine or version begins other tables.
     if (!(next == session)) flush();
-    session = next, seen = true;
+    session = next;
+    seen = true;
   }
 
   /// \returns whether its values are plausible
@@ -86,17 +87,28 @@ struct ProbeResults::State {
     LogRow& r = at->second;
     // If a size was measured twice, the last one counts. The out-of-place time is preferred.
     const bool in_place = j.at("in_place");
-    if (fresh || !in_place) r.line = line, r.bytes = bytes, r.time_us = time;
+    if (fresh || !in_place) {
+      r.line = line;
+      r.bytes = bytes;
+      r.time_us = time;
+    }
     if (in_place) r.in_place_us = time;
     return true;
   }
 
   void begin(LogTable& t, const Key& key, int line) const {
     const auto& [what, gpus, algorithm, protocol, channels] = key;
-    t.tool = "probe", t.operation = what, t.line = line, t.ranks = gpus, t.nodes = session.nodes;
+    t.tool = "probe";
+    t.operation = what;
+    t.line = line;
+    t.ranks = gpus;
+    t.nodes = session.nodes;
     // Where ranks do not divide evenly over processes the value is not stated.
     t.ranks_per_process = session.processes > 0 && gpus % session.processes == 0 ? gpus / session.processes : 0;
-    t.threads = 1, t.iterations = calls_per_sample, t.nccl_version = session.nccl_version, t.gpu = session.gpu;
+    t.threads = 1;
+    t.iterations = calls_per_sample;
+    t.nccl_version = session.nccl_version;
+    t.gpu = session.gpu;
     t.details["type"] = "float";
     if (!algorithm.empty()) t.details["algorithm"] = shown(algorithm, 20);
     if (!protocol.empty()) t.details["protocol"] = shown(protocol, 20);
@@ -110,7 +122,8 @@ struct ProbeResults::State {
       for (const auto& [bytes, row] : rows[key]) table.rows.push_back(row);
       sink.out.tables.push_back(std::move(table));
     }
-    tables.clear(), rows.clear();
+    tables.clear();
+    rows.clear();
   }
 };
 

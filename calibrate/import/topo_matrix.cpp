@@ -53,10 +53,12 @@ class TopoMatrices : public BlockFormat {
           line, "matrix ignored: it has " + std::to_string(n) + " devices, more than " + std::to_string(most_devices));
       return true;
     }
-    matrix_.line = line, open_ = true;
+    matrix_.line = line;
+    open_ = true;
     matrix_.devices.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n));
     matrix_.links.assign(n * n, {});
-    matrix_.cpus.assign(n, {}), matrix_.numa.assign(n, {});
+    matrix_.cpus.assign(n, {});
+    matrix_.numa.assign(n, {});
     const std::string rest = n < words.size()
                                  ? std::string(text.substr(static_cast<std::size_t>(words[n].data() - text.data())))
                                  : std::string();

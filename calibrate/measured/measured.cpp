@@ -69,7 +69,10 @@ MeasuredSeries series_with(const World& world, const std::string& effective, std
   set.push_back(fmt::format("workload.collective={}", name_of(op)));
   MeasuredSeries series{changed(world.scenario(), effective, set), {}, std::move(from), {}, {}};
   std::vector<std::int64_t> sizes;
-  for (const auto& [bytes, time] : times) sizes.push_back(bytes), series.times.push_back(time);
+  for (const auto& [bytes, time] : times) {
+    sizes.push_back(bytes);
+    series.times.push_back(time);
+  }
   set_sizes(series.scenario, sizes);
   return series;
 }

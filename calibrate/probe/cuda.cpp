@@ -44,11 +44,16 @@ class Cuda : public ProbeBackend {
       const std::vector<ProbePort>& gpus = facts[static_cast<std::size_t>(rank)].ports;
       if (!gpus.empty()) add(host_copy, "host", "host");
       for (const ProbePort& gpu : gpus) {
-        add(host_to_device, "host", gpu.name), add(device_to_host, gpu.name, "host");
+        add(host_to_device, "host", gpu.name);
+        add(device_to_host, gpu.name, "host");
         add(device_to_device, gpu.name, gpu.name);
-        add(launch_latency, "host", gpu.name), add(launch_interval, "host", gpu.name);
+        add(launch_latency, "host", gpu.name);
+        add(launch_interval, "host", gpu.name);
         for (const ProbePort& peer : gpus)
-          if (&peer != &gpu) add(peer_bandwidth, gpu.name, peer.name), add(peer_latency, gpu.name, peer.name);
+          if (&peer != &gpu) {
+            add(peer_bandwidth, gpu.name, peer.name);
+            add(peer_latency, gpu.name, peer.name);
+          }
       }
     }
     return plan;
@@ -66,8 +71,14 @@ class Cuda : public ProbeBackend {
     const std::span<const Bytes> sizes = sized && !settings.sizes.empty() ? settings.sizes : kind.sizes;
     for (const Bytes size : sizes) {
       Measurement m;
-      m.backend = "cuda", m.what = kind.what, m.memory = kind.memory, m.stream = kind.stream;
-      m.from = m.to = rank, m.from_port = from, m.to_port = to, m.bytes = size;
+      m.backend = "cuda";
+      m.what = kind.what;
+      m.memory = kind.memory;
+      m.stream = kind.stream;
+      m.from = m.to = rank;
+      m.from_port = from;
+      m.to_port = to;
+      m.bytes = size;
       // Assumed work: ten windows of a stream, or two hundred operations.
       const Seconds message = Seconds{5e-6} + size / kind.rate;
       const double messages = kind.stream ? 10 + Seconds{0.15} / message : 200;

@@ -77,10 +77,14 @@ class Copies : public GpuTrial {
         from_gpu_(m.from_port.starts_with("gpu") ? gpu_number(m.from_port) : gpu_number(m.to_port)),
         to_gpu_(peers_ ? gpu_number(m.to_port) : from_gpu_) {
     if (peers_) meet();
-    to_ = memory_at(calls_, m.to_port, bytes_), from_ = memory_at(calls_, m.from_port, bytes_);
+    to_ = memory_at(calls_, m.to_port, bytes_);
+    from_ = memory_at(calls_, m.from_port, bytes_);
     check_gpu(calls_, calls_.set_device(from_gpu_), "cudaSetDevice");
     stream_ = gpu_stream(calls_);
-    if (by_events_) begin_ = gpu_event(calls_), end_ = gpu_event(calls_);
+    if (by_events_) {
+      begin_ = gpu_event(calls_);
+      end_ = gpu_event(calls_);
+    }
   }
   std::string how() const override { return peers_ ? direct_ ? "direct" : "through host memory" : ""; }
 

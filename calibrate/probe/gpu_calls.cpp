@@ -84,9 +84,11 @@ int identify(int gpu, GpuIdentity* out) {
   if (const int error = cudaGetDeviceProperties(&properties, gpu)) return error;
   char pci[32] = {};
   if (const int error = cudaDeviceGetPCIBusId(pci, sizeof pci, gpu)) return error;
-  out->name = properties.name, out->capability = 10 * properties.major + properties.minor;
+  out->name = properties.name;
+  out->capability = 10 * properties.major + properties.minor;
   out->memory = {static_cast<std::int64_t>(properties.totalGlobalMem)};
-  out->pci = lower_case(pci), out->uuid = "GPU-";  // sysfs has addresses in lower case
+  out->uuid = "GPU-";
+  out->pci = lower_case(pci);  // sysfs has addresses in lower case
   for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i)
     out->uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                              static_cast<unsigned char>(properties.uuid.bytes[i]));

@@ -59,7 +59,9 @@ Order order_of(const std::string& text) {
     const Json j = Json::parse(text);
     Order o;
     o.part.place = {j.at("gpus").get<std::vector<int>>(), j.at("first"), j.at("ranks")};
-    o.part.from = j.at("from"), o.part.to = j.at("to"), o.part.check = j.at("check");
+    o.part.from = j.at("from");
+    o.part.to = j.at("to");
+    o.part.check = j.at("check");
     o.id = unhex(j.at("id"));
     return o;
   } catch (const std::exception&) { throw ProbeFailure("rank 0 sent a malformed description of the communicator"); }
@@ -126,9 +128,13 @@ class Nccl : public ProbeBackend {
     refuse_shared_gpus();
     std::vector<Measurement> plan;
     Measurement base;
-    base.backend = "nccl", base.memory = "gpu", base.everyone = true;
+    base.backend = "nccl";
+    base.memory = "gpu";
+    base.everyone = true;
     for (const NcclSetting& setting : settings_of(settings)) {
-      base.algorithm = setting.algorithm, base.protocol = setting.protocol, base.channels = setting.channels;
+      base.algorithm = setting.algorithm;
+      base.protocol = setting.protocol;
+      base.channels = setting.channels;
       add_collectives(plan, base, settings);
       // Pairs are measured once: algorithm and protocol do not apply to sends and receives.
       if (setting == NcclSetting{} && wanted(settings.collectives, "send")) add_pairs(plan, base, settings);
@@ -186,7 +192,10 @@ class Nccl : public ProbeBackend {
         for (const bool in_place : {false, true}) {
           if (in_place && is_point_to_point(op)) continue;
           Measurement m = base;
-          m.what = name_of(op), m.bytes = {size}, m.in_place = in_place, m.bus_factor = bus_factor(op, base.gpus);
+          m.what = name_of(op);
+          m.bytes = {size};
+          m.in_place = in_place;
+          m.bus_factor = bus_factor(op, base.gpus);
           add(plan, m);
         }
     }
@@ -194,15 +203,19 @@ class Nccl : public ProbeBackend {
 
   /// All pairs of GPUs within a rank; between ranks only GPUs of the same number, which are on the same rail.
   void add_pairs(std::vector<Measurement>& plan, Measurement base, const ProbeSettings& settings) const {
-    base.what = "send", base.gpus = 2, base.bus_factor = 1;
+    base.what = "send";
+    base.gpus = 2;
+    base.bus_factor = 1;
     const std::span<const Bytes> sizes = settings.sizes.empty() ? pair_sizes : std::span<const Bytes>(settings.sizes);
     for (std::size_t a = 0; a < facts_.size(); ++a)
       for (std::size_t b = 0; b < facts_.size(); ++b)
         for (const ProbePort& from : facts_[a].ports)
           for (const ProbePort& to : facts_[b].ports) {
             if ((a == b) == (from.name == to.name)) continue;
-            base.from = static_cast<int>(a), base.to = static_cast<int>(b);
-            base.from_port = from.name, base.to_port = to.name;
+            base.from = static_cast<int>(a);
+            base.to = static_cast<int>(b);
+            base.from_port = from.name;
+            base.to_port = to.name;
             std::set<std::int64_t> whole;
             for (const Bytes size : sizes) whole.insert(nccl_bytes("send", size, 2).value);
             for (const std::int64_t size : whole) {
@@ -243,7 +256,10 @@ class Nccl : public ProbeBackend {
       check_nccl(calls_, calls_.make_id(&order.id), "ncclGetUniqueId");
       std::erase_if(checked_, [&](const std::string& key) { return key.ends_with(setting_key(setting)); });
     }
-    if (!m.from_port.empty()) order.part.from = rank_of(m.from, m.from_port), order.part.to = rank_of(m.to, m.to_port);
+    if (!m.from_port.empty()) {
+      order.part.from = rank_of(m.from, m.from_port);
+      order.part.to = rank_of(m.to, m.to_port);
+    }
     order.part.check = checked_.count(check_key(m)) == 0;
     for (std::size_t r = 1; r < facts_.size(); ++r) {
       order.part.place = place_of(r);

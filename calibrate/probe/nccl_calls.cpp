@@ -81,7 +81,8 @@ void add_init(NcclCalls& c, Library& library) {
 }
 
 void add_collectives(NcclCalls& c, Library& library) {
-  c.all_reduce = summing(library, "ncclAllReduce"), c.reduce_scatter = summing(library, "ncclReduceScatter");
+  c.all_reduce = summing(library, "ncclAllReduce");
+  c.reduce_scatter = summing(library, "ncclReduceScatter");
   c.all_gather = collective(library, "ncclAllGather");
   const auto broadcast = library.function<decltype(&ncclBroadcast)>("ncclBroadcast");
   c.broadcast = [broadcast](const void* from, void* to, std::size_t count, void* communicator, void* stream) -> int {

@@ -109,7 +109,8 @@ struct Work {
     if (call.what == "alltoall") {
       for (int peer = 0; peer < call.ranks; ++peer) {
         const std::size_t at = static_cast<std::size_t>(peer) * call.part();
-        send(at, call.part(), peer), receive(at, call.part(), peer);
+        send(at, call.part(), peer);
+        receive(at, call.part(), peer);
       }
     } else if (call.what == "sendrecv") {
       send(0, call.whole(), (rank(i) + 1) % call.ranks);

@@ -30,7 +30,10 @@ inline void add_pair(std::vector<Measurement>& plan, const Measurement& base, co
   for (const Bytes size : sizes)
     for (const int n : connections) {
       Measurement m = base;
-      m.what = kind.what, m.stream = kind.stream, m.bytes = size, m.connections = n;
+      m.what = kind.what;
+      m.stream = kind.stream;
+      m.bytes = size;
+      m.connections = n;
       m.rate_known = rate.value > 0;
       // Assumed work: a few windows of a stream, or two hundred messages in either direction.
       const Seconds message = Seconds{1e-6} + size / (m.rate_known ? rate : assumed_line_rate);

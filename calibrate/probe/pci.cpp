@@ -44,7 +44,8 @@ Json describe(hwloc_topology_t topology, hwloc_obj_t device) {
   Json names = Json::array();
   for (hwloc_obj_t o = device->io_first_child; o; o = o->next_sibling)
     if (o->type == HWLOC_OBJ_OS_DEVICE && o->name) names.push_back(o->name);
-  one["names"] = names, one["bridges"] = bridges(device);
+  one["names"] = names;
+  one["bridges"] = bridges(device);
   return one;
 }
 

@@ -43,7 +43,10 @@ int nearest_pci(const std::string& root, const std::string& hca, const std::vect
     if (other.empty()) continue;
     const auto parted = std::mismatch(route.begin(), route.end(), other.begin(), other.end()).first;
     const std::pair near(parted - route.begin(), numa_of(own) >= 0 && numa_of(own) == numa_of(device));
-    if (best < 0 || near > nearest) best = static_cast<int>(i), nearest = near;
+    if (best < 0 || near > nearest) {
+      best = static_cast<int>(i);
+      nearest = near;
+    }
   }
   return best;
 }

@@ -87,7 +87,8 @@ void set_master(ProbePlace& place, const std::string& text) {
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (colon == std::string::npos || host.empty() || !port || port.value < 1 || port.value > 65535)
     throw UserError(fmt::format("--master '{}' is not HOST:PORT", text), "e.g. node0:29577 or [fe80::1%eth0]:29577");
-  place.master = host, place.port = static_cast<int>(port.value);
+  place.master = host;
+  place.port = static_cast<int>(port.value);
 }
 
 }  // namespace fabricast

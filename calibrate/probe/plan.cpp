@@ -45,7 +45,9 @@ std::string plan_text(const std::vector<Measurement>& plan, Seconds budget) {
   Row all;
   for (const Measurement& m : plan) {
     for (Row* row : {&rows[{m.backend, m.what, m.bytes.value, m.connections}], &all}) {
-      row->count += 1, row->time += m.estimate, row->traffic += static_cast<double>(m.traffic.value);
+      row->count += 1;
+      row->time += m.estimate;
+      row->traffic += static_cast<double>(m.traffic.value);
     }
   }
   std::string text = fmt::format("{:<8} {:<16} {:>9} {:>11} {:>6} {:>8} {:>11}\n", "backend", "what", "bytes",

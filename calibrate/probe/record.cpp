@@ -48,7 +48,10 @@ std::string result_line(const Measurement& m, const SampleSet& set) {
       {"memory", m.memory},     {"peer", {{"from", end_of(m.from, m.from_port)}, {"to", end_of(m.to, m.to_port)}}},
       {"bytes", m.bytes.value}, {"connections", m.connections},
       {"key", m.key()}};
-  if (m.gpus > 0) line["gpus"] = m.gpus, line["in_place"] = m.in_place;
+  if (m.gpus > 0) {
+    line["gpus"] = m.gpus;
+    line["in_place"] = m.in_place;
+  }
   if (!m.algorithm.empty()) line["algorithm"] = m.algorithm;
   if (!m.protocol.empty()) line["protocol"] = m.protocol;
   if (m.channels > 0) line["channels"] = m.channels;
@@ -56,15 +59,18 @@ std::string result_line(const Measurement& m, const SampleSet& set) {
   if (!set.error.empty()) line["error"] = set.error;
   if (!set.samples.empty()) {
     line["median_us"] = rounded(microseconds(set.median));
-    line["low_us"] = rounded(microseconds(set.low)), line["high_us"] = rounded(microseconds(set.high));
+    line["low_us"] = rounded(microseconds(set.low));
+    line["high_us"] = rounded(microseconds(set.high));
     if (m.stream) {
       const auto rate = [&](Seconds time) { return rounded(gigabytes_per_second(m.bytes / time)); };
-      line["rate_gbps"] = rate(set.median), line["rate_gbps_low"] = rate(set.high),
+      line["rate_gbps"] = rate(set.median);
+      line["rate_gbps_low"] = rate(set.high);
       line["rate_gbps_high"] = rate(set.low);
     }
     if (m.gpus > 0) {
       const double algbw = gigabytes_per_second(m.bytes / set.median);
-      line["algbw_gbps"] = rounded(algbw), line["busbw_gbps"] = rounded(algbw * m.bus_factor);
+      line["algbw_gbps"] = rounded(algbw);
+      line["busbw_gbps"] = rounded(algbw * m.bus_factor);
     }
     Json samples = Json::array();
     for (const Seconds s : set.samples) samples.push_back(rounded(microseconds(s)));

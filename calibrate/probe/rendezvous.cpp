@@ -43,7 +43,8 @@ Meeting gather(const SessionOptions& options, const Member& self) {
   meeting.members.resize(static_cast<std::size_t>(place.ranks));
   meeting.wires.resize(static_cast<std::size_t>(place.ranks));
   meeting.members[0] = self;
-  meeting.members[0].address = place.master, meeting.members[0].port = place.port;
+  meeting.members[0].address = place.master;
+  meeting.members[0].port = place.port;
   std::set<int> here;
   std::string refused;
   const Deadline deadline = probe::after(options.timeout.value);

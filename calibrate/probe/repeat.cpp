@@ -20,7 +20,8 @@ SampleSet summarise(std::vector<Seconds> samples) {
   // six samples even the minimum and the maximum enclose the median with less than 95 %.
   const double below = (static_cast<double>(n) - 1) / 2 - 0.98 * std::sqrt(static_cast<double>(n));
   const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(below)));
-  set.low = {sorted[low]}, set.high = {sorted[n - 1 - low]};
+  set.low = {sorted[low]};
+  set.high = {sorted[n - 1 - low]};
   return set;
 }
 

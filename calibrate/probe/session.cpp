@@ -310,7 +310,8 @@ void offer_ports(BackendFacts& facts, ProbeBackend& backend, const std::vector<s
 SessionOutcome run_probe_session(const std::vector<ProbeBackendEntry>& entries, const SessionOptions& options) {
   std::vector<OwnBackend> backends;
   Member self;
-  self.host = host_name(), self.provenance = options.provenance;
+  self.host = host_name();
+  self.provenance = options.provenance;
   for (const ProbeBackendEntry& e : entries) {
     backends.push_back({std::string(e.name), e.make()});
     BackendFacts facts{std::string(e.name), backends.back().backend->unavailable(), {}};

@@ -30,7 +30,8 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 Addresses resolve(const std::string& host, int port, int flags = 0) {
   addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM, hints.ai_flags = flags | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (code != 0) throw SocketError(fmt::format("unknown host '{}': {}", host, gai_strerror(code)));
@@ -211,7 +212,10 @@ std::optional<std::pair<Wire, std::string>> Door::next(Deadline deadline) {
       Socket s(accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       // The connection that has been silent longest makes room: a rank sends its line at once.
       if (s.fd() >= 0 && waiting_.size() == most_waiting) waiting_.erase(waiting_.begin());
-      if (s.fd() >= 0) prepare(s), waiting_.emplace_back(Wire(std::move(s)), after(5));
+      if (s.fd() >= 0) {
+        prepare(s);
+        waiting_.emplace_back(Wire(std::move(s)), after(5));
+      }
     } else if (Clock::now() >= deadline) {
       return std::nullopt;
     }

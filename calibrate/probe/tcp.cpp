@@ -55,9 +55,10 @@ class Transfer {
   void move(std::int64_t bytes, F some) {
     while (bytes > 0) {
       const ssize_t n = some(static_cast<std::size_t>(bytes));
-      if (n > 0)
-        bytes -= n, moved_ = true;
-      else if (n < 0 && (errno == EAGAIN || errno == EINTR))
+      if (n > 0) {
+        bytes -= n;
+        moved_ = true;
+      } else if (n < 0 && (errno == EAGAIN || errno == EINTR))
         wait();
       else
         lost(n);
@@ -126,7 +127,10 @@ class Stream : public ProbeTrial {
     std::int64_t moved = 0;
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
       const ssize_t n = some(i);
-      if (n > 0) moved += n, counts_[i] += n;
+      if (n > 0) {
+        moved += n;
+        counts_[i] += n;
+      }
       if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) lost(n);
     }
     if (moved > 0) return patience.moved(), moved;
@@ -224,7 +228,10 @@ class Tcp : public ProbeBackend {
             !facts[static_cast<std::size_t>(b)].unavailable.empty())
           continue;
         Measurement base;
-        base.backend = "tcp", base.memory = "host", base.from = a, base.to = b;
+        base.backend = "tcp";
+        base.memory = "host";
+        base.from = a;
+        base.to = b;
         if (a < b) add_pair(plan, base, {"latency", false, small, {}}, assumed_rate, settings);
         add_pair(plan, base, {"bandwidth", true, large, connections}, assumed_rate, settings);
       }

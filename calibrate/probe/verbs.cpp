@@ -87,8 +87,10 @@ class Verbs : public ProbeBackend {
             if (a == b || from.network != to.network) continue;
             Measurement base;
             base.backend = "verbs";
-            base.from = static_cast<int>(a), base.to = static_cast<int>(b);
-            base.from_port = from.name, base.to_port = to.name;
+            base.from = static_cast<int>(a);
+            base.to = static_cast<int>(b);
+            base.from_port = from.name;
+            base.to_port = to.name;
             for (const char* memory : {"host", "gpu"}) {
               if (memory == std::string_view("gpu") && (from.gpu.empty() || to.gpu.empty())) continue;
               if (!settings.memories.empty() &&

@@ -53,9 +53,11 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, c
   open(port);
   const ibv_port_attr attributes = query_port(calls_, context_.get(), port_);
   ethernet_ = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
-  self_.lid = attributes.lid, self_.mtu = attributes.active_mtu;
+  self_.lid = attributes.lid;
+  self_.mtu = attributes.active_mtu;
   const ibv_device_attr device = query_device(calls_, context_.get());
-  self_.reads = std::clamp(device.max_qp_rd_atom, 1, 16), reads_asked_ = std::clamp(device.max_qp_init_rd_atom, 1, 16);
+  self_.reads = std::clamp(device.max_qp_rd_atom, 1, 16);
+  reads_asked_ = std::clamp(device.max_qp_init_rd_atom, 1, 16);
   choose_gid(wishes.gid);
   errno = 0;
   pd_ = {calls_.alloc_pd(context_.get()), [this](ibv_pd* p) { calls_.dealloc_pd(p); }};
@@ -71,7 +73,8 @@ VerbsEndpoint::VerbsEndpoint(const VerbsCalls& calls, const std::string& port, c
   self_.packet_number = static_cast<std::uint32_t>(getpid()) & 0xffffff;
   for (int i = 0; i < queue_pairs; ++i) {
     ibv_qp_init_attr init{};
-    init.send_cq = init.recv_cq = cq_.get(), init.qp_type = IBV_QPT_RC;
+    init.send_cq = init.recv_cq = cq_.get();
+    init.qp_type = IBV_QPT_RC;
     init.cap.max_send_wr = init.cap.max_recv_wr = static_cast<std::uint32_t>(depth);
     init.cap.max_send_sge = init.cap.max_recv_sge = 1;
     Owned<ibv_qp> qp(calls_.create_qp(pd_.get(), &init), [this](ibv_qp* q) { calls_.destroy_qp(q); });
@@ -182,19 +185,26 @@ void VerbsEndpoint::connect(const VerbsPeer& peer, const VerbsPeer& first) {
     throw ProbeFailure("the other rank has a different number of queue pairs");
   for (std::size_t i = 0; i < qps_.size(); ++i) {
     ibv_qp_attr a{};
-    a.qp_state = IBV_QPS_INIT, a.port_num = port_;
+    a.qp_state = IBV_QPS_INIT;
+    a.port_num = port_;
     a.pkey_index = static_cast<std::uint16_t>(partition_);
     a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
     modify(qps_[i].get(), a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
     a = {};
-    a.qp_state = IBV_QPS_RTR, a.path_mtu = static_cast<ibv_mtu>(std::min(self_.mtu, peer.mtu));
-    a.dest_qp_num = peer.queue_pairs[i], a.rq_psn = peer.packet_number;
-    a.max_dest_rd_atomic = static_cast<std::uint8_t>(self_.reads), a.min_rnr_timer = 12;
-    a.ah_attr.port_num = port_, a.ah_attr.dlid = peer.lid;
+    a.qp_state = IBV_QPS_RTR;
+    a.path_mtu = static_cast<ibv_mtu>(std::min(self_.mtu, peer.mtu));
+    a.dest_qp_num = peer.queue_pairs[i];
+    a.rq_psn = peer.packet_number;
+    a.max_dest_rd_atomic = static_cast<std::uint8_t>(self_.reads);
+    a.min_rnr_timer = 12;
+    a.ah_attr.port_num = port_;
+    a.ah_attr.dlid = peer.lid;
     a.ah_attr.sl = static_cast<std::uint8_t>(first.service_level);
     if (ethernet_) {
-      a.ah_attr.is_global = 1, a.ah_attr.grh.dgid = gid_of(peer.gid);
-      a.ah_attr.grh.sgid_index = gid_index_, a.ah_attr.grh.hop_limit = 64;
+      a.ah_attr.is_global = 1;
+      a.ah_attr.grh.dgid = gid_of(peer.gid);
+      a.ah_attr.grh.sgid_index = gid_index_;
+      a.ah_attr.grh.hop_limit = 64;
       a.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(first.traffic_class);
     }
     modify(qps_[i].get(), a,
@@ -204,7 +214,11 @@ void VerbsEndpoint::connect(const VerbsPeer& peer, const VerbsPeer& first) {
     a = {};
     // A packet is retransmitted after 4.096 us * 2^18 = 1.1 s, up to three times. A link of 100 Mb/s with 4 MiB in
     // flight needs a third of this time.
-    a.qp_state = IBV_QPS_RTS, a.timeout = 18, a.retry_cnt = 3, a.rnr_retry = 7, a.sq_psn = self_.packet_number;
+    a.qp_state = IBV_QPS_RTS;
+    a.timeout = 18;
+    a.retry_cnt = 3;
+    a.rnr_retry = 7;
+    a.sq_psn = self_.packet_number;
     a.max_rd_atomic = static_cast<std::uint8_t>(std::min(reads_asked_, peer.reads));
     modify(
         qps_[i].get(), a,
@@ -218,8 +232,12 @@ void VerbsEndpoint::post(int queue_pair, ibv_wr_opcode opcode, std::size_t bytes
   ibv_sge part{self_.address + offset, static_cast<std::uint32_t>(bytes), mr_->lkey};
   ibv_send_wr work{}, *bad = nullptr;
   work.wr_id = static_cast<std::uint64_t>(queue_pair) << 1;
-  work.sg_list = &part, work.num_sge = 1, work.opcode = opcode, work.send_flags = IBV_SEND_SIGNALED;
-  work.wr.rdma.remote_addr = peer_.address + remote_offset, work.wr.rdma.rkey = peer_.remote_key;
+  work.sg_list = &part;
+  work.num_sge = 1;
+  work.opcode = opcode;
+  work.send_flags = IBV_SEND_SIGNALED;
+  work.wr.rdma.remote_addr = peer_.address + remote_offset;
+  work.wr.rdma.rkey = peer_.remote_key;
   if (const int error = calls_.post_send(qps_[static_cast<std::size_t>(queue_pair)].get(), &work, &bad))
     verbs_failed("ibv_post_send", error);
 }
@@ -227,7 +245,9 @@ void VerbsEndpoint::post(int queue_pair, ibv_wr_opcode opcode, std::size_t bytes
 void VerbsEndpoint::post_receive(int queue_pair, std::size_t bytes, std::size_t offset) {
   ibv_sge part{self_.address + offset, static_cast<std::uint32_t>(bytes), mr_->lkey};
   ibv_recv_wr work{}, *bad = nullptr;
-  work.wr_id = (static_cast<std::uint64_t>(queue_pair) << 1) | 1, work.sg_list = &part, work.num_sge = 1;
+  work.wr_id = (static_cast<std::uint64_t>(queue_pair) << 1) | 1;
+  work.sg_list = &part;
+  work.num_sge = 1;
   if (const int error = calls_.post_recv(qps_[static_cast<std::size_t>(queue_pair)].get(), &work, &bad))
     verbs_failed("ibv_post_recv", error);
 }
@@ -242,8 +262,10 @@ VerbsEndpoint::Done VerbsEndpoint::poll() {
       throw ProbeFailure(fmt::format("a message did not arrive: {}", ibv_wc_status_str(found[i].status)));
     if (found[i].wr_id & 1)
       ++done.receives;
-    else
-      ++done.sends, done.queue_pairs.push_back(static_cast<int>(found[i].wr_id >> 1));
+    else {
+      ++done.sends;
+      done.queue_pairs.push_back(static_cast<int>(found[i].wr_id >> 1));
+    }
   }
   return done;
 }

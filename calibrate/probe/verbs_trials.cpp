@@ -175,7 +175,8 @@ class SendLatency : public VerbsTrial {
   }
   void step(Spin& spin) {
     const VerbsEndpoint::Done done = end_.poll();
-    unacknowledged_ -= done.sends, received_ += done.receives;
+    unacknowledged_ -= done.sends;
+    received_ += done.receives;
     if (done.sends + done.receives == 0) spin.turn();
   }
   int unacknowledged_ = 0, received_ = 0;
@@ -225,7 +226,10 @@ class RdmaBandwidth : public VerbsTrial {
     const int least = 2 * end_.queue_pairs();
     const auto begin = Clock::now();
     for (int done = 0;;) {
-      for (const int q : reap(spin)) ++done, post(q);
+      for (const int q : reap(spin)) {
+        ++done;
+        post(q);
+      }
       const double time = probe::seconds_since(begin);
       if (done >= least && time >= window_s) return {time / done};
     }

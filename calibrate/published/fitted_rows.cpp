@@ -40,7 +40,9 @@ std::vector<StepCase> fitted_rows(const std::vector<MappedRow>& rows, const std:
   for (const MappedRow& row : rows) {
     if (row.scenario.empty() || !repeats.of(row).empty()) continue;
     StepCase c;
-    c.id = row.id, c.source = row.row.source, c.measured = row.time;
+    c.id = row.id;
+    c.source = row.row.source;
+    c.measured = row.time;
     c.scenario = row.scenario;
     sources[{row.row.source, row.experts}].push_back(std::move(c));
   }

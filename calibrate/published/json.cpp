@@ -44,13 +44,16 @@ Json row_json(const PublishedResult& r) {
   // A row without a forecast has the published time alone.
   if (r.outcome == RowOutcome::forecast)
     j.update(step_json_of(r.step));
-  else
-    j["published_s"] = six(m.time.value), j["key"] = r.key;
+  else {
+    j["published_s"] = six(m.time.value);
+    j["key"] = r.key;
+  }
   if (!r.why.empty()) j["why"] = r.why;
   if (m.scenario.empty()) return j;
   Json assumed = Json::array();
   for (const Assumed& a : m.assumed) assumed.push_back({{"key", a.key}, {"value", a.value}, {"why", a.why}});
-  j["assumed"] = std::move(assumed), j["without"] = m.unsaid;
+  j["assumed"] = std::move(assumed);
+  j["without"] = m.unsaid;
   j["scenario"] = Json::parse(m.scenario);
   return j;
 }
@@ -99,7 +102,8 @@ std::string steps_json(const StepValidation& steps, const std::vector<PublishedR
   // A step appears once in the fit, and once more for each kind of group that is left out, named in `by`.
   for (const LeftOutFit& fit : steps.left_out)
     for (Json& row : steps_of_json(fit.rows)) {
-      row["by"] = name_of(fit.by), row["without"] = fit.group;
+      row["by"] = name_of(fit.by);
+      row["without"] = fit.group;
       j["left_out"].push_back(std::move(row));
     }
   if (!published.empty()) j["published"] = published_json(published);

@@ -111,7 +111,11 @@ std::optional<Json> of_dimensions(const std::map<std::string, int, std::less<>>&
         std::pair{"top", "active_experts"}, std::pair{"ffe", "expert_ffn"}})
     if (const auto at = d.find(name); at != d.end()) model[key] = at->second;
   // GPT: feed-forward width of 4 times the hidden size, one matrix for embedding and output, and biases.
-  if (!d.contains("ff") && !d.contains("E")) model["ffn"] = 4 * d.at("h"), model["tied"] = true, model["biases"] = true;
+  if (!d.contains("ff") && !d.contains("E")) {
+    model["ffn"] = 4 * d.at("h");
+    model["tied"] = true;
+    model["biases"] = true;
+  }
   return model;
 }
 
@@ -126,14 +130,16 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped) {
   SaidModel said;
   if (const ModelPreset* known = find_by_name(model_presets(), preset)) {
     said.json = {{"preset", preset}};
-    said.layers = known->dimensions.layers, said.experts = known->dimensions.experts > 0;
+    said.layers = known->dimensions.layers;
+    said.experts = known->dimensions.experts > 0;
     // `L` beside a preset and `cut to` mean the same: the benchmark ran fewer layers.
     auto left = layers_left(row.model);
     if (const auto stated = dimensions.find("L"); !left && stated != dimensions.end()) left = stated->second;
     if (left && *left != said.layers) said.json["layers"] = said.layers = *left;
   } else if (auto model = of_dimensions(dimensions)) {
     said.json = std::move(*model);
-    said.layers = dimensions.at("L"), said.experts = dimensions.contains("E");
+    said.layers = dimensions.at("L");
+    said.experts = dimensions.contains("E");
     if (!dimensions.contains("ff") && !said.experts)
       mapped.assumed.push_back({"workload.model", "ffn 4 x hidden, tied, biases", "as in GPT; the row states no more"});
   } else {

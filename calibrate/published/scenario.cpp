@@ -79,9 +79,11 @@ MappedRow mapped_row(const PublishedRow& row) {
     scenario["workload"] = workload_of(row, note, *software, mapped);
   if (mapped.missing.empty())
     mapped.scenario = scenario.dump();
-  else
+  else {
     // Assumptions about a row without a forecast affect nothing.
-    mapped.assumed.clear(), mapped.unsaid.clear();
+    mapped.assumed.clear();
+    mapped.unsaid.clear();
+  }
   return mapped;
 }
 

@@ -22,9 +22,12 @@ int number_behind(std::string_view text, std::string_view word) {
 Workers workers_of(std::string_view text) {
   Workers w;
   w.count = number_behind(text, "");
-  w.tensor = number_behind(text, "(tp"), w.pipeline = number_behind(text, " pp");
-  w.data = number_behind(text, " dp"), w.expert = number_behind(text, " ep");
-  w.expert_tensor = number_behind(text, " moe_tp"), w.batch = number_behind(text, " batch ");
+  w.tensor = number_behind(text, "(tp");
+  w.pipeline = number_behind(text, " pp");
+  w.data = number_behind(text, " dp");
+  w.expert = number_behind(text, " ep");
+  w.expert_tensor = number_behind(text, " moe_tp");
+  w.batch = number_behind(text, " batch ");
   return w;
 }
 
@@ -32,8 +35,11 @@ bool complete(const Workers& w) { return w.count > 0 && w.tensor > 0 && w.pipeli
 
 Workers workers_of(const ServingRow& row) {
   Workers w;
-  w.count = 1, w.tensor = std::max(1, row.tensor), w.pipeline = std::max(1, row.pipeline);
-  w.data = std::max(1, row.data), w.expert = std::max(1, row.expert);
+  w.count = 1;
+  w.tensor = std::max(1, row.tensor);
+  w.pipeline = std::max(1, row.pipeline);
+  w.data = std::max(1, row.data);
+  w.expert = std::max(1, row.expert);
   w.expert_tensor = number_behind(row.note, "moe tp ");
   return w;
 }

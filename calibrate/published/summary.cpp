@@ -32,7 +32,8 @@ std::vector<PublishedSummary> summarize_published(const std::vector<PublishedRes
     while (i < list.size() && (list[i].source != source || list[i].experts != r.mapped.experts)) ++i;
     if (i == list.size()) {
       list.emplace_back();
-      list[i].source = source, list[i].experts = r.mapped.experts;
+      list[i].source = source;
+      list[i].experts = r.mapped.experts;
       errors.emplace_back();
     }
     PublishedSummary& s = list[i];
@@ -61,12 +62,18 @@ SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, boo
   SourceMean m;
   for (const PublishedSummary& s : summaries) {
     if (s.experts != experts || s.forecast == 0) continue;
-    ++m.sources, m.rows += s.forecast, m.within += s.within;
-    m.mean += s.mean, m.median += s.median, m.bias += s.bias;
+    ++m.sources;
+    m.rows += s.forecast;
+    m.within += s.within;
+    m.mean += s.mean;
+    m.median += s.median;
+    m.bias += s.bias;
   }
   if (m.sources == 0) return m;
   const auto n = static_cast<double>(m.sources);
-  m.mean /= n, m.median /= n, m.bias /= n;
+  m.mean /= n;
+  m.median /= n;
+  m.bias /= n;
   return m;
 }
 

@@ -21,7 +21,10 @@ void refuse(PublishedResult& result, const UserError& error, std::string key = {
 void forecast(PublishedResult& result, const Hardware& hardware) try {
   const MappedRow& m = result.mapped;
   StepCase step;
-  step.id = m.id, step.source = m.row.source, step.measured = m.time, step.scenario = m.scenario;
+  step.id = m.id;
+  step.source = m.row.source;
+  step.measured = m.time;
+  step.scenario = m.scenario;
   StepRunner runner(step);
   // The memory estimate is checked apart, so that reports distinguish "does not fit" from "cannot be split like this".
   try {
@@ -42,10 +45,12 @@ std::vector<PublishedResult> validate_published(const std::vector<MappedRow>& ro
     PublishedResult& r = results.emplace_back();
     r.mapped = row;
     if (row.scenario.empty()) {
-      r.outcome = RowOutcome::unsayable, r.why = row.missing;
+      r.outcome = RowOutcome::unsayable;
+      r.why = row.missing;
       r.key = row.missing.substr(0, row.missing.find(':'));
     } else if (std::string other = repeats.of(row); !other.empty()) {
-      r.outcome = RowOutcome::repeated, r.key = std::move(other);
+      r.outcome = RowOutcome::repeated;
+      r.key = std::move(other);
     }
   }
   TaskProgress tasks(progress, results.size());

@@ -50,7 +50,10 @@ Sweeps sweeps_of(const SystemResiduals& system) {
 SiteResiduals given(const ResidualModel& model, const SystemResiduals& system, const std::vector<std::size_t>& rows) {
   std::vector<ResidualRow> known;
   std::vector<double> logs;
-  for (const std::size_t i : rows) known.push_back(system.rows[i]), logs.push_back(system.logs[i]);
+  for (const std::size_t i : rows) {
+    known.push_back(system.rows[i]);
+    logs.push_back(system.logs[i]);
+  }
   return SiteResiduals(model, std::move(known), logs);
 }
 
@@ -119,13 +122,18 @@ ConditionedStudy conditioned_study(const LeftOutErrors& left_out) {
   ConditionedStudy study;
   for (std::size_t c = 0; c < counts.size(); ++c) {
     Errors all;
-    for (const Errors& e : few[c]) append(all.all, e.all), append(all.same, e.same), append(all.other, e.other);
+    for (const Errors& e : few[c]) {
+      append(all.all, e.all);
+      append(all.same, e.same);
+      append(all.other, e.other);
+    }
     study.few.push_back(
         {static_cast<int>(counts[c]), error_table(all.all), error_table(all.same), error_table(all.other)});
   }
   std::vector<ErrorRow> larger_before, larger_after;
   for (std::size_t k = 0; k < systems.size(); ++k) append(larger_before, before[k]), append(larger_after, after[k]);
-  study.larger_before = error_table(larger_before), study.larger_after = error_table(larger_after);
+  study.larger_before = error_table(larger_before);
+  study.larger_after = error_table(larger_after);
   for (const auto& [system, cells] : study.larger_after.systems)
     for (std::size_t b = 0; b < bands.size(); ++b) {
       if (cells[b].rows == 0) continue;

@@ -45,7 +45,12 @@ std::vector<double> point_of(const ResidualModel& m) {
 ResidualModel model_at(const std::vector<double>& x) {
   ResidualModel m;
   const auto at = [&](std::size_t i) { return std::exp(x[i]); };
-  m.octaves = at(0), m.plan = at(1), m.nodes = at(2), m.node_octaves = at(3), m.series = at(4), m.row = at(5);
+  m.octaves = at(0);
+  m.plan = at(1);
+  m.nodes = at(2);
+  m.node_octaves = at(3);
+  m.series = at(4);
+  m.row = at(5);
   m.host.value = at(6);
   for (std::size_t g = 0; g < m.groups.size(); ++g) m.groups[g] = at(shape_count + g);
   m.freedom = structure_freedom;
@@ -57,7 +62,11 @@ ResidualModel prior_model() {
   ResidualModel m;
   // Judgement: errors change slowly over the sizes, all kinds of similarity matter alike, and a group of parameters
   // differs by 15 % between sites.
-  m.octaves = 12, m.plan = m.nodes = m.series = 1, m.node_octaves = 1.5, m.row = 0.05, m.host.value = 2e-6;
+  m.octaves = 12;
+  m.plan = m.nodes = m.series = 1;
+  m.node_octaves = 1.5;
+  m.row = 0.05;
+  m.host.value = 2e-6;
   m.groups.fill(0.15);
   return m;
 }
@@ -156,7 +165,8 @@ std::vector<SystemResiduals> residuals_of(const std::vector<CaseResult>& results
   std::map<std::string, SystemResiduals> systems;
   for (const CaseResult& result : results) {
     SystemResiduals& s = systems[result.system];
-    s.system = result.system, s.site = sites.at(result.system);
+    s.system = result.system;
+    s.site = sites.at(result.system);
     for (std::size_t i = 0; i < result.forecast.residuals.size(); ++i) {
       const ForecastOfCase::Row& row = result.forecast.rows[i];
       // The error of a stand-in says nothing about the algorithm that ran.

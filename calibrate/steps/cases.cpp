@@ -18,7 +18,8 @@ using nlohmann::json;
 
 StepCase step_of(const json& j) {
   StepCase c;
-  c.id = j.at("id").get<std::string>(), c.source = j.at("source").get<std::string>();
+  c.id = j.at("id").get<std::string>();
+  c.source = j.at("source").get<std::string>();
   c.note = j.value("note", std::string());
   const bool kernel = j.contains("kernel");
   c.measured = Seconds{kernel ? j.at("time_us").get<double>() * 1e-6 : j.at("step_s").get<double>()};

@@ -45,7 +45,8 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
               const std::set<std::size_t>& left_out) {
   Fit fit;
   fit.hardware = problem.hardware(found.x);
-  fit.loss_before = start.loss, fit.loss_after = found.loss;
+  fit.loss_before = start.loss;
+  fit.loss_after = found.loss;
   const Eigen::MatrixXd information = information_at(task, found, problem.derivatives(found.x, found.residuals));
   fit.parameters =
       log_posterior(problem.paths(), problem.priors(), shares_of(fit.hardware), found.x, information, task.precision);
@@ -64,7 +65,8 @@ Fit posterior(StepProblem& problem, const LeastSquares& task, const Minimum& sta
 Fit fit_steps(const std::vector<StepCase>& steps, const Hardware& prior, const StepFitOptions& options) {
   StepProblem problem(steps, prior);
   LeastSquares task = problem.task(options.iterations);
-  task.progress = options.progress, task.tolerance = options.tolerance;
+  task.progress = options.progress;
+  task.tolerance = options.tolerance;
   const Minimum start = evaluate(task, problem.centre());
   // With many steps, derivatives take most of the time. The derivatives at the priors, corrected on the way, are then
   // good enough, as in leave_out_fits. With few steps, they are computed again where the first search ends.
@@ -110,7 +112,8 @@ std::vector<LeftOutFit> leave_out_fits(const std::vector<StepCase>& steps, const
     left_out.fit = posterior(problem, task, start, minimize(task, start), {mine.begin(), mine.end()});
     left_out.rows = problem.forecast(mine, left_out.fit.hardware);
     for (const auto& [by, name] : names) {
-      left_out.by = by, left_out.group = name;
+      left_out.by = by;
+      left_out.group = name;
       fits.push_back(left_out);
     }
     if (progress) progress(++done / static_cast<double>(groups.size()));

@@ -26,8 +26,10 @@ constexpr double least_difference = 0.01;
 
 StepPair pair_of(const json& j) {
   StepPair p;
-  p.id = j.at("id").get<std::string>(), p.kind = j.at("kind").get<std::string>();
-  p.from = j.at("from").get<std::string>(), p.to = j.at("to").get<std::string>();
+  p.id = j.at("id").get<std::string>();
+  p.kind = j.at("kind").get<std::string>();
+  p.from = j.at("from").get<std::string>();
+  p.to = j.at("to").get<std::string>();
   if (j.contains("from_change")) p.from_change = j.at("from_change").dump();
   if (j.contains("to_change")) p.to_change = j.at("to_change").dump();
   p.ratio = j.value("ratio", 0.0);
@@ -58,7 +60,9 @@ Seconds forecast_of(const std::string& id, const Measured& m, const std::string&
   // RFC 7396: objects are merged, and null removes a key.
   if (!change.empty()) scenario.merge_patch(json::parse(change));
   StepCase step;
-  step.id = id, step.measured = m.time, step.scenario = scenario.dump();
+  step.id = id;
+  step.measured = m.time;
+  step.scenario = scenario.dump();
   return StepRunner(step).time(hardware);
 }
 
@@ -133,7 +137,9 @@ std::vector<DifferenceSummary> summarize_differences(const std::vector<StepDiffe
     if (!d.missing.empty()) continue;
     auto it = std::find_if(list.begin(), list.end(), [&](const auto& s) { return s.kind == d.pair.kind; });
     if (it == list.end()) it = list.insert(it, {d.pair.kind});
-    ++it->pairs, it->sign += d.keeps_sign(), it->size += d.keeps_size();
+    ++it->pairs;
+    it->sign += d.keeps_sign();
+    it->size += d.keeps_size();
   }
   return list;
 }

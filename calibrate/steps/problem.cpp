@@ -26,7 +26,8 @@ StepProblem::StepProblem(const std::vector<StepCase>& steps, Hardware prior) : p
     if (path.ends_with(".spread")) continue;  // does not affect times
     const auto uses = [&path = path](const auto& runner) { return runner->uses(path); };
     if (std::none_of(runners_.begin(), runners_.end(), uses)) continue;
-    paths_.push_back(path), priors_.push_back(*ref.parameter);
+    paths_.push_back(path);
+    priors_.push_back(*ref.parameter);
   }
   keep_informative();
 }
@@ -47,13 +48,17 @@ void StepProblem::keep_informative() {
   }
   std::vector<std::string> paths;
   std::vector<Parameter> priors;
-  for (const Eigen::Index j : kept)
-    paths.push_back(paths_[static_cast<std::size_t>(j)]), priors.push_back(priors_[static_cast<std::size_t>(j)]);
+  for (const Eigen::Index j : kept) {
+    paths.push_back(paths_[static_cast<std::size_t>(j)]);
+    priors.push_back(priors_[static_cast<std::size_t>(j)]);
+  }
   linear_.matrix = Eigen::MatrixXd(linear_.matrix(Eigen::all, kept));
-  paths_ = std::move(paths), priors_ = std::move(priors);
+  paths_ = std::move(paths);
+  priors_ = std::move(priors);
   // These derivatives are a property of the steps and the priors alone. Fits without a group start from them, because
   // derivatives taken near the minimum would depend on the measured times of the group.
-  linear_.taken_at = linear_.x = centre(), linear_.at = start;
+  linear_.taken_at = linear_.x = centre();
+  linear_.at = start;
   at_priors_ = linear_;
 }
 
@@ -118,13 +123,16 @@ const Eigen::MatrixXd& StepProblem::derivatives(const Eigen::VectorXd& theta, co
   constexpr double h = 0.03, moved_enough = 0.15;
   // Not on the first call, which has nothing to correct.
   if (linear_.x.size() == size()) correct(theta, at);
-  linear_.x = theta, linear_.at = at;
+  linear_.x = theta;
+  linear_.at = at;
   if (!retakes_) return linear_.matrix;
   std::vector<Eigen::Index> columns;
   // Written so that NaN, a column that was never computed, counts as moved.
   for (Eigen::Index j = 0; j < size(); ++j)
-    if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough))
-      columns.push_back(j), linear_.taken_at[j] = theta[j];
+    if (!(std::abs(theta[j] - linear_.taken_at[j]) <= moved_enough)) {
+      columns.push_back(j);
+      linear_.taken_at[j] = theta[j];
+    }
   std::vector<Hardware> moved;
   for (const Eigen::Index j : columns) {
     Eigen::VectorXd there = theta;
@@ -162,10 +170,13 @@ LeastSquares StepProblem::task(int iterations, Eigen::VectorXd weights) {
     return derivatives(theta, r);
   };
   task.weights = std::move(weights);
-  task.prior = centre(), task.precision = precision();
+  task.prior = centre();
+  task.precision = precision();
   task.scale = 2.5;  // scale of Cauchy's loss, in units of the noise
   // A factor of 1.65 at most, because the linear model holds only nearby.
-  task.longest_step = 0.5, task.iterations = iterations, task.tolerance = 1e-4;
+  task.longest_step = 0.5;
+  task.iterations = iterations;
+  task.tolerance = 1e-4;
   return task;
 }
 

@@ -96,7 +96,9 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
     StepRunner runner(*chosen[i]);
     for (std::size_t t = 0; t < all.size(); ++t) {
       StepRow& row = all[t].rows[i];
-      row.id = chosen[i]->id, row.source = chosen[i]->source, row.measured = chosen[i]->measured;
+      row.id = chosen[i]->id;
+      row.source = chosen[i]->source;
+      row.measured = chosen[i]->measured;
       row.experts = runner.experts();
       row.forecast = runner.time(each[t]);
     }

@@ -20,8 +20,12 @@ constexpr std::size_t validated_samples = step_samples / 2;
 
 StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardware) {
   StepRow row;
-  row.id = step.id, row.source = step.source, row.measured = step.measured, row.forecast = runner.time(hardware);
-  row.held_out = step.held_out, row.experts = runner.experts();
+  row.id = step.id;
+  row.source = step.source;
+  row.measured = step.measured;
+  row.forecast = runner.time(hardware);
+  row.held_out = step.held_out;
+  row.experts = runner.experts();
   std::vector<Seconds> times;
   for (std::size_t d = 0; d < validated_samples; ++d) times.push_back(runner.time(sampled_hardware(hardware, d)));
   // Without the spread: the part of the parameters alone, from which step_spread.cpp learns the rest.
@@ -53,11 +57,16 @@ std::vector<StepSummary> summarize(const std::vector<StepRow>& rows, bool held_o
     if (row.held_out != held_out) continue;
     auto it = std::find_if(list.begin(), list.end(), [&](const StepSummary& s) { return s.source == row.source; });
     if (it == list.end()) it = list.insert(it, {row.source});
-    ++it->rows, it->within += row.within();
-    it->mean += std::abs(row.error()), it->bias += row.error();
+    ++it->rows;
+    it->within += row.within();
+    it->mean += std::abs(row.error());
+    it->bias += row.error();
     if (std::abs(row.error()) > std::abs(it->worst)) it->worst = row.error();
   }
-  for (StepSummary& s : list) s.mean /= static_cast<double>(s.rows), s.bias /= static_cast<double>(s.rows);
+  for (StepSummary& s : list) {
+    s.mean /= static_cast<double>(s.rows);
+    s.bias /= static_cast<double>(s.rows);
+  }
   return list;
 }
 
@@ -68,9 +77,11 @@ StepSummary mean_over_sources(const std::vector<StepRow>& rows, bool experts) {
   StepSummary mean;
   const std::vector<StepSummary> sources = summarize(mine);
   for (const StepSummary& s : sources) {
-    mean.rows += s.rows, mean.within += s.within;
+    mean.rows += s.rows;
+    mean.within += s.within;
     const auto n = static_cast<double>(sources.size());
-    mean.mean += s.mean / n, mean.bias += s.bias / n;
+    mean.mean += s.mean / n;
+    mean.bias += s.bias / n;
     if (std::abs(s.worst) > std::abs(mean.worst)) mean.worst = s.worst;
   }
   return mean;

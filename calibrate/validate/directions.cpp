@@ -79,7 +79,10 @@ std::string difference(const Attributes& a, const Attributes& b) {
   // These differences follow from others: a single node has no network, NICs come with GPUs, and a single GPU has no
   // intranode connection.
   if (keys.count("nodes") && (value_of(a, "network").empty() || value_of(b, "network").empty())) keys.erase("network");
-  if (keys.count("GPUs per node")) keys.erase("NICs"), keys.erase("intranode");
+  if (keys.count("GPUs per node")) {
+    keys.erase("NICs");
+    keys.erase("intranode");
+  }
   // Operators cannot choose these, so a direction would be of no use.
   for (const char* key : {"system", "collective", "GPU", "harness"})
     if (keys.count(key)) return {};
@@ -101,7 +104,8 @@ std::vector<Configuration> configurations_of(const std::vector<TimedCase>& cases
     configuration.attributes = std::move(attributes);
     for (std::size_t i = 0; i < c.forecast.size(); ++i) {
       auto& [measured, forecast] = configuration.times[c.measured->rows[i].bytes];
-      measured.push_back(c.measured->rows[i].time_us * 1e-6), forecast.push_back(c.forecast[i]);
+      measured.push_back(c.measured->rows[i].time_us * 1e-6);
+      forecast.push_back(c.forecast[i]);
     }
   }
   std::vector<Configuration> list;
@@ -211,9 +215,11 @@ std::vector<ConfigurationPair> find_pairs(const std::vector<TimedCase>& cases) {
       };
       if (is_number_of(aspect) && std::any_of(list.begin(), list.end(), between)) continue;
       ConfigurationPair pair;
-      pair.aspect = aspect, pair.system = value_of(a.attributes, "system");
+      pair.aspect = aspect;
+      pair.system = value_of(a.attributes, "system");
       pair.collective = value_of(a.attributes, "collective");
-      pair.a = value_of(a.attributes, aspect), pair.b = value_of(b.attributes, aspect);
+      pair.a = value_of(a.attributes, aspect);
+      pair.b = value_of(b.attributes, aspect);
       if (aspect != "nodes") pair.where += value_of(a.attributes, "nodes") + " nodes";
       if (aspect != "GPUs per node")
         pair.where += (pair.where.empty() ? "" : " x ") + value_of(a.attributes, "GPUs per node") + " GPUs";

@@ -12,8 +12,11 @@ namespace {
 struct Counts {
   int pairs = 0, sizes = 0, right = 0, cross = 0, cross_right = 0;
   void add(const ConfigurationPair& p) {
-    ++pairs, sizes += p.counted(), right += p.right();
-    cross += p.crossing_measured().has_value(), cross_right += p.crossing_right();
+    ++pairs;
+    sizes += p.counted();
+    right += p.right();
+    cross += p.crossing_measured().has_value();
+    cross_right += p.crossing_right();
   }
   double percent() const { return sizes ? 100.0 * right / sizes : 0; }
 };
@@ -21,7 +24,10 @@ struct Counts {
 std::vector<std::pair<std::string, Counts>> counts_by_aspect(const std::vector<ConfigurationPair>& pairs) {
   std::map<std::string, Counts> by_aspect;
   Counts all;
-  for (const ConfigurationPair& p : pairs) by_aspect[p.aspect].add(p), all.add(p);
+  for (const ConfigurationPair& p : pairs) {
+    by_aspect[p.aspect].add(p);
+    all.add(p);
+  }
   // The total comes last, whatever the names of the aspects.
   std::vector<std::pair<std::string, Counts>> list(by_aspect.begin(), by_aspect.end());
   list.emplace_back("all", all);
@@ -32,7 +38,10 @@ std::vector<std::pair<std::string, Counts>> counts_by_aspect(const std::vector<C
 std::string about(double bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < units.size()) bytes /= 1024, ++unit;
+  while (bytes >= 1024 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
   // 1,000 to 1,023 of a unit have four digits before the point.
   return fmt::format("{:.{}g}{}", bytes, bytes >= 999.5 ? 4 : 3, units[unit]);
 }

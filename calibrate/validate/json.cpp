@@ -37,7 +37,10 @@ Json table_json(const ErrorTable& table) {
             {"median_interval", std::move(intervals)},
             {"mean", by_band(table.mean)},
             {"worst_decile", by_band(table.worst_decile)}};
-  if (table.has_intervals()) j["covered"] = by_band(table.covered), j["interval"] = by_band(table.width);
+  if (table.has_intervals()) {
+    j["covered"] = by_band(table.covered);
+    j["interval"] = by_band(table.width);
+  }
   const BesideNccl& b = table.beside_nccl;
   j["beside_nccl"] = {{"ours", by_band(b.ours)}, {"nccl", by_band(b.nccl)}, {"nearer", b.nearer}, {"cells", b.cells}};
   j["systems"] = std::move(systems);
@@ -104,7 +107,8 @@ std::string validation_json(const Validation& v) {
   if (v.calibrated)
     j["calibrated"] = {{"larger_jobs", change_json(v.calibrated->larger_before, v.calibrated->larger_after)},
                        {"other_sizes", change_json(v.calibrated->sizes_before, v.calibrated->sizes_after)}};
-  j["pairs"] = Json::array(), j["failed"] = Json::array();
+  j["pairs"] = Json::array();
+  j["failed"] = Json::array();
   for (const ConfigurationPair& p : v.pairs) j["pairs"].push_back(pair_json(p));
   j["cases"] = cases_json(v.cases);
   for (const auto& [id, why] : v.failed) j["failed"].push_back({{"id", id}, {"why", why}});

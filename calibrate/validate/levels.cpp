@@ -33,7 +33,10 @@ double common_level(const Curve& curve) {
   double sum = 0;
   int counted = 0;
   for (const std::vector<double>& band : curve)
-    if (!band.empty()) sum += median_of(band), ++counted;
+    if (!band.empty()) {
+      sum += median_of(band);
+      ++counted;
+    }
   return counted ? sum / counted : 0;
 }
 
@@ -70,13 +73,16 @@ Levels levels_of(const std::vector<ErrorRow>& rows) {
       const double own = median_of(curve[b]);
       // Absolute errors in the band: as forecast, and with the common and the own level removed; and the level itself.
       auto& [as_is, one, each, level] = values[b];
-      as_is.push_back(error_without(curve[b], 0)), one.push_back(error_without(curve[b], common));
-      each.push_back(error_without(curve[b], own)), level.push_back(std::expm1(std::abs(own)));
+      as_is.push_back(error_without(curve[b], 0));
+      one.push_back(error_without(curve[b], common));
+      each.push_back(error_without(curve[b], own));
+      level.push_back(std::expm1(std::abs(own)));
     }
   }
   for (std::size_t b = 0; b < bands.size(); ++b) {
     auto& [as_is, one, each, level] = values[b];
-    levels.as_is[b] = median_of(as_is), levels.one_factor[b] = median_of(one),
+    levels.as_is[b] = median_of(as_is);
+    levels.one_factor[b] = median_of(one);
     levels.factor_per_band[b] = median_of(each);
     std::sort(level.begin(), level.end());
     // The 90th percentile without interpolation.
@@ -98,8 +104,10 @@ std::vector<LevelCause> level_causes(const std::vector<ErrorRow>& rows, const st
       std::vector<double> with, without;
       for (const auto& [system, curve] : curves)
         if (!curve[b].empty()) (having.contains(system) ? with : without).push_back(median_of(curve[b]));
-      found.having[b] = static_cast<int>(with.size()), found.other[b] = static_cast<int>(without.size());
-      found.with[b] = std::expm1(median_of(with)), found.without[b] = std::expm1(median_of(without));
+      found.having[b] = static_cast<int>(with.size());
+      found.other[b] = static_cast<int>(without.size());
+      found.with[b] = std::expm1(median_of(with));
+      found.without[b] = std::expm1(median_of(without));
     }
     list.push_back(found);
   }

@@ -113,7 +113,8 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
     for (std::size_t b = 0; b < bands.size(); ++b) {
       const std::vector<double> more = growth(with, without, b);
       // The bootstrap is over paired differences by system: systems differ far more from each other than by the term.
-      worth.gain[b] = mean_of(more), worth.interval[b] = interval_of(more, mean_of);
+      worth.gain[b] = mean_of(more);
+      worth.interval[b] = interval_of(more, mean_of);
     }
     study.terms.push_back(std::move(worth));
   }

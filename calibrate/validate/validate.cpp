@@ -47,12 +47,15 @@ BesideNccl beside_nccl(const std::vector<ErrorRow>& rows) {
   for (const auto& [key, cell] : cells) {
     const double ours = median_of(cell.ours), nccl = median_of(cell.nccl);
     // Errors are added up by system, so the comparison has as many votes as systems.
-    by_band[key.first].ours.push_back(std::expm1(ours)), by_band[key.first].nccl.push_back(std::expm1(nccl));
+    by_band[key.first].ours.push_back(std::expm1(ours));
+    by_band[key.first].nccl.push_back(std::expm1(nccl));
     ++beside.cells[key.first];
     beside.nearer[key.first] += ours < nccl ? 1 : 0;
   }
-  for (std::size_t b = 0; b < bands.size(); ++b)
-    beside.ours[b] = median_of(by_band[b].ours), beside.nccl[b] = median_of(by_band[b].nccl);
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    beside.ours[b] = median_of(by_band[b].ours);
+    beside.nccl[b] = median_of(by_band[b].nccl);
+  }
   return beside;
 }
 

@@ -55,8 +55,10 @@ class ChainProgram final : public ChannelProgram {
     step.ranges = {{offset_ + begin, std::min(plan_.chunk, share_ - begin)}};
     if (worker == network()) {
       step.in_switches = &tree_;
-      for (std::int64_t node = 0; node < comm_.nodes(); ++node)
-        step.from.push_back(worker_at(node, 0, false)), step.to.push_back(worker_at(node, 0, true));
+      for (std::int64_t node = 0; node < comm_.nodes(); ++node) {
+        step.from.push_back(worker_at(node, 0, false));
+        step.to.push_back(worker_at(node, 0, true));
+      }
       return step;
     }
     const std::int64_t node = worker / 2 / comm_.gpus();
@@ -69,7 +71,8 @@ class ChainProgram final : public ChannelProgram {
     std::vector<std::int32_t>&above = down ? step.from : step.to, &below = down ? step.to : step.from;
     above.push_back(position == 0 ? network() : worker_at(node, position - 1, down));
     if (!last) below.push_back(worker_at(node, position + 1, down));
-    step.own = !down, step.result = down;
+    step.own = !down;
+    step.result = down;
     return step;
   }
 

@@ -34,9 +34,14 @@ std::optional<Plan> take(const Communicator& comm, const CallTerms& terms, Colle
   const bool able = comm.version >= copy_engines_since && comm.nodes() == 1 && comm.node.all_nvlink;
   if (!wanted || !able) return std::nullopt;
   Plan plan;
-  plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::copy_engine, plan.registered = true;
-  plan.threads = 0, plan.chunk = bytes;
-  plan.shares = {bytes}, plan.offsets = {0};
+  plan.op = op;
+  plan.bytes = bytes;
+  plan.algorithm = Algorithm::copy_engine;
+  plan.registered = true;
+  plan.threads = 0;
+  plan.chunk = bytes;
+  plan.shares = {bytes};
+  plan.offsets = {0};
   return plan;
 }
 
@@ -49,7 +54,8 @@ Stream stream(const Communicator& comm, const Plan& plan, int) {
   const Architecture& gpu = comm.node.architecture;
   Stream s;
   s.timing = "whole";
-  s.loops = 1, s.slice = plan.bytes;
+  s.loops = 1;
+  s.slice = plan.bytes;
   s.alone.before = static_cast<double>(barriers(comm.ranks(), plan.bytes)) * gpu.copy_barrier.us().value +
                    static_cast<double>(comm.ranks()) * gpu.copy_start.us().value;
   // An empty buffer takes the same time until the first byte would move.

@@ -29,7 +29,10 @@ TreePlace binary_tree(std::int64_t nodes, std::int64_t node) {
   if (low > 0) {
     place.children[0] = node - low;
     std::int64_t right = node + low;
-    while (right >= nodes && low > 0) low >>= 1, right = node + low;
+    while (right >= nodes && low > 0) {
+      low >>= 1;
+      right = node + low;
+    }
     if (low > 0) place.children[1] = right;
   }
   return place;

@@ -193,8 +193,10 @@ class HeadsProgram final : public ChannelProgram {
     step.in_switches = &comm_.sharp.trees[static_cast<std::size_t>(comm_.nic_of_gpu[static_cast<std::size_t>(gpu)])];
     step.ranges = {range(head, loop)};
     // The switches take the head's sum of every node and send the total back to all of them.
-    for (std::int64_t node = 0; node < comm_.nodes(); ++node)
-      step.from.push_back(worker_at(node, gpu, up)), step.to.push_back(worker_at(node, gpu, down));
+    for (std::int64_t node = 0; node < comm_.nodes(); ++node) {
+      step.from.push_back(worker_at(node, gpu, up));
+      step.to.push_back(worker_at(node, gpu, down));
+    }
     return step;
   }
 
@@ -239,7 +241,10 @@ void nvswitch_costs(const Communicator& comm, const Plan& plan, ProtocolCosts& c
   c.copies = static_cast<double>(comm.heads.size());
   c.last_receive = 1;
   // With registered buffers the heads reduce and store in place: nothing is copied in or out.
-  if (plan.registered) c.copies = 1, c.in_place = true;
+  if (plan.registered) {
+    c.copies = 1;
+    c.in_place = true;
+  }
   // The chunks of the heads are copied one after the other, and each copy has to drain.
   c.slice = c.copies * gpu.nvls_slice.us();
 }

@@ -21,9 +21,12 @@ Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
   s.timing = "peers";
   s.slots = plan.slots;
-  s.loops = plan.part / plan.chunk, s.slice = plan.chunk;
-  if (const std::int64_t rest = plan.part - s.loops * plan.chunk; rest > 0 || s.loops == 0)
-    s.tail_slices = 1, s.tail_slice = rest;
+  s.loops = plan.part / plan.chunk;
+  s.slice = plan.chunk;
+  if (const std::int64_t rest = plan.part - s.loops * plan.chunk; rest > 0 || s.loops == 0) {
+    s.tail_slices = 1;
+    s.tail_slice = rest;
+  }
   return s;
 }
 
@@ -161,8 +164,14 @@ void node_transfers(const Communicator& comm, const Plan& plan, int, std::uint32
           out_of = a == g - 1 && b == 0 && (!plan.one_way || node == 0);
           into = a == 0 && b == g - 1 && (!plan.one_way || node > 0);
           break;
-        case CollectiveOp::scatter: out_of = first + a == 0 ? others : 0, into = node > 0 && b == 0; break;
-        default: out_of = node > 0 && b == 0, into = first + a == 0 ? others : 0; break;
+        case CollectiveOp::scatter:
+          out_of = first + a == 0 ? others : 0;
+          into = node > 0 && b == 0;
+          break;
+        default:
+          out_of = node > 0 && b == 0;
+          into = first + a == 0 ? others : 0;
+          break;
       }
       if (out_of > 0) out.push_back({NodeTransfer::Kind::gpu_to_nic, a, sending_nic(comm, a, b), out_of});
       if (into > 0) out.push_back({NodeTransfer::Kind::nic_to_gpu, sending_nic(comm, a, a), a, into});
@@ -281,7 +290,9 @@ void adjust_network_costs(const Network& network, const Plan& plan, ProtocolCost
   c.peer = network.peer.us();
   if (plan.pair <= small_message) c.peer += network.peer_small.us();
   // A visit handles one chunk that is sent and one that is received.
-  c.message = network.peer_chunk.us(), c.visits = c.sends = 1, c.thread = 2 * c.thread;
+  c.message = network.peer_chunk.us();
+  c.visits = c.sends = 1;
+  c.thread = 2 * c.thread;
   c.copies_at_nic = plan.registered ? 0 : 1;
 }
 

@@ -103,7 +103,10 @@ class PatProgram final : public ChannelProgram {
         }
         if (entry.forwarded) step.to = {sender};
         break;
-      case What::wait: step.from = {receiver}, step.waits = true; break;
+      case What::wait:
+        step.from = {receiver};
+        step.waits = true;
+        break;
       case What::finish: step.kept = step.result = step.waits = true; break;
     }
     for (const std::int64_t distance : entry.distances) step.ranges.push_back(range((rank + n_ - distance) % n_, loop));
@@ -144,8 +147,10 @@ class PatProgram final : public ChannelProgram {
       const std::vector<std::int64_t> parents = pat_parents(n_, d);
       for (std::size_t first = 0; first < parents.size(); first += static_cast<std::size_t>(per_message)) {
         std::vector<std::int64_t> above, below;
-        for (std::size_t k = first; k < std::min(parents.size(), first + static_cast<std::size_t>(per_message)); ++k)
-          above.push_back(parents[k]), below.push_back(parents[k] + reach);
+        for (std::size_t k = first; k < std::min(parents.size(), first + static_cast<std::size_t>(per_message)); ++k) {
+          above.push_back(parents[k]);
+          below.push_back(parents[k] + reach);
+        }
         // A gather sends down the tree to x + 2^d, a scatter up to x.
         send_.push_back({What::send, d, gather_ ? above : below});
         receive_.push_back({What::receive, d, gather_ ? below : above, !last});

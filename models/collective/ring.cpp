@@ -46,10 +46,13 @@ Stream stream(const Communicator& comm, const Plan& plan, int channel) {
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts_per_loop(plan.op, n));
   const SliceSize whole = slice_chunk(plan, plan.chunk);
-  s.loops = loops.whole, s.slices = whole.count, s.slice = whole.size;
+  s.loops = loops.whole;
+  s.slices = whole.count;
+  s.slice = whole.size;
   if (loops.tail_chunk > 0) {
     const SliceSize tail = slice_chunk(plan, loops.tail_chunk);
-    s.tail_slices = tail.count, s.tail_slice = tail.size;
+    s.tail_slices = tail.count;
+    s.tail_slice = tail.size;
   }
   return s;
 }
@@ -122,7 +125,9 @@ class RingProgram final : public ChannelProgram {
     std::int64_t within = index;
     // The last loop has shorter chunks and, where these are short, fewer slices.
     if (loop >= stream_.loops) {
-      loop = stream_.loops, slices = stream_.tail_slices, slice_size = stream_.tail_slice;
+      loop = stream_.loops;
+      slices = stream_.tail_slices;
+      slice_size = stream_.tail_slice;
       chunk = cut_loops(plan_, share_, parts_per_loop(plan_.op, n_)).tail_chunk;
     }
     within -= loop * per_loop * stream_.slices;

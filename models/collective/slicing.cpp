@@ -43,8 +43,13 @@ Stream chunk_stream(const Plan& plan, int channel, std::string_view timing, std:
   s.timing = timing;
   s.slots = plan.slots;
   const Loops loops = cut_loops(plan, plan.shares[static_cast<std::size_t>(channel)], parts);
-  s.loops = loops.whole, s.slices = 1, s.slice = plan.chunk;
-  if (loops.tail_chunk > 0) s.tail_slices = 1, s.tail_slice = loops.tail_chunk;
+  s.loops = loops.whole;
+  s.slices = 1;
+  s.slice = plan.chunk;
+  if (loops.tail_chunk > 0) {
+    s.tail_slices = 1;
+    s.tail_slice = loops.tail_chunk;
+  }
   return s;
 }
 

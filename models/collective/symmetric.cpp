@@ -19,10 +19,12 @@ bool fits(const Communicator&, CollectiveOp, Protocol) { return false; }
 Stream stream(const Communicator&, const Plan& plan, int) {
   Stream s;
   s.timing = "whole";
-  s.loops = 1, s.slice = plan.bytes;
+  s.loops = 1;
+  s.slice = plan.bytes;
   // The estimate is the least time of the call. If the links of the node need longer for the bytes below, for example
   // because of a fault, the engine takes their time.
-  s.alone.least = plan.kernels.front().estimate_us * 1e-6, s.alone.empty = plan.kernels.front().least_us * 1e-6;
+  s.alone.least = plan.kernels.front().estimate_us * 1e-6;
+  s.alone.empty = plan.kernels.front().least_us * 1e-6;
   return s;
 }
 

@@ -47,7 +47,10 @@ class GpuSearch {
   void compare(const GpuKind& kind, const GpuVariant* variant, std::string_view own, const OtherNames& names) {
     if (has_name(names.aliases, bare_)) take(kind, variant);
     // A shared name that usually means this product, and below one that may also mean it.
-    if (has_name(names.usual_for, bare_)) take(kind, variant), shared_ = true;
+    if (has_name(names.usual_for, bare_)) {
+      take(kind, variant);
+      shared_ = true;
+    }
     if (has_name(names.also_called, bare_)) others_.push_back(own);
   }
 

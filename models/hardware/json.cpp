@@ -77,22 +77,35 @@ void read_likes(const json& file, Map& map) {
 void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& stacks) {
   for (const auto& [name, j] : file.items()) {
     Stack& s = stacks[name];
-    s.name = name, s.summary = j.at("summary"), s.source = j.at("source"), s.year = j.at("year");
+    s.name = name;
+    s.summary = j.at("summary");
+    s.source = j.at("source");
+    s.year = j.at("year");
     const auto framework = enum_from<Framework>(j.at("framework").get<std::string>());
     if (!framework) bad_data(name + ": framework");
     s.framework = *framework;
-    s.fused_attention = j.at("fused_attention"), s.fused_accumulation = j.at("fused_accumulation");
+    s.fused_attention = j.at("fused_attention");
+    s.fused_accumulation = j.at("fused_accumulation");
     s.fused_loss = j.value("fused_loss", false);
-    s.flash_2 = j.value("flash_2", false), s.grouped_experts = j.value("grouped_experts", false);
+    s.flash_2 = j.value("flash_2", false);
+    s.grouped_experts = j.value("grouped_experts", false);
     s.owns_tensors = j.value("owns_tensors", false);
-    s.gathers_cast = j.value("gathers_cast", false), s.reorders_parts = j.value("reorders_parts", false);
+    s.gathers_cast = j.value("gathers_cast", false);
+    s.reorders_parts = j.value("reorders_parts", false);
     s.current_scaling = j.value("current_scaling", false);
-    s.hides_tensor_backward = j.at("hides_tensor_backward"), s.compiled = j.at("compiled");
-    s.overlaps_data = j.at("overlaps_data"), s.overlaps_tensor = j.at("overlaps_tensor");
+    s.hides_tensor_backward = j.at("hides_tensor_backward");
+    s.compiled = j.at("compiled");
+    s.overlaps_data = j.at("overlaps_data");
+    s.overlaps_tensor = j.at("overlaps_tensor");
     s.overlaps_pipeline = j.at("overlaps_pipeline");
-    s.zero = j.at("zero"), s.bucket = j.at("bucket"), s.gradient_bytes = j.at("gradient_bytes");
-    s.outside = j.at("outside"), s.attention = j.at("attention"), s.ffn = j.at("ffn");
-    s.gated_ffn = j.at("gated_ffn"), s.logit = j.at("logit");
+    s.zero = j.at("zero");
+    s.bucket = j.at("bucket");
+    s.gradient_bytes = j.at("gradient_bytes");
+    s.outside = j.at("outside");
+    s.attention = j.at("attention");
+    s.ffn = j.at("ffn");
+    s.gated_ffn = j.at("gated_ffn");
+    s.logit = j.at("logit");
     read_parameters(j, parameters(s), "stacks." + name);
   }
 }
@@ -100,17 +113,31 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
 void read_serving(const json& file, std::map<std::string, ServingStack, std::less<>>& serving) {
   for (const auto& [name, j] : file.items()) {
     ServingStack& s = serving[name];
-    s.name = name, s.summary = j.at("summary"), s.source = j.at("source"), s.year = j.at("year");
+    s.name = name;
+    s.summary = j.at("summary");
+    s.source = j.at("source");
+    s.year = j.at("year");
     const auto framework = enum_from<Framework>(j.at("framework").get<std::string>());
     if (!framework) bad_data(name + ": framework");
     s.framework = *framework;
-    s.tokens = j.at("tokens"), s.mixed = j.at("mixed"), s.chunked = j.at("chunked"), s.reserves = j.at("reserves");
-    s.memory_of_free = j.at("memory_of_free"), s.own_all_reduce = j.at("own_all_reduce");
-    s.attention_kernels = j.at("attention_kernels"), s.latent_kernels = j.at("latent_kernels");
-    s.ffn_kernels = j.at("ffn_kernels"), s.expert_kernels = j.at("expert_kernels");
-    s.cast_kernels = j.at("cast_kernels"), s.sampling_kernels = j.at("sampling_kernels");
-    s.outside = j.at("outside"), s.attention = j.at("attention"), s.ffn = j.at("ffn"), s.gated_ffn = j.at("gated_ffn");
-    s.cast = j.at("cast"), s.logit = j.at("logit");
+    s.tokens = j.at("tokens");
+    s.mixed = j.at("mixed");
+    s.chunked = j.at("chunked");
+    s.reserves = j.at("reserves");
+    s.memory_of_free = j.at("memory_of_free");
+    s.own_all_reduce = j.at("own_all_reduce");
+    s.attention_kernels = j.at("attention_kernels");
+    s.latent_kernels = j.at("latent_kernels");
+    s.ffn_kernels = j.at("ffn_kernels");
+    s.expert_kernels = j.at("expert_kernels");
+    s.cast_kernels = j.at("cast_kernels");
+    s.sampling_kernels = j.at("sampling_kernels");
+    s.outside = j.at("outside");
+    s.attention = j.at("attention");
+    s.ffn = j.at("ffn");
+    s.gated_ffn = j.at("gated_ffn");
+    s.cast = j.at("cast");
+    s.logit = j.at("logit");
     read_parameters(j, parameters(s), "serving." + name);
   }
 }

@@ -80,21 +80,30 @@ void read_bridge(const json& j, GpuKind& gpu) {
 GpuKind read_gpu(const std::string& name, const json& j) {
   GpuKind g;
   g.name = name;
-  g.summary = j.at("summary"), g.architecture = j.at("architecture"), g.source = j.at("source");
+  g.summary = j.at("summary");
+  g.architecture = j.at("architecture");
+  g.source = j.at("source");
   g.like = j.value("like", std::string());
   g.names = read_other_names(j, "aliases");
   if (j.contains("variants"))
     for (const json& variant : j.at("variants")) g.variants.push_back(read_variant(variant));
   g.compute_capability = j.at("compute_capability");
-  g.cpu = j.at("cpu"), g.intranode = j.at("intranode");
-  g.gpus = j.at("gpus"), g.nvlink = j.at("nvlink"), g.nvlinks = j.at("nvlinks");
+  g.cpu = j.at("cpu");
+  g.intranode = j.at("intranode");
+  g.gpus = j.at("gpus");
+  g.nvlink = j.at("nvlink");
+  g.nvlinks = j.at("nvlinks");
   read_bridge(j, g);
-  g.pcie = j.at("pcie"), g.c2c = j.at("c2c"), g.peer_to_peer = j.at("peer_to_peer");
+  g.pcie = j.at("pcie");
+  g.c2c = j.at("c2c");
+  g.peer_to_peer = j.at("peer_to_peer");
   g.unified_memory = j.value("unified_memory", false);
-  g.pcie_switches = j.at("pcie_switches"), g.nic_rate = rate_of_json(j.at("nic_rate"));
+  g.pcie_switches = j.at("pcie_switches");
+  g.nic_rate = rate_of_json(j.at("nic_rate"));
   g.pcie_switches_mesh = j.value("pcie_switches_mesh", g.pcie_switches);
   g.nvlink_domain = j.at("nvlink_domain");
-  g.sheet = read_sheet(j.at("sheet")), g.compute = j.value("compute", g.architecture);
+  g.sheet = read_sheet(j.at("sheet"));
+  g.compute = j.value("compute", g.architecture);
   return g;
 }
 
@@ -103,13 +112,19 @@ GpuKind read_gpu(const std::string& name, const json& j) {
 NodePreset read_node(const std::string& name, const json& j) {
   NodePreset n;
   n.name = name;
-  n.summary = j.at("summary"), n.gpu = j.at("gpu"), n.intranode = j.at("intranode");
+  n.summary = j.at("summary");
+  n.gpu = j.at("gpu");
+  n.intranode = j.at("intranode");
   n.source = j.value("source", std::string());
   n.aliases = texts_of_json(j, "aliases");
-  n.gpus = j.at("gpus"), n.nics = j.at("nics");
-  n.nic_rate = rate_of_json(j.at("nic_rate")), n.nic_link = link_kind_of_json(j.at("nic_link"));
-  n.cpu = j.value("cpu", std::string()), n.gdr = j.value("gdr", std::string());
-  n.sockets = number_of_json(j, "sockets"), n.pcie_switches = number_of_json(j, "pcie_switches");
+  n.gpus = j.at("gpus");
+  n.nics = j.at("nics");
+  n.nic_rate = rate_of_json(j.at("nic_rate"));
+  n.nic_link = link_kind_of_json(j.at("nic_link"));
+  n.cpu = j.value("cpu", std::string());
+  n.gdr = j.value("gdr", std::string());
+  n.sockets = number_of_json(j, "sockets");
+  n.pcie_switches = number_of_json(j, "pcie_switches");
   n.nvlink_domain = j.value("nvlink_domain", 1);
   n.env = j.value("env", n.env);
   n.env_by = j.value("env_by", std::string());

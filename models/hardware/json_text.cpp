@@ -26,7 +26,8 @@ SourceSpan key_place(const std::string& file, const std::string& text, std::stri
       key = key.substr(0, dot);
     }
     if (found == std::string::npos) break;
-    at = found, from = found + 1;
+    at = found;
+    from = found + 1;
     path.remove_prefix(std::min(path.size(), key.size() + 1));
   }
   return span_at(file, text, at);
@@ -44,8 +45,14 @@ nlohmann::json parse_json_text(const std::string& text, const std::string& file)
   std::string twice;
   // The library silently takes the last of two equal keys. The callback sees all of them.
   const auto watch = [&](int, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back(), path.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back(), path.pop_back();
+    if (event == json::parse_event_t::object_start) {
+      keys.emplace_back();
+      path.emplace_back();
+    }
+    if (event == json::parse_event_t::object_end) {
+      keys.pop_back();
+      path.pop_back();
+    }
     if (event == json::parse_event_t::key) {
       path.back() = value.get<std::string>();
       if (!keys.back().insert(path.back()).second && twice.empty()) twice = fmt::format("{}", fmt::join(path, "."));

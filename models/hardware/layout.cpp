@@ -63,7 +63,10 @@ NodeLayout repeat(const NodeLayout& one, int hosts) {
         if (l.peer != NodeLayout::nvswitch) l.peer += gpu;
       all.gpus.push_back(std::move(x));
     }
-    for (NodeLayout::Card x : one.cards) x.hub += hub, all.cards.push_back(x);
+    for (NodeLayout::Card x : one.cards) {
+      x.hub += hub;
+      all.cards.push_back(x);
+    }
     for (NodeLayout::Nic x : one.nics) {
       x.card += card;
       // Cards of different hosts differ, even if they state the same identifier.
@@ -77,7 +80,8 @@ NodeLayout repeat(const NodeLayout& one, int hosts) {
 
 NodeLayout restricted_to(const NodeLayout& whole, const std::vector<int>& gpus, const std::vector<int>& nics) {
   NodeLayout part = whole;
-  part.gpus.clear(), part.nics.clear();
+  part.gpus.clear();
+  part.nics.clear();
   for (const int g : gpus) {
     NodeLayout::Gpu gpu = whole.gpus[static_cast<std::size_t>(g)];
     // NVLinks to GPUs that do not take part are dropped, and the others refer to new numbers.

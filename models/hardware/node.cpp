@@ -101,16 +101,22 @@ NodeSpec default_node(const Hardware& hardware, std::string_view gpu, std::strin
   }
   const NamedGpu named = gpu_called(hardware, gpu.empty() ? "h100-sxm" : gpu);
   const GpuKind& kind = *named.kind;
-  spec.gpu = kind.name, spec.gpus = kind.gpus;
+  spec.gpu = kind.name;
+  spec.gpus = kind.gpus;
   spec.intranode = *enum_from<Intranode>(kind.intranode);
   spec.cpu = *enum_from<CpuVendor>(kind.cpu);
   // A NIC for each GPU, at the rate that is usual for its generation.
   spec.nics = {kind.gpus, kind.nic_rate, LinkKind::infiniband, NicNuma::local, {}};
   spec.sockets = spec.cpu == CpuVendor::arm ? std::max(1, kind.gpus / 2) : 2;
   spec.pcie_switches = kind.pcie_switches;
-  spec.memory = kind.sheet.memory, spec.memory_rate = kind.sheet.memory_rate, spec.power = kind.sheet.power;
+  spec.memory = kind.sheet.memory;
+  spec.memory_rate = kind.sheet.memory_rate;
+  spec.power = kind.sheet.power;
   // A variant of a kind has other memory and is the same GPU otherwise.
-  if (named.variant) spec.memory = named.variant->memory, spec.memory_rate = named.variant->memory_rate;
+  if (named.variant) {
+    spec.memory = named.variant->memory;
+    spec.memory_rate = named.variant->memory_rate;
+  }
   return spec;
 }
 
@@ -224,12 +230,17 @@ Node build_node(const NodeSpec& host, const Hardware& hardware, int hosts, const
   node.spec = host;
   NodeSpec& spec = node.spec;
   // NCCL sees the hosts of an NVLink domain as one node with all their GPUs, NICs and sockets.
-  spec.gpus *= hosts, spec.nics.count *= hosts, spec.sockets *= hosts, spec.pcie_switches *= hosts;
+  spec.gpus *= hosts;
+  spec.nics.count *= hosts;
+  spec.sockets *= hosts;
+  spec.pcie_switches *= hosts;
   node.gpu = *gpu_called(hardware, spec.gpu).kind;
   check(spec, node.gpu);
   // Cards without NVLink on the board have the links of their bridge.
-  if (node.gpu.nvlinks == 0 && (spec.intranode == Intranode::nvlink_pairs || spec.layout))
-    node.gpu.nvlink = node.gpu.bridge_nvlink, node.gpu.nvlinks = node.gpu.bridge_nvlinks;
+  if (node.gpu.nvlinks == 0 && (spec.intranode == Intranode::nvlink_pairs || spec.layout)) {
+    node.gpu.nvlink = node.gpu.bridge_nvlink;
+    node.gpu.nvlinks = node.gpu.bridge_nvlinks;
+  }
   if (spec.peer_to_peer != PeerToPeer::automatic) node.gpu.peer_to_peer = spec.peer_to_peer == PeerToPeer::on;
   node.architecture = hardware.architecture(node.gpu.architecture);
   // Parameters are copied into the node, so a slow host or a delayed call changes this node alone.
@@ -289,9 +300,12 @@ Node restricted_to(const Node& whole, const std::vector<int>& gpus, const NodeUs
   }
   // Counts of the spec cover all hosts, so they shrink with them.
   const auto share = [&](int& count) { count = count / whole.hosts * left; };
-  share(node.spec.nics.count), share(node.spec.sockets), share(node.spec.pcie_switches);
+  share(node.spec.nics.count);
+  share(node.spec.sockets);
+  share(node.spec.pcie_switches);
   share(node.fabric_ports);
-  node.hosts = left, node.nics = static_cast<int>(nics.size());
+  node.hosts = left;
+  node.nics = static_cast<int>(nics.size());
   node.spec.gpus = static_cast<int>(gpus.size());
   find_peer_paths(node, use);
   return node;
@@ -310,7 +324,10 @@ const LinkType& Hardware::link_type(LinkKind kind, BytesPerSecond rate) const {
   for (const auto& [name, type] : links) {
     if (type.kind != kind) continue;
     const double d = std::abs(std::log(type.rate.value / rate.value));
-    if (d < distance) best = &type, distance = d;
+    if (d < distance) {
+      best = &type;
+      distance = d;
+    }
   }
   FABRICAST_CHECK(best, "no link type of that kind");
   return *best;

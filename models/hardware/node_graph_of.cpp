@@ -25,7 +25,8 @@ class NodeBuilder {
       : layout_(layout), node_(node), hardware_(hardware) {}
 
   NodeGraph build() {
-    graph_.gpus = static_cast<int>(layout_.gpus.size()), graph_.nics = static_cast<int>(layout_.nics.size());
+    graph_.gpus = static_cast<int>(layout_.gpus.size());
+    graph_.nics = static_cast<int>(layout_.nics.size());
     for (int g = 0; g < graph_.gpus; ++g) graph_.add_vertex(NodeVertexKind::gpu, fmt::format("gpu{}", g));
     // NICs are named by their port on the fabric, so that names stay the same if NCCL uses only some of them.
     for (const int port : node_.port_of_nic) graph_.add_vertex(NodeVertexKind::nic, fmt::format("nic{}", port));

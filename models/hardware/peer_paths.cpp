@@ -22,7 +22,8 @@ void find_peer_paths(Node& node, const NodeUse& use) {
   const int gpus = node.spec.gpus;
   const bool by_switch = node.spec.intranode == Intranode::nvswitch;
   node.nvlink = by_switch || node.spec.intranode == Intranode::nvlink_mesh;
-  node.all_nvlink = node.nvlink, node.peer_to_peer = false;
+  node.all_nvlink = node.nvlink;
+  node.peer_to_peer = false;
   node.peer_paths.clear();
   // All GPUs behind an NVSwitch reach each other, so the thousands of pairs of a rack need no table.
   if (gpus < 2 || by_switch) return;
@@ -31,7 +32,8 @@ void find_peer_paths(Node& node, const NodeUse& use) {
   const PathType level = gpus <= 2 ? levels.of_two : levels.of_more;
   node.peer_paths.assign(static_cast<std::size_t>(gpus * gpus), PeerPath::nvlink);
   bool all_direct = true;
-  node.nvlink = false, node.all_nvlink = true;
+  node.nvlink = false;
+  node.all_nvlink = true;
   for (int a = 0; a < gpus; ++a)
     for (int b = 0; b < gpus; ++b) {
       if (a == b) continue;

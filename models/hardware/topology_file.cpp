@@ -107,7 +107,8 @@ class TopologyReader {
       switch_by_bus_[*bus] = hub;
     } else {
       NodeLayout::Hub inner;
-      inner.parent = hub, inner.up = slot;
+      inner.parent = hub;
+      inner.up = slot;
       layout_.hubs.push_back(inner);
       hub = static_cast<int>(layout_.hubs.size()) - 1;
       switch_by_bus_[*bus] = hub;
@@ -138,7 +139,8 @@ class TopologyReader {
 
   void read_gpu(const XmlElement& element, const std::string& bus, int hub, PcieSlot slot) {
     NodeLayout::Gpu gpu;
-    gpu.hub = hub, gpu.slot = slot;
+    gpu.hub = hub;
+    gpu.slot = slot;
     if (xml_.required(element, "sm"))
       if (const auto sm = xml_.integer(element, "sm", 30, 1000)) gpu.capability = static_cast<int>(*sm);
     gpu.gdr = xml_.integer(element, "gdr", 0, 1).value_or(0) == 1;

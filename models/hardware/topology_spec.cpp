@@ -58,7 +58,8 @@ void lay_topology_over(NodeSpec& spec, NodeLayout layout) {
   // The CPU of the first GPU: NCCL's tuning knows one vendor per node.
   const auto gpu_hub = layout.socket_of(layout.gpus.front().hub);
   spec.cpu = layout.hubs[static_cast<std::size_t>(gpu_hub)].cpu;
-  spec.sockets = layout.sockets(), spec.pcie_switches = layout.switches();
+  spec.sockets = layout.sockets();
+  spec.pcie_switches = layout.switches();
   spec.layout = std::move(layout);
 }
 

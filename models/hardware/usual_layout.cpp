@@ -42,7 +42,9 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
   };
   for (int g = 0; g < spec.gpus; ++g) {
     NodeLayout::Gpu x;
-    x.hub = hub_of(g, spec.gpus), x.slot = slot_of(gpu), x.capability = gpu.compute_capability;
+    x.hub = hub_of(g, spec.gpus);
+    x.slot = slot_of(gpu);
+    x.capability = gpu.compute_capability;
     // A GPU with NVLink-C2C attaches to its CPU, not to a PCIe switch.
     if (!gpu.c2c.empty()) {
       x.hub = spread(g, spec.gpus, spec.sockets);
@@ -64,7 +66,9 @@ NodeLayout usual_layout(const NodeSpec& spec, const GpuKind& gpu, int nics, Byte
     const int place = spec.nics.numa == NicNuma::remote ? (n + (nics + 1) / 2) % nics : n;
     layout.cards.push_back({hub_of(place, nics), slot_of(gpu)});
     NodeLayout::Nic nic;
-    nic.card = n, nic.rate = gigabytes_per_second(rate), nic.asic = static_cast<std::uint64_t>(n);
+    nic.card = n;
+    nic.rate = gigabytes_per_second(rate);
+    nic.asic = static_cast<std::uint64_t>(n);
     nic.collnet = true;  // a CollNet plugin, if enabled, supports all NICs
     layout.nics.push_back(nic);
   }

@@ -50,7 +50,8 @@ std::vector<Release> make_releases() {
   const auto since = [&](int minor, int patch = 0) { list.push_back({{2, minor, patch}, c}); };
   since(0);
 
-  c.hop[nvlink][tree][ll128] = 1.25, c.hop[net][tree][simple] = 28;
+  c.hop[nvlink][tree][ll128] = 1.25;
+  c.hop[net][tree][simple] = 28;
   c.ll = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {87.7, 22.5, 19}, {87.7, 22.5, 19}}};
   c.tree = {{{26.5, 18.5, 10}, {24, 22.5, 16}, {24, 22.5, 16}, {24, 22.5, 16}}};
   c.tree_correction[ll128] = {1,  1,  1,  1,  1,  .9, .8, .8, .8, .7,  .6,  .6,
@@ -80,21 +81,30 @@ std::vector<Release> make_releases() {
 
   c.base = {{{6.8, 14, 0}, {6.6, 14, 8.4}, {6.8, 14, 0}, {6.8, 14, 0}, {0, 0, 23}, {0, 0, 23}, {0, 0, 0}}};
   c.hop[nvlink][tree][ll] = c.hop[nvlink][ring][ll] = .6;
-  c.hop[nvlink][chain][simple] = 4.75, c.hop[net][chain][simple] = 14;
+  c.hop[nvlink][chain][simple] = 4.75;
+  c.hop[net][chain][simple] = 14;
   c.hop[net][ring][simple] = 14;
-  c.hop[net][nvls][simple] = 18, c.hop[net][nvlstree][simple] = 19;
+  c.hop[net][nvls][simple] = 18;
+  c.hop[net][nvlstree][simple] = 19;
   since(18);
 
-  c.hop[nvlink][tree][simple] = 4, c.hop[pci][tree][simple] = 6, c.hop[net][tree][simple] = 14;
-  for (const std::size_t row : {hopper, blackwell}) c.tree_ll128[row][2] = 29, c.tree[row][2] = 36;
+  c.hop[nvlink][tree][simple] = 4;
+  c.hop[pci][tree][simple] = 6;
+  c.hop[net][tree][simple] = 14;
+  for (const std::size_t row : {hopper, blackwell}) {
+    c.tree_ll128[row][2] = 29;
+    c.tree[row][2] = 36;
+  }
   since(18, 3);
 
   // Trees became as slow as before, until 2.23.
   for (auto& link : c.hop) {
     link[tree][simple] = 28;
-    link[direct][simple] = 3.7, link[chain][simple] = 2.8;
+    link[direct][simple] = 3.7;
+    link[chain][simple] = 2.8;
   }
-  c.hop[net][direct][simple] = 31, c.hop[net][chain][simple] = 30;
+  c.hop[net][direct][simple] = 31;
+  c.hop[net][chain][simple] = 30;
   for (const std::size_t a : {direct, chain, nvls, nvlstree}) c.base[a] = {0, 0, 0};
   c.hop[nvlink][nvls][simple] = c.hop[nvlink][nvlstree][simple] = 23;
   c.hop[net][nvlstree][simple] = 14;
@@ -104,24 +114,30 @@ std::vector<Release> make_releases() {
   c.ll[hopper] = c.ll[blackwell] = {141, 45, 35};
   since(21);
 
-  c.base[tree][simple] = 8.4, c.base[pat] = {8, 8, 8};
-  c.hop[nvlink][tree][simple] = c.hop[pci][tree][simple] = 4, c.hop[net][tree][simple] = 14;
-  c.hop[nvlink][pat][simple] = c.hop[pci][pat][simple] = 4, c.hop[net][pat][simple] = 14;
+  c.base[tree][simple] = 8.4;
+  c.base[pat] = {8, 8, 8};
+  c.hop[nvlink][tree][simple] = c.hop[pci][tree][simple] = 4;
+  c.hop[net][tree][simple] = 14;
+  c.hop[nvlink][pat][simple] = c.hop[pci][pat][simple] = 4;
+  c.hop[net][pat][simple] = 14;
   since(23);
 
   c.ll[blackwell] = {282, 90, 70};
-  c.ring_ll128[blackwell] = {73.4, 73.4, 73.4}, c.tree_ll128[blackwell] = {73.4, 73.4, 58};
+  c.ring_ll128[blackwell] = {73.4, 73.4, 73.4};
+  c.tree_ll128[blackwell] = {73.4, 73.4, 58};
   c.tree[blackwell] = {77.4, 82.8, 72};
   since(25);
 
-  c.tree_ll128[blackwell] = {55.6, 31.67, 20}, c.tree[blackwell] = {70, 42.8, 24};
+  c.tree_ll128[blackwell] = {55.6, 31.67, 20};
+  c.tree[blackwell] = {70, 42.8, 24};
   c.nvlstree = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.1}}};
   since(28);
 
   c.ring_ll128[blackwell][1] = 34.6;
   since(28, 7);
 
-  c.hop[net][nvlstree][simple] = 20.9, c.nvlstree[blackwell][2] = 43.8;
+  c.hop[net][nvlstree][simple] = 20.9;
+  c.nvlstree[blackwell][2] = 43.8;
   since(28, 9);
 
   c.ring_ll128[blackwell] = {34.5, 34.6, 34.5};

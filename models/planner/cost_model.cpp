@@ -51,10 +51,14 @@ class CostModel {
 
   CostTable table() const {
     CostTable t;
-    t.nodes = nodes_, t.ranks = ranks_, t.channels = graphs_.channels;
-    t.capability = node_.gpu.compute_capability, t.version = settings_.version;
+    t.nodes = nodes_;
+    t.ranks = ranks_;
+    t.channels = graphs_.channels;
+    t.capability = node_.gpu.compute_capability;
+    t.version = settings_.version;
     t.x86 = node_.spec.cpu != CpuVendor::arm;
-    t.gpus = node_.spec.gpus, t.nic_gbps = gigabytes_per_second(node_.nic_line_rate);
+    t.gpus = node_.spec.gpus;
+    t.nic_gbps = gigabytes_per_second(node_.nic_line_rate);
     t.joined_by_nvlink = graphs_.ring.type_intra == PathType::NVL;
     // NCCL checks usability per operation: NCCL_ALGO=PAT leaves nothing for all_reduce, and may leave PAT for
     // all_gather. Only the operation without any candidate falls back.
@@ -63,7 +67,10 @@ class CostModel {
       bool usable = false;
       for (const auto& algorithm : t.of[op])
         for (const AlgorithmCost& cost : algorithm) usable |= cost.bandwidth > 0;
-      if (!usable) fill(t, op, false), fall_back(t, op);
+      if (!usable) {
+        fill(t, op, false);
+        fall_back(t, op);
+      }
     }
     return t;
   }

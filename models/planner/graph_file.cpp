@@ -63,11 +63,13 @@ class GraphReader {
     if (what.pattern == 0 ? *pattern > 3 : *pattern != what.pattern)
       xml_.fault(element, fmt::format("pattern {} is not valid for graph {} ({})", *pattern, *id, what.name));
     if (what.pattern == 0) graph.pattern = static_cast<TreePattern>(std::min<std::int64_t>(*pattern, 3));
-    graph.bw_intra = *intra, graph.bw_inter = *inter;
+    graph.bw_intra = *intra;
+    graph.bw_inter = *inter;
     graph.latency_inter = xml_.number(element, "latencyinter", 0, 1e6).value_or(0);
     graph.cross_nic = static_cast<int>(xml_.integer(element, "crossnic", 0, 2).value_or(0));
     graph.same_channels = xml_.integer(element, "samechannels", 0, 1).value_or(0) == 1;
-    graph.type_intra = read_type(element, "typeintra"), graph.type_inter = read_type(element, "typeinter");
+    graph.type_intra = read_type(element, "typeintra");
+    graph.type_inter = read_type(element, "typeinter");
     for (const XmlElement& child : element.children)
       if (child.name == "channel") graph.shapes.push_back(read_channel(child));
     graph.channels = static_cast<int>(graph.shapes.size());

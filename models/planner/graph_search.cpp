@@ -427,8 +427,14 @@ class Search {
     if (down == sys_.gpus)
       while (up < sys_.gpus && follow_switch(up, true, weight(up))) ++up;
     if (up == sys_.gpus) visit(head, sys_.gpus, -1, -1, Order::free);
-    while (up > 0) --up, follow_switch(up, true, -weight(up));
-    while (down > 0) --down, follow_switch(down, false, -weight(down));
+    while (up > 0) {
+      --up;
+      follow_switch(up, true, -weight(up));
+    }
+    while (down > 0) {
+      --down;
+      follow_switch(down, false, -weight(down));
+    }
   }
 
   /// A head of CollNetDirect: it sends a part to every other GPU and receives a part from each.

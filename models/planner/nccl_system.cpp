@@ -63,7 +63,8 @@ class SystemBuilder {
 
   void add_vertices() {
     const auto gpus = static_cast<int>(layout().gpus.size());
-    system_.gpus = gpus, system_.capability = layout().gpus.front().capability;
+    system_.gpus = gpus;
+    system_.capability = layout().gpus.front().capability;
     // NCCL's rules go by the oldest GPU. GPUs and NICs come first, so that their vertices have the numbers g and gpus +
     // n.
     for (const NodeLayout::Gpu& g : layout().gpus) system_.capability = std::min(system_.capability, g.capability);
@@ -178,7 +179,8 @@ class SystemBuilder {
           Step step;
           step.type = type_with(link, best[v], v == goal);
           step.bandwidth = std::min(best[v].bandwidth, link.bandwidth);
-          step.hops = best[v].hops + 1, step.link = l;
+          step.hops = best[v].hops + 1;
+          step.link = l;
           const Step& old = best[u];
           const bool better = step.type != old.type             ? step.type < old.type
                               : step.bandwidth != old.bandwidth ? step.bandwidth > old.bandwidth
@@ -195,7 +197,8 @@ class SystemBuilder {
   NcclPath path_of(const std::vector<Step>& routes, std::uint16_t from, std::uint16_t to) const {
     NcclPath path;
     if (routes[from].type == PathType::DIS) return path;
-    path.type = routes[from].type, path.bandwidth = routes[from].bandwidth;
+    path.type = routes[from].type;
+    path.bandwidth = routes[from].bandwidth;
     for (std::uint16_t v = from; v != to; v = system_.links[routes[v].link].to) path.links.push_back(routes[v].link);
     return path;
   }
@@ -305,8 +308,11 @@ std::vector<int> nearest(int count, Path path) {
   PathType type = PathType::DIS;
   for (int i = 0; i < count; ++i) {
     const NcclPath& p = path(i);
-    if (p.bandwidth > bandwidth || (p.bandwidth == bandwidth && p.type < type))
-      bandwidth = p.bandwidth, type = p.type, found.clear();
+    if (p.bandwidth > bandwidth || (p.bandwidth == bandwidth && p.type < type)) {
+      bandwidth = p.bandwidth;
+      type = p.type;
+      found.clear();
+    }
     if (p.bandwidth == bandwidth && p.type == type && type != PathType::DIS) found.push_back(i);
   }
   return found;

@@ -97,7 +97,9 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const Communicator& comm = planner.comm;
   const std::int64_t n = comm.ranks();
   Plan plan;
-  plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::p2p;
+  plan.op = op;
+  plan.bytes = bytes;
+  plan.algorithm = Algorithm::p2p;
   plan.pair = op == CollectiveOp::sendrecv ? bytes : bytes / n;
   const NcclSettings& settings = planner.settings;
   const int bounded = std::max(std::min(comm.channels, settings.max_p2p_channels.value_or(most_channels)),

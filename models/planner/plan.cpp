@@ -108,7 +108,8 @@ int nvls_channels(const Planner& planner) {
 void reduce_channels(const Planner& planner, Plan& plan) {
   if (in_nvswitch(plan.algorithm)) {
     // NCCL does not reduce the channels of NVLS and NVLSTree for small calls.
-    plan.channels = nvls_channels(planner), plan.threads = 640;
+    plan.channels = nvls_channels(planner);
+    plan.threads = 640;
     return;
   }
   const Sizes sizes = sizes_of(planner, plan.algorithm, plan.protocol);
@@ -192,7 +193,8 @@ NcclSettings unforced(NcclSettings settings) {
 
 OfiPlatform platform_of(const Node& node) {
   NodeSpec host = node.spec;  // counts all hosts of a node
-  host.gpus /= node.hosts, host.nics.count /= node.hosts;
+  host.gpus /= node.hosts;
+  host.nics.count /= node.hosts;
   return ofi_platform(host, node.gpu);
 }
 
@@ -208,9 +210,11 @@ void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchS
   planner.graphs = search_graphs(comm.node, comm.nodes(), settings, store);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, settings);
   planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(settings));
-  comm.rings = planner.graphs.ring.shapes, comm.trees = planner.graphs.tree.shapes;
+  comm.rings = planner.graphs.ring.shapes;
+  comm.trees = planner.graphs.tree.shapes;
   comm.heads = heads_of(planner.graphs.nvls);
-  comm.cross_nic = planner.graphs.ring.cross_nic, comm.tree_pattern = planner.graphs.tree.pattern;
+  comm.cross_nic = planner.graphs.ring.cross_nic;
+  comm.tree_pattern = planner.graphs.tree.pattern;
   comm.channels = planner.graphs.channels;
 }
 
@@ -226,7 +230,8 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   planner.ofi = platform_of(comm.node);
   state_latency(comm.node, ofi_latency_us(planner.ofi, planner.settings.version));
   comm.placement = std::move(placement);
-  comm.hosts_per_node = hosts_per_node, comm.nodes_per_host = static_cast<std::uint32_t>(comm.node.parts);
+  comm.hosts_per_node = hosts_per_node;
+  comm.nodes_per_host = static_cast<std::uint32_t>(comm.node.parts);
   if (comm.ranks() < 2)
     throw UserError::at("cluster.nodes", "a single GPU cannot communicate", "a collective needs at least two ranks");
   if (comm.nodes() > 1 && comm.node.nics == 0)
@@ -282,7 +287,10 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
                      Protocol protocol, std::optional<int> channels) {
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   Plan plan;
-  plan.op = op, plan.bytes = bytes, plan.algorithm = algorithm, plan.protocol = protocol;
+  plan.op = op;
+  plan.bytes = bytes;
+  plan.algorithm = algorithm;
+  plan.protocol = protocol;
   // Registration saves copies only for NVLS here; those that it saves in rings and trees are not modelled.
   plan.registered = in_nvswitch(algorithm) && works_in_place(planner, nvls_in_place);
   reduce_channels(planner, plan);

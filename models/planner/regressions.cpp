@@ -42,7 +42,8 @@ Regression::Match match_of(const json& j) {
     m.least_nodes = j.at("nodes").at(0);
     if (!j.at("nodes").at(1).is_null()) m.most_nodes = j.at("nodes").at(1);
   }
-  m.least_gpus = j.value("gpus_per_node", m.least_gpus), m.most_gpus = j.value("gpus_per_node_at_most", m.most_gpus);
+  m.least_gpus = j.value("gpus_per_node", m.least_gpus);
+  m.most_gpus = j.value("gpus_per_node_at_most", m.most_gpus);
   m.least_nics_per_gpu = j.value("nics_per_gpu", 0);
   return m;
 }

@@ -68,7 +68,8 @@ struct Distances {
   PathType least = PathType::DIS, most = PathType::LOC;
   void add(PathType type) {
     if (type == PathType::DIS) return;
-    least = std::min(least, type), most = std::max(most, type);
+    least = std::min(least, type);
+    most = std::max(most, type);
   }
 };
 
@@ -82,7 +83,8 @@ class GraphFinder {
     best_ = {};
     best_.pattern = pattern;
     best_.collnet = request.collnet;
-    best_.min_channels = request.min_channels, best_.max_channels = request.max_channels;
+    best_.min_channels = request.min_channels;
+    best_.max_channels = request.max_channels;
     speeds_ = request.speeds;
     prepare(request);
     if (pattern == SearchPattern::nvls && (!system_.nvswitch || system_.capability < 90)) return best_;
@@ -113,7 +115,8 @@ class GraphFinder {
     most_intra_ = system_.gpus > 1 ? intra.most : PathType::SYS;
     least_inter_ = system_.nets > 0 && inter.least != PathType::DIS ? inter.least : PathType::PIX;
     most_inter_ = request.near_nics ? inter.most : PathType::SYS;
-    best_.type_intra = least_intra_, best_.type_inter = least_inter_;
+    best_.type_intra = least_intra_;
+    best_.type_inter = least_inter_;
     try_same_ = best_.pattern != SearchPattern::nvls;
     best_.same_channels = try_same_;
     if (best_.pattern == SearchPattern::nvls) best_.max_channels = std::min(most_heads_nvls, system_.gpus);
@@ -228,7 +231,8 @@ class GraphFinder {
       for (std::size_t g = 0; g < gpus; ++g) best_.gpus[to * gpus + g] = best_.gpus[from * gpus + g];
       for (std::size_t s = 0; s < 2; ++s) best_.nets[2 * to + s] = best_.nets[2 * from + s];
     }
-    best_.bw_intra /= times, best_.bw_inter /= times;
+    best_.bw_intra /= times;
+    best_.bw_inter /= times;
     best_.channels = channels;
   }
 
@@ -237,7 +241,8 @@ class GraphFinder {
     std::size_t speed = 0;
     while (speed + 1 < speeds_.size() && speeds_[speed] > best_.bw_inter) ++speed;
     SearchState wanted = best_;
-    wanted.channels = 0, wanted.hops = 0;
+    wanted.channels = 0;
+    wanted.hops = 0;
     set_speed(wanted, speed);
     wanted.min_channels = best_.channels;
     // Pass 2 goes on while searches end before their step limit.
@@ -285,10 +290,13 @@ class GraphFinder {
 SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   SearchGraph graph;
   graph.channels = found.channels;
-  graph.bw_intra = found.bw_intra, graph.bw_inter = found.bw_inter;
+  graph.bw_intra = found.bw_intra;
+  graph.bw_inter = found.bw_inter;
   graph.latency_inter = found.latency_inter;
-  graph.type_intra = found.type_intra, graph.type_inter = found.type_inter;
-  graph.cross_nic = found.cross_nic, graph.same_channels = found.same_channels;
+  graph.type_intra = found.type_intra;
+  graph.type_inter = found.type_inter;
+  graph.cross_nic = found.cross_nic;
+  graph.same_channels = found.same_channels;
   if (found.pattern <= SearchPattern::tree) graph.pattern = static_cast<TreePattern>(found.pattern);
   // NVLS has no order of GPUs: all of them talk to the switch, and a channel only names its head.
   const bool head_only = found.pattern == SearchPattern::nvls;
@@ -382,7 +390,8 @@ PathType nic_distance(const Node& node, bool pxn) {
         node.spec.nics.numa == NicNuma::remote
             ? node.graph.gpu_nic_distance(g, node.graph.number(g) * node.nics / node.graph.machine_gpus())
             : node.graph.nearest_nic_distance(g);
-    worst = std::max(worst, distance), best = std::min(best, distance);
+    worst = std::max(worst, distance);
+    best = std::min(best, distance);
   }
   // With PXN a GPU without a near NIC uses one through a GPU that has one. The TCPX plugin pairs GPUs and NICs itself.
   const bool by_peer = pxn && node.spec.nics.numa == NicNuma::local && best <= PathType::PXB &&

@@ -88,7 +88,8 @@ Speed speed_of(Kernel kernel, int capability) {
     const double ll = op == CollectiveOp::all_gather ? 8.5 : 11;
     s = {is_ll(kernel) ? ll : reduce_all ? 19.5 : 13, 55, both_in_nvswitch ? 1000.0 : 600.0};
   }
-  s.block_rate *= gib_per_second, s.peak *= gib_per_second;
+  s.block_rate *= gib_per_second;
+  s.peak *= gib_per_second;
   return s;
 }
 
@@ -148,7 +149,10 @@ std::string without_symmetric(const Planner& planner, CollectiveOp op, std::int6
 Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   const Communicator& comm = planner.comm;
   Plan plan;
-  plan.op = op, plan.bytes = bytes, plan.algorithm = Algorithm::symmetric, plan.registered = true;
+  plan.op = op;
+  plan.bytes = bytes;
+  plan.algorithm = Algorithm::symmetric;
+  plan.registered = true;
   // The estimator counts the contribution of one rank, nccl-tests the buffer of all ranks where ranks have different
   // data.
   const std::int64_t own = op == CollectiveOp::all_reduce ? bytes : bytes / comm.ranks();
@@ -162,8 +166,11 @@ Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes)
                    [&](const SymmetricRun& a, const SymmetricRun& b) { return weighted(a) < weighted(b); });
   const SymmetricRun& run = plan.kernels.front();
   plan.protocol = is_ll(run.kernel) ? Protocol::ll : Protocol::simple;
-  plan.channels = run.blocks, plan.threads = 512, plan.chunk = bytes;
-  plan.shares = {bytes}, plan.offsets = {0};
+  plan.channels = run.blocks;
+  plan.threads = 512;
+  plan.chunk = bytes;
+  plan.shares = {bytes};
+  plan.offsets = {0};
   return plan;
 }
 

@@ -48,7 +48,10 @@ std::vector<ListEntry> parse_list(std::string_view text, const NcclVersion& vers
         throw UserError("only the first list may omit its function", "write e.g. ring;allreduce:tree");
       entry.functions.fill(true);
     }
-    if (!list.empty() && list.front() == '^') entry.inverted = true, list.erase(0, 1);
+    if (!list.empty() && list.front() == '^') {
+      entry.inverted = true;
+      list.erase(0, 1);
+    }
     for (const std::string& word : split(list, ',')) entry.words.push_back(lower_case(word));
     entries.push_back(std::move(entry));
   }

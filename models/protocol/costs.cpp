@@ -48,13 +48,17 @@ ProxyLoad busiest_proxy(const Communicator& comm, const Plan& plan) {
     for (int channel = 0; channel < plan.channels; ++channel) {
       algorithm.node_transfers(comm, plan, channel, c.node, transfers);
       for (const NodeTransfer& t : transfers) {
-        if (t.kind == NodeTransfer::Kind::gpu_to_nic)
-          load[static_cast<std::size_t>(t.from)].visits += 1, load[static_cast<std::size_t>(t.from)].sends += 1;
+        if (t.kind == NodeTransfer::Kind::gpu_to_nic) {
+          load[static_cast<std::size_t>(t.from)].visits += 1;
+          load[static_cast<std::size_t>(t.from)].sends += 1;
+        }
         if (t.kind == NodeTransfer::Kind::nic_to_gpu) load[static_cast<std::size_t>(t.to)].visits += 1;
       }
     }
-    for (const ProxyLoad& l : load)
-      most.visits = std::max(most.visits, l.visits), most.sends = std::max(most.sends, l.sends);
+    for (const ProxyLoad& l : load) {
+      most.visits = std::max(most.visits, l.visits);
+      most.sends = std::max(most.sends, l.sends);
+    }
   }
   return most;
 }
@@ -183,7 +187,8 @@ void add_visits(const Communicator& comm, const Plan& plan, ProtocolCosts& c) {
   // Sends and receives have one message of each direction at a time, whatever their transfers.
   if (c.visits > 0) return;
   const ProxyLoad proxy = busiest_proxy(comm, plan);
-  c.visits = proxy.visits, c.sends = std::max(1.0, proxy.sends);
+  c.visits = proxy.visits;
+  c.sends = std::max(1.0, proxy.sends);
 }
 
 }  // namespace

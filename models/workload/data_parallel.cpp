@@ -20,7 +20,10 @@ constexpr double parameter_bytes = 2;  // per gathered parameter
 
 HeldParameters sum(const std::vector<HeldParameters>& list) {
   HeldParameters all;
-  for (const HeldParameters& held : list) all.plain += held.plain, all.experts += held.experts;
+  for (const HeldParameters& held : list) {
+    all.plain += held.plain;
+    all.experts += held.experts;
+  }
   return all;
 }
 
@@ -64,7 +67,10 @@ bool DataParallel::by_layer(bool last_micro_batch) const {
 std::uint32_t DataParallel::kind(std::uint32_t groups, CollectiveOp op, double bytes) {
   CollectiveKind k;
   k.name = fmt::format("{} {}", name_of(Part::data), name_of(op));
-  k.part = Part::data, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+  k.part = Part::data;
+  k.op = op;
+  k.bytes = std::max<std::int64_t>(1, std::llround(bytes));
+  k.groups = groups;
   return builder_.collective(std::move(k));
 }
 
@@ -110,7 +116,8 @@ void DataParallel::begin_step() {
   HeldParameters bucket;
   std::size_t first = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    bucket.plain += layers_[l].plain, bucket.experts += layers_[l].experts;
+    bucket.plain += layers_[l].plain;
+    bucket.experts += layers_[l].experts;
     const double bytes = (bucket.plain + bucket.experts) * parameter_bytes;
     if (bytes < static_cast<double>(step_.bucket.value) && l + 1 < layers_.size()) continue;
     const std::uint32_t id = gather(bucket, calls(bytes));

@@ -30,7 +30,10 @@ double choices(int of, int chosen) {
 
 Routing routing_of(const Transformer& model) {
   Routing r{model.experts, model.active_experts};
-  if (model.expert_groups > 0) r.groups = model.expert_groups, r.active_groups = model.active_groups;
+  if (model.expert_groups > 0) {
+    r.groups = model.expert_groups;
+    r.active_groups = model.active_groups;
+  }
   return r;
 }
 

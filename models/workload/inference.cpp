@@ -126,8 +126,10 @@ class InferenceBuilder {
     stage.queue =
         std::make_unique<StageQueue>(builder_, fmt::format("stage {}", s), static_cast<double>(l.ranks()) / l.pipeline);
     auto& streams = builder_.program.actors.back().streams;
-    stage.host = static_cast<std::uint16_t>(streams.size()), streams.push_back("host");
-    stage.kv_transfer = static_cast<std::uint16_t>(streams.size()), streams.push_back("KV-cache transfer");
+    stage.host = static_cast<std::uint16_t>(streams.size());
+    streams.push_back("host");
+    stage.kv_transfer = static_cast<std::uint16_t>(streams.size());
+    streams.push_back("KV-cache transfer");
     if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
     // Experts are held by consecutive ranks of a stage, over replicas if there are more than tensor ranks.
     if (dispatches() || gathers())
@@ -211,17 +213,23 @@ class InferenceBuilder {
     const bool whole = half == whole_->halves.size();
     half_ = whole ? 0 : half;
     const TimedPass& now = whole ? *whole_ : whole_->halves[half];
-    pass_ = &now.pass, times_ = &now.time;
+    pass_ = &now.pass;
+    times_ = &now.time;
     if (!whole) return;
     // The whole pass continues after both halves have ended.
-    for (std::uint32_t& collective : pending_) stage_->queue->wait_for(collective), collective = no_activity;
+    for (std::uint32_t& collective : pending_) {
+      stage_->queue->wait_for(collective);
+      collective = no_activity;
+    }
   }
   /// The last collective of this half.
   std::uint32_t& pending() { return pending_[half_]; }
 
   std::uint32_t host_work(double seconds, const std::string& what) {
     Activity a;
-    a.seconds = seconds, a.part = Part::host, a.label = builder_.label(what);
+    a.seconds = seconds;
+    a.part = Part::host;
+    a.label = builder_.label(what);
     const Place place{stage_->queue->actor(), stage_->host};
     return builder_.add(a, {&place, 1});
   }
@@ -249,7 +257,10 @@ class InferenceBuilder {
   void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {
     CollectiveKind k;
     k.name = fmt::format("{} {}", name_of(part), name_of(op));
-    k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+    k.part = part;
+    k.op = op;
+    k.bytes = std::max<std::int64_t>(1, std::llround(bytes));
+    k.groups = groups;
     const std::uint32_t kind = builder_.collective(std::move(k));
     // With halves, the other one may compute while this collective runs.
     const std::uint32_t before = pending();
@@ -329,7 +340,9 @@ class InferenceBuilder {
 
   std::uint32_t send(int from) {
     CollectiveKind kind;
-    kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true,
+    kind.part = Part::pipeline;
+    kind.op = CollectiveOp::sendrecv;
+    kind.one_way = true;
     kind.groups = pairs_[index(from)];
     kind.name = fmt::format("pipeline {} to {}", from, from + 1);
     kind.bytes = std::max<std::int64_t>(1, std::llround(hidden_bytes() / step_.layout.tensor));
@@ -341,14 +354,19 @@ class InferenceBuilder {
   void transfer_cache(const KvTransfer& kv_transfer) {
     for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
       CollectiveKind kind;
-      kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
-      kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";
+      kind.part = Part::kv_transfer;
+      kind.op = CollectiveOp::sendrecv;
+      kind.one_way = true;
+      kind.bytes = kv_transfer.bytes;
+      kind.name = "kv_transfer";
       kind.groups = builder_.groups(kv_transfer.pairs[i]);
       // All stages receive at the same time, so the first one stands for all. Each set of pairs has its own stream.
       auto& streams = builder_.program.actors.front().streams;
       auto stream = stages_.front().kv_transfer;
-      if (i > 0)
-        stream = static_cast<std::uint16_t>(streams.size()), streams.push_back(fmt::format("KV-cache transfer {}", i));
+      if (i > 0) {
+        stream = static_cast<std::uint16_t>(streams.size());
+        streams.push_back(fmt::format("KV-cache transfer {}", i));
+      }
       const Place place{0, stream};
       stages_.front().queue->collective(builder_.collective(std::move(kind)), {&place, 1});
     }

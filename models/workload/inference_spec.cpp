@@ -265,7 +265,10 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
 
 ParallelLayout layout_of(const ServingParallel& p) {
   ParallelLayout layout;
-  layout.tensor = p.tensor, layout.pipeline = p.pipeline, layout.data = p.data, layout.expert = p.expert;
+  layout.tensor = p.tensor;
+  layout.pipeline = p.pipeline;
+  layout.data = p.data;
+  layout.expert = p.expert;
   layout.expert_tensor = p.expert_tensor > 0 ? p.expert_tensor : p.expert > 1 ? 1 : p.tensor;
   // The ranks of a replica are neighbours. If replicas share experts, the ranks of a stage are.
   layout.order = p.expert > 1 || layout.expert_tensor > p.tensor
@@ -351,7 +354,8 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   // GPUs for prompts are the first of the job.
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
-  step.experts = experts_of(spec), step.redundant_experts = spec.experts.redundant;
+  step.experts = experts_of(spec);
+  step.redundant_experts = spec.experts.redundant;
   step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
   step.batch = spec.batch;
   step.input = spec.input;

@@ -67,9 +67,14 @@ ModelPreset read_preset(json j, const std::string& name) {
     j.at(key).get_to(target);
     j.erase(key);
   };
-  take("summary", p.summary), take("source", p.source), take("parameters", p.parameters);
+  take("summary", p.summary);
+  take("source", p.source);
+  take("parameters", p.parameters);
   take("tolerance", p.tolerance);
-  if (j.contains("active")) take("active", p.active), take("active_tolerance", p.active_tolerance);
+  if (j.contains("active")) {
+    take("active", p.active);
+    take("active_tolerance", p.active_tolerance);
+  }
   JsonFields fields(j);
   Gated gated = Gated::automatic;
   visit_dimensions(fields, p.dimensions, gated);
@@ -98,7 +103,9 @@ const MemoryModel& shipped_memory_model() {
     for (const ParameterRef& ref : parameters(m)) {
       const json& j = all.at(std::string(ref.name));
       Parameter& p = *ref.parameter;
-      j.at("value").get_to(p.value), j.at("low").get_to(p.low), j.at("high").get_to(p.high);
+      j.at("value").get_to(p.value);
+      j.at("low").get_to(p.low);
+      j.at("high").get_to(p.high);
       j.at("source").get_to(p.source);
     }
     return m;

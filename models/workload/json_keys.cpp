@@ -21,7 +21,8 @@ JsonKeys::JsonKeys(const std::string& text, std::string file)
 void JsonKeys::go_into(std::string_view key, std::string_view has) {
   const nlohmann::json* inside = find(key);
   if (!inside || !inside->is_object() || !inside->contains(has)) return;
-  here_ = inside, prefix_ = fmt::format("{}{}.", prefix_, key);
+  here_ = inside;
+  prefix_ = fmt::format("{}{}.", prefix_, key);
 }
 
 // Dots separate the keys of nested objects.
@@ -32,7 +33,8 @@ const nlohmann::json* JsonKeys::find(std::string_view key) const {
     const auto it = j->is_object() ? j->find(key.substr(0, dot)) : j->end();
     if (!j->is_object() || it == j->end() || it->is_null()) return nullptr;
     if (dot == std::string_view::npos) return &*it;
-    j = &*it, key = key.substr(dot + 1);
+    j = &*it;
+    key = key.substr(dot + 1);
   }
 }
 
@@ -40,7 +42,8 @@ void JsonKeys::refuse(std::string_view key, std::string message, std::string hin
   Diagnostic d;
   d.path = fmt::format("{}{}", prefix_, key);
   d.where = key_place(file_, text_, d.path);
-  d.message = std::move(message), d.hint = std::move(hint);
+  d.message = std::move(message);
+  d.hint = std::move(hint);
   faults_.push_back(std::move(d));
 }
 

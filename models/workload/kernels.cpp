@@ -142,8 +142,11 @@ double Kernels::gemm_rate(Precision p) const {
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
   const GpuKind& gpu = hardware.gpus.find(spec.gpu)->second;
   Kernels k;
-  k.gpu = gpu.name, k.peak = gpu.sheet.peak, k.multiprocessors = gpu.sheet.multiprocessors;
-  k.memory = spec.memory, k.memory_rate = spec.memory_rate;
+  k.gpu = gpu.name;
+  k.peak = gpu.sheet.peak;
+  k.multiprocessors = gpu.sheet.multiprocessors;
+  k.memory = spec.memory;
+  k.memory_rate = spec.memory_rate;
   k.model = hardware.compute_model(gpu.compute);
   k.power = spec.power / gpu.sheet.power;
   // Arithmetic follows the clock and, with an exponent below one, the power limit. Memory does not.
@@ -190,8 +193,10 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
 AttentionHeads training_heads(const Transformer& model, int tensor) {
   const bool latent = model.kv_rank > 0;
   AttentionHeads h;
-  h.heads = ceil_div(model.heads, tensor), h.kv_heads = ceil_div(latent ? model.heads : model.kv_heads, tensor);
-  h.key_dim = model.head_dim + (latent ? model.rope_dim : 0), h.value_dim = latent ? model.value_dim : model.head_dim;
+  h.heads = ceil_div(model.heads, tensor);
+  h.kv_heads = ceil_div(latent ? model.heads : model.kv_heads, tensor);
+  h.key_dim = model.head_dim + (latent ? model.rope_dim : 0);
+  h.value_dim = latent ? model.value_dim : model.head_dim;
   h.cached = latent ? model.kv_rank + model.rope_dim : h.kv_heads * (h.key_dim + h.value_dim);
   return h;
 }
@@ -200,7 +205,11 @@ AttentionHeads decode_heads(const Transformer& model, int tensor) {
   AttentionHeads h = training_heads(model, tensor);
   // Decoding maps queries into the latent space instead of expanding the cache: one key head of the latent width, whose
   // first kv_rank elements are the values [DeepSeek2024a].
-  if (model.kv_rank > 0) h.kv_heads = 1, h.key_dim = h.cached, h.value_dim = model.kv_rank;
+  if (model.kv_rank > 0) {
+    h.kv_heads = 1;
+    h.key_dim = h.cached;
+    h.value_dim = model.kv_rank;
+  }
   return h;
 }
 

@@ -54,11 +54,16 @@ Program kv_transfer_program(const KvTransfer& kv_transfer) {
   for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
     builder.program.actors.front().streams.push_back(fmt::format("KV-cache transfer {}", i));
     CollectiveKind kind;
-    kind.part = Part::kv_transfer, kind.op = CollectiveOp::sendrecv, kind.one_way = true;
-    kind.bytes = kv_transfer.bytes, kind.name = "kv_transfer";
+    kind.part = Part::kv_transfer;
+    kind.op = CollectiveOp::sendrecv;
+    kind.one_way = true;
+    kind.bytes = kv_transfer.bytes;
+    kind.name = "kv_transfer";
     kind.groups = builder.groups(kv_transfer.pairs[i]);
     Activity a;
-    a.part = Part::kv_transfer, a.collective = builder.collective(kind), a.label = builder.label(kind.name);
+    a.part = Part::kv_transfer;
+    a.collective = builder.collective(kind);
+    a.label = builder.label(kind.name);
     const Place place{0, static_cast<std::uint16_t>(i)};
     builder.add(a, {&place, 1});
   }

@@ -44,7 +44,8 @@ class LayerTimer {
     HalfLayer half;
     for (const Linear& l : attention_layers()) add(half, l, tokens_);
     half.core = core(false);
-    half.forward += half.core, half.data_gradient += core(true);
+    half.forward += half.core;
+    half.data_gradient += core(true);
     const double widths = static_cast<double>(model_.query_width()) + key_width();
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
     half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
@@ -77,7 +78,8 @@ class LayerTimer {
     // which have 32 bits.
     const double bytes =
         tokens_ * (4 * static_cast<double>(model_.mamba_convolved()) / tensor_ + 12 * width) + 4 * 4 * states;
-    half.forward += core, half.data_gradient += 2.5 * core;  // backward recomputes the inside of chunks
+    half.forward += core;
+    half.data_gradient += 2.5 * core;  // backward recomputes the inside of chunks
     add_elementwise(half, outside() + bytes);
     half.data_gradient += cast(half, mamba_gemms(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
@@ -116,8 +118,10 @@ class LayerTimer {
     const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
     for (const Linear& l : layers) {
       const double rows = copies * split / local;
-      half.forward += gemm(rows, l.out, l.in, local), half.gemms += gemm(rows, l.out, l.in, local);
-      half.data_gradient += gemm(rows, l.in, l.out, local), half.weight_gradient += gemm(l.out, l.in, rows, local);
+      half.forward += gemm(rows, l.out, l.in, local);
+      half.gemms += gemm(rows, l.out, l.in, local);
+      half.data_gradient += gemm(rows, l.in, l.out, local);
+      half.weight_gradient += gemm(l.out, l.in, rows, local);
     }
     // With FP8 dispatch the input of the first GEMM and the gradient of the last one's result arrive in 8 bits.
     const std::vector<Linear> arrive_whole{{0, layers.front().out}, {layers.back().in, 0}};
@@ -130,17 +134,24 @@ class LayerTimer {
     HalfLayer around;
     add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
     const double permuted = permutation(copies, std::llround(local));
-    around.forward += permuted, around.elementwise += permuted, around.data_gradient += permuted;
+    around.forward += permuted;
+    around.elementwise += permuted;
+    around.data_gradient += permuted;
     if (step_.fp8_dispatch) around.data_gradient += cast(around, {{hidden, hidden}}, own, stack_.expert_cast, false);
     const double router = gemm_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
-    around.forward += router, around.gemms += router;
-    half.before = around.forward, half.elementwise = around.elementwise, half.gemms += around.gemms;
+    around.forward += router;
+    around.gemms += router;
+    half.before = around.forward;
+    half.elementwise = around.elementwise;
+    half.gemms += around.gemms;
     half.before_backward = around.data_gradient + 2 * router;
     if (model_.shared_experts > 0) {
       const double width = static_cast<double>(model_.expert_ffn * model_.shared_experts);
       for (const Linear& l : ffn_layers(width / tensor_)) {
         const double forward = gemm(tokens_, l.out, l.in);
-        half.before += forward, half.gemms += forward, half.shared += forward;
+        half.before += forward;
+        half.gemms += forward;
+        half.shared += forward;
         half.before_backward += gemm(tokens_, l.in, l.out) + gemm(l.out, l.in, tokens_);
       }
     }
@@ -164,8 +175,10 @@ class LayerTimer {
 
   void add(HalfLayer& half, const Linear& l, double rows) const {
     const double forward = gemm(rows, l.out, l.in);
-    half.forward += forward, half.gemms += forward;
-    half.data_gradient += gemm(rows, l.in, l.out), half.weight_gradient += gemm(l.out, l.in, rows);
+    half.forward += forward;
+    half.gemms += forward;
+    half.data_gradient += gemm(rows, l.in, l.out);
+    half.weight_gradient += gemm(l.out, l.in, rows);
   }
 
   /// Seconds of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
@@ -175,7 +188,8 @@ class LayerTimer {
     const Kernels& k = step_.kernels;
     AttentionBlock block;
     block.heads = training_heads(model_, step_.layout.tensor);
-    block.sequences = step_.micro_batch, block.window = std::llround(model_.window);
+    block.sequences = step_.micro_batch;
+    block.window = std::llround(model_.window);
     block.queries = block.keys = model_.sequence / step_.layout.context;
     double seconds = 0;
     if (stack_.fused_attention) {
@@ -208,7 +222,9 @@ class LayerTimer {
   // registers.
   void add_elementwise(HalfLayer& half, double bytes) const {
     const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
-    half.elementwise += seconds, half.forward += seconds, half.data_gradient += 2 * seconds;
+    half.elementwise += seconds;
+    half.forward += seconds;
+    half.data_gradient += 2 * seconds;
   }
   /// Casts of GEMM inputs to 8 bits. Adds those of the forward pass to `half`, and returns the seconds of the backward
   /// pass.
@@ -218,9 +234,13 @@ class LayerTimer {
     // `bytes` holds for delayed scaling; other recipes differ by their traffic.
     const double each = bytes.value * cast_traffic(step_.scaling) / cast_traffic(Scaling::delayed);
     double in = 0, out = 0;
-    for (const Linear& l : layers) in += cast_of(l.in, each, gathered), out += cast_of(l.out, each, gathered);
+    for (const Linear& l : layers) {
+      in += cast_of(l.in, each, gathered);
+      out += cast_of(l.out, each, gathered);
+    }
     const double forward = stream_seconds(step_, rows * in);
-    half.forward += forward, half.elementwise += forward;
+    half.forward += forward;
+    half.elementwise += forward;
     return stream_seconds(step_, rows * out);
   }
   /// Bytes to cast `width` elements of a token. If the tensor is gathered after the cast, each rank casts its shard and
@@ -258,13 +278,15 @@ class LayerTimer {
   void reorder_parts(HalfLayer& half) const {
     if (!stack_.reorders_parts || !step_.sequence_parallel || tensor_ == 1 || step_.overlap_tensor) return;
     const double seconds = 2 * stream_seconds(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
-    half.forward += seconds, half.data_gradient += seconds;
+    half.forward += seconds;
+    half.data_gradient += seconds;
   }
 
   // Host time that the GPU waits for in every layer, even where launches are ahead of it.
   void wait_for_host(HalfLayer& half) const {
     const double seconds = stack_.layer_launch.us().value / 2;
-    half.forward += seconds, half.data_gradient += 2 * seconds;
+    half.forward += seconds;
+    half.data_gradient += 2 * seconds;
   }
 
   const TrainingStep& step_;
@@ -358,7 +380,8 @@ KernelMix kernel_mix(const TrainingStep& step) {
   const auto add = [&](const HalfLayer& half, double layers) {
     const double all = half.before + half.forward + half.before_backward + half.data_gradient + half.weight_gradient;
     const double gemms = 3 * half.gemms, core = attention * half.core;
-    mix.gemms += layers * gemms, mix.attention += layers * core;
+    mix.gemms += layers * gemms;
+    mix.attention += layers * core;
     mix.others += layers * std::max(0.0, all - gemms - core);
   };
   const Transformer& m = step.model;
@@ -367,11 +390,14 @@ KernelMix kernel_mix(const TrainingStep& step) {
   const auto add_layers = [&](double layers, bool experts) {
     if (layers == 0) return;
     const LayerTimes t = time_layer(step, experts);
-    add(t.attention, layers), add(t.ffn, layers);
+    add(t.attention, layers);
+    add(t.ffn, layers);
   };
-  add_layers(dense, false), add_layers(sparse, true);
+  add_layers(dense, false);
+  add_layers(sparse, true);
   const VocabularyTimes v = time_vocabulary(step);
-  mix.gemms += v.forward + v.backward - v.logits, mix.others += v.logits;
+  mix.gemms += v.forward + v.backward - v.logits;
+  mix.others += v.logits;
   return mix;
 }
 

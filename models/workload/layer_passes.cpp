@@ -52,7 +52,8 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
   if (step.offloaded > 0) {
     const MemoryQuestion question = memory_question(step, step.nvlink_ranks);
     const auto copy = [&](bool experts) { return kept_by_layer(step.model, question, experts) / step.host_rate.value; };
-    dense_copy_ = copy(false), sparse_copy_ = copy(true);
+    dense_copy_ = copy(false);
+    sparse_copy_ = copy(true);
   }
   for (const LayerTimes* layer : {&dense_, &sparse_})
     host_bound_ = host_bound_ || is_host_bound(layer->attention) || is_host_bound(layer->ffn);
@@ -61,7 +62,10 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
 std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes) {
   CollectiveKind k;
   k.name = fmt::format("{} {}", name_of(part), name_of(op));
-  k.part = part, k.op = op, k.bytes = std::max<std::int64_t>(1, std::llround(bytes)), k.groups = groups;
+  k.part = part;
+  k.op = op;
+  k.bytes = std::max<std::int64_t>(1, std::llround(bytes));
+  k.groups = groups;
   if (part == Part::expert) k.sms = static_cast<double>(step_.dispatcher_sms) / step_.kernels.multiprocessors;
   return builder_.collective(std::move(k));
 }

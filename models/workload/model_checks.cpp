@@ -28,7 +28,9 @@ class Checks {
  private:
   void refuse(std::string field, std::string message, std::string hint = {}) {
     Diagnostic d;
-    d.path = std::move(field), d.message = std::move(message), d.hint = std::move(hint);
+    d.path = std::move(field);
+    d.message = std::move(message);
+    d.hint = std::move(hint);
     list_.push_back(std::move(d));
   }
   void divides(std::string_view field, std::int64_t part, std::string_view of, std::int64_t whole,
@@ -46,9 +48,12 @@ class Checks {
                              "sequence"
                            : "");
     };
-    need("layers", m_.layers), need("hidden", m_.hidden), need("heads", m_.heads);
+    need("layers", m_.layers);
+    need("hidden", m_.hidden);
+    need("heads", m_.heads);
     if (m_.experts == 0 || m_.dense_layers > 0) need("ffn", m_.ffn);
-    need("vocab", m_.vocab), need("sequence", m_.sequence);
+    need("vocab", m_.vocab);
+    need("sequence", m_.sequence);
   }
 
   void attention() {

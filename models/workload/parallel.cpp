@@ -103,7 +103,8 @@ int domains_of(const RankGroups& groups, int nvlink_ranks) {
     for (const std::uint32_t rank : group) {
       const std::uint32_t domain = rank / static_cast<std::uint32_t>(nvlink_ranks);
       if (held.empty() || domain != last) held.push_back(0);
-      ++held.back(), last = domain;
+      ++held.back();
+      last = domain;
     }
     // Two levels of dispatch need equal parts in all domains. Otherwise tokens are dispatched as if every rank were
     // alone.

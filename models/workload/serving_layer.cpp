@@ -144,7 +144,10 @@ class PassTimer {
     if (pass_.prompts > 0) {
       AttentionBlock block;
       block.heads = training_heads(m_, step_.layout.tensor);
-      block.sequences = pass_.prompts, block.queries = pass_.queries, block.keys = pass_.keys, block.window = window;
+      block.sequences = pass_.prompts;
+      block.queries = pass_.queries;
+      block.keys = pass_.keys;
+      block.window = window;
       seconds += flash_forward(step_.kernels, block).value;
     }
     return seconds;
@@ -166,7 +169,8 @@ PassTime time_pass(const InferenceStep& step, const InferencePass& pass) {
   t.attention = timer.attention();
   if (step.model.expert_layers() < step.model.layers) t.dense = timer.dense();
   if (step.model.experts > 0) t.sparse = timer.experts();
-  t.embedding = timer.embedding(), t.vocabulary = timer.vocabulary();
+  t.embedding = timer.embedding();
+  t.vocabulary = timer.vocabulary();
   return t;
 }
 
@@ -181,12 +185,17 @@ double cached_bytes(const InferenceStep& step) {
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {
   MemoryQuestion q;
   q.training = false;
-  q.layout = step.layout, q.precision = step.linear.compute;
-  q.weights = step.linear.weights, q.expert_weights = step.experts.weights, q.cache_precision = step.cache;
-  q.sequence = step.input + step.output, q.batch = batch;
+  q.layout = step.layout;
+  q.precision = step.linear.compute;
+  q.weights = step.linear.weights;
+  q.expert_weights = step.experts.weights;
+  q.cache_precision = step.cache;
+  q.sequence = step.input + step.output;
+  q.batch = batch;
   // The larger of a decode pass and a pass of prompts determines the workspace.
   q.tokens = std::max<std::int64_t>(batch * (1 + step.speculation.tokens), std::min(step.chunk, step.input * batch));
-  q.redundant_experts = step.redundant_experts, q.nvlink_ranks = nvlink_ranks;
+  q.redundant_experts = step.redundant_experts;
+  q.nvlink_ranks = nvlink_ranks;
   return q;
 }
 
@@ -207,8 +216,10 @@ double Speculation::tokens_per_step() const {
 std::vector<InferencePass> halves_of(const InferencePass& pass) {
   if (pass.sequences + pass.prompts < 2) return {pass};
   InferencePass first = pass, second = pass;
-  first.sequences = pass.sequences / 2, second.sequences = pass.sequences - first.sequences;
-  first.prompts = pass.prompts - pass.prompts / 2, second.prompts = pass.prompts / 2;
+  first.sequences = pass.sequences / 2;
+  second.sequences = pass.sequences - first.sequences;
+  first.prompts = pass.prompts - pass.prompts / 2;
+  second.prompts = pass.prompts / 2;
   return {first, second};
 }
 
@@ -240,7 +251,8 @@ std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_
   pass.prompts = 1;
   for (std::int64_t k = 0; k < prompts; ++k)
     for (std::int64_t done = 0; done < step.input; done += pass.queries) {
-      pass.queries = std::min(step.chunk, step.input - done), pass.keys = done + pass.queries;
+      pass.queries = std::min(step.chunk, step.input - done);
+      pass.keys = done + pass.queries;
       all.push_back(pass);
     }
   return all;

@@ -67,8 +67,10 @@ double weighted_median(std::vector<std::pair<double, double>> values) {
     for (auto it = begin; it != middle; ++it) below += it->second;
     if (below >= left)
       end = middle;
-    else
-      left -= below, begin = middle;
+    else {
+      left -= below;
+      begin = middle;
+    }
   }
   return begin->first;
 }

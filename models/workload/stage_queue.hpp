@@ -52,7 +52,10 @@ class StageQueue {
   /// Queues computation. \returns its index
   std::uint32_t work(double seconds, Part part, const std::string& what) {
     Activity a;
-    a.seconds = seconds, a.part = part, a.micro_batch = micro_batch_, a.label = builder_.label(what);
+    a.seconds = seconds;
+    a.part = part;
+    a.micro_batch = micro_batch_;
+    a.label = builder_.label(what);
     const Place place{actor_, compute};
     const std::uint32_t id = builder_.add(a, {&place, 1});
     for (const std::uint32_t need : needs_) builder_.depends(id, need);
@@ -77,7 +80,10 @@ class StageQueue {
   std::uint32_t collective(std::uint32_t kind, std::span<const Place> places, double calls = 1) {
     Activity a;
     const CollectiveKind& k = builder_.program.collectives[kind];
-    a.collective = kind, a.calls = calls, a.part = k.part, a.micro_batch = micro_batch_,
+    a.collective = kind;
+    a.calls = calls;
+    a.part = k.part;
+    a.micro_batch = micro_batch_;
     a.label = builder_.label(k.name);
     const std::uint32_t id = builder_.add(a, places);
     if (last_ != no_activity) builder_.depends(id, last_);
@@ -90,7 +96,10 @@ class StageQueue {
   /// Queues host work on its own stream. \param after  activity that it waits for
   std::uint32_t concurrent(Stream stream, double seconds, std::uint32_t after, const char* what) {
     Activity a;
-    a.seconds = seconds, a.part = Part::host, a.micro_batch = micro_batch_, a.label = builder_.label(what);
+    a.seconds = seconds;
+    a.part = Part::host;
+    a.micro_batch = micro_batch_;
+    a.label = builder_.label(what);
     const Place place{actor_, stream};
     const std::uint32_t id = builder_.add(a, {&place, 1});
     if (after != no_activity) builder_.depends(id, after);

@@ -10,9 +10,13 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.sequence = step.model.sequence;
   q.sequence_parallel = step.sequence_parallel;
   q.mtp_layers = step.mtp_layers;
-  q.micro_batch = step.micro_batch, q.micro_batches = step.micro_batches();
-  q.zero = step.zero, q.recompute = step.recompute;
-  q.schedule = step.schedule, q.interleave = step.interleave, q.layers = step.layers;
+  q.micro_batch = step.micro_batch;
+  q.micro_batches = step.micro_batches();
+  q.zero = step.zero;
+  q.recompute = step.recompute;
+  q.schedule = step.schedule;
+  q.interleave = step.interleave;
+  q.layers = step.layers;
   // GEMMs with fused accumulation add to 32-bit gradients, and ZeRO 3 shards have 32 bits. Otherwise gradients have the
   // precision of their reduction. NeMo's GEMMs add to the buffer that is reduced.
   const bool added_in_32_bits = step.stack.fused_accumulation && step.stack.framework != Framework::nemo;

@@ -158,7 +158,8 @@ class TrainingBuilder {
       // The output matrix and the modules of multi-token prediction belong to the last chunk, with a copy of the
       // embedding if the stages differ.
       if (static_cast<int>(chunk) == last_chunk()) {
-        held.back().plain += head_parameters(), parameters += head_parameters();
+        held.back().plain += head_parameters();
+        parameters += head_parameters();
         for (int module = 0; module < step_.mtp_layers; ++module) {
           const bool experts = step_.model.has_experts(step_.model.layers - 1);
           single.push_back({static_cast<int>(held.size()), 1, experts, true});
@@ -168,7 +169,8 @@ class TrainingBuilder {
           parameters += held.back().plain + held.back().experts;
         }
       }
-      stage.single.push_back(std::move(single)), stage.joined.push_back(std::move(joined));
+      stage.single.push_back(std::move(single));
+      stage.joined.push_back(std::move(joined));
       stage.parameters.push_back(parameters);
     }
     stage.passes = std::make_unique<LayerPasses>(step_, builder_, *stage.queue, groups);
@@ -307,7 +309,10 @@ class TrainingBuilder {
 
   std::uint32_t send(int from, int to, std::uint32_t pairs, Stream stream) {
     CollectiveKind kind;
-    kind.part = Part::pipeline, kind.op = CollectiveOp::sendrecv, kind.one_way = true, kind.groups = pairs;
+    kind.part = Part::pipeline;
+    kind.op = CollectiveOp::sendrecv;
+    kind.one_way = true;
+    kind.groups = pairs;
     kind.name = fmt::format("pipeline {} to {}", from, to);
     // Each tensor rank sends its shard: with sequence parallelism it has no more, otherwise the receivers gather the
     // shards again (scatter-gather of [Narayanan2021]).
@@ -331,7 +336,9 @@ class TrainingBuilder {
   void join_embeddings() {
     if (!shares_embedding()) return;
     CollectiveKind kind;
-    kind.part = Part::pipeline, kind.op = CollectiveOp::all_reduce, kind.name = "embedding all_reduce";
+    kind.part = Part::pipeline;
+    kind.op = CollectiveOp::all_reduce;
+    kind.name = "embedding all_reduce";
     kind.groups = builder_.groups(stage_pairs(step_.layout, 0, p_ - 1));
     kind.bytes = counts_.embedding / step_.layout.tensor * step_.stack.gradient_bytes;
     StageQueue& first = *stages_.front().queue;
@@ -340,7 +347,8 @@ class TrainingBuilder {
     const std::uint32_t id = first.collective(builder_.collective(std::move(kind)), places);
     // The collective waits for the computation of both stages; that of the first is implied by the queue that adds it.
     builder_.depends(id, last.last());
-    first.wait_for(id), last.wait_for(id);
+    first.wait_for(id);
+    last.wait_for(id);
   }
 
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }

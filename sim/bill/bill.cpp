@@ -29,10 +29,12 @@ class Billing {
   Bill make(const World& world) {
     bill_.world = world;
     // All hosts on the fabric are billed, whether or not the job uses them; the job bears its share of the cost.
-    bill_.nodes = s_.cluster.size, bill_.spare_nodes = s_.site.spare_nodes;
+    bill_.nodes = s_.cluster.size;
+    bill_.spare_nodes = s_.site.spare_nodes;
     bill_.gpus = bill_.nodes * s_.node.spec.gpus;
     bill_.job_share = static_cast<double>(s_.cluster.nodes) / static_cast<double>(bill_.nodes);
-    bill_.pue = s_.site.pue, bill_.load = s_.site.load.value;
+    bill_.pue = s_.site.pue;
+    bill_.load = s_.site.load.value;
     hosts();
     // Also if the job stays within its first host: the cluster has its fabric.
     if (bill_.nodes > 1 && s_.node.spec.nics.count > 0) {
@@ -48,7 +50,9 @@ class Billing {
  private:
   BillLine& line(Item item, std::int64_t count) {
     BillLine& made = bill_.lines.emplace_back();
-    made.item = item, made.count = count, made.link = s_.node.spec.nics.link;
+    made.item = item;
+    made.count = count;
+    made.link = s_.node.spec.nics.link;
     return made;
   }
 
@@ -71,7 +75,8 @@ class Billing {
     if (!has_nics) return;
     host.each.source += ", less NICs";
     BillLine& cards = line(Item::nic, all * nics);
-    cards.ports = ports, cards.rate = node.nics.rate;
+    cards.ports = ports;
+    cards.rate = node.nics.rate;
     cards.each = nic;
   }
 
@@ -116,7 +121,9 @@ class Billing {
 
   void add_switches(PortUse& use) {
     BillLine& box = line(Item::switch_box, use.switches);
-    box.tier = use.tier, box.ports = basics_.switch_box.ports, box.rate = basics_.switch_box.rate;
+    box.tier = use.tier;
+    box.ports = basics_.switch_box.ports;
+    box.rate = basics_.switch_box.rate;
     // The fabric of the forecast is ideal here: it is wired with more ports than its switches have. The bill takes a
     // switch that would be large enough, and says so.
     if (use.free() < 0) {
@@ -125,7 +132,8 @@ class Billing {
           "{} switches of {} ports would need {} ports: {}", name_of(use.tier), box.ports, needed,
           topologies()[s_.fabric.kind].name == "single_switch" ? "the switch is ideal, not one to buy"
                                                                : "the forecast counts ports of one card as one NIC"));
-      box.ports = static_cast<int>(needed), use.ports = needed * use.switches;
+      box.ports = static_cast<int>(needed);
+      use.ports = needed * use.switches;
     }
     box.each = power_of_switch(box.ports, box.rate);
   }
@@ -142,11 +150,15 @@ class Billing {
       if (count == 0) continue;
       const CableClass& made_of = s_.site.cables[c];
       const auto fill = [&](BillLine& l, BytesPerSecond rate) {
-        l.tier = group.tier, l.rate = rate, l.medium = made_of.medium, l.up_to = made_of.up_to;
+        l.tier = group.tier;
+        l.rate = rate;
+        l.medium = made_of.medium;
+        l.up_to = made_of.up_to;
       };
       BillLine& cable = line(Item::cable, count);
       fill(cable, group.rate);
-      cable.metres = {metres}, cable.each = power_of_cable(made_of.medium, group.rate);
+      cable.metres = {metres};
+      cable.each = power_of_cable(made_of.medium, group.rate);
       if (!has_transceivers(made_of.medium)) continue;
       const SwitchSpec& box = basics_.switch_box;
       const std::int64_t cage = s_.site.switch_cage > 0
@@ -158,7 +170,8 @@ class Billing {
                                     std::int64_t ports) {
         BillLine& plug = line(Item::transceiver, number);
         fill(plug, rate);
-        plug.name = end, plug.ports = static_cast<int>(ports);
+        plug.name = end;
+        plug.ports = static_cast<int>(ports);
         plug.each = power_of_transceiver(made_of.medium, rate, plug.ports);
       };
       if (nic) transceivers("nic", ceil_div(count, s_.site.nic_cage), group.rate, s_.site.nic_cage);
@@ -172,7 +185,9 @@ class Billing {
     const auto racks = [&](std::string_view name, std::int64_t count) {
       if (count > 0) line(Item::rack, count).name = name;
     };
-    racks("nodes", room.node_racks()), racks("leaves", wiring.leaf_racks), racks("upper", room.upper_racks());
+    racks("nodes", room.node_racks());
+    racks("leaves", wiring.leaf_racks);
+    racks("upper", room.upper_racks());
     for (const std::string& note : wiring.notes) bill_.notes.push_back(note);
   }
 

@@ -46,7 +46,8 @@ std::string item_for(const BillLine& line) {
     hints.push_back(hint);
     Diagnostic d;
     const auto items = prices.places.find("items");
-    d.where = items != prices.places.end() ? items->second : SourceSpan{prices.file, 0, 0, 1}, d.path = "items";
+    d.where = items != prices.places.end() ? items->second : SourceSpan{prices.file, 0, 0, 1};
+    d.path = "items";
     d.message = fmt::format("no price for {} x {}", line->count, line->what());
     d.hint = fmt::format("- {}{}", hint,
                          hints.size() == 1 ? ", or `missing: list` to leave out things without a price" : "");
@@ -76,7 +77,8 @@ Cost cost_of(const Bill& bill, const Prices& prices) {
   }
   if (!missing.empty() && prices.missing == Missing::error) refuse(missing, prices);
   cost.not_priced = static_cast<int>(missing.size());
-  cost.gpus = bill.gpus, cost.job_share = bill.job_share;
+  cost.gpus = bill.gpus;
+  cost.job_share = bill.job_share;
   // W x 1e-3 x 1 h = kWh.
   cost.energy_per_hour = bill.mean_watts() * 1e-3 * prices.electricity;
   // Straight-line depreciation without interest or residual value.

@@ -20,17 +20,23 @@ double ten(double value) { return rounded(value, 10); }
 // Fields that do not apply to an item are left out. `metres` is the total length of all cables of the line.
 Json line_json(const BillLine& l, const Cost::Line* priced) {
   Json j;
-  j["item"] = name_of(l.item), j["what"] = l.what();
+  j["item"] = name_of(l.item);
+  j["what"] = l.what();
   if (l.tier) j["tier"] = name_of(*l.tier);
   if (!l.name.empty()) j["name"] = l.name;
   j["count"] = l.count;
   if (l.ports > 0) j["ports"] = l.ports;
   if (l.rate.value > 0) j["rate_gbps"] = ten(l.rate.value * 8e-9);
   if (l.item == Item::switch_box) j["link"] = name_of(l.link);
-  if (l.item == Item::cable || l.item == Item::transceiver)
-    j["medium"] = name_of(l.medium), j["up_to_m"] = ten(l.up_to.value);
+  if (l.item == Item::cable || l.item == Item::transceiver) {
+    j["medium"] = name_of(l.medium);
+    j["up_to_m"] = ten(l.up_to.value);
+  }
   if (l.metres.value > 0) j["metres"] = ten(l.metres.value);
-  if (l.item != Item::rack) j["power_w"] = ten(l.each.power.value), j["power_source"] = l.each.source;
+  if (l.item != Item::rack) {
+    j["power_w"] = ten(l.each.power.value);
+    j["power_source"] = l.each.source;
+  }
   if (!priced) return j;
   // null: not priced.
   j["price"] = priced->unit ? Json(ten(*priced->unit)) : Json();
@@ -40,16 +46,23 @@ Json line_json(const BillLine& l, const Cost::Line* priced) {
 
 Json cost_json(const Prices& prices, const Cost& cost, const std::vector<Work>& work) {
   Json j;
-  j["currency"] = prices.currency, j["date"] = prices.date, j["label"] = prices.label;
-  j["bought"] = ten(cost.bought), j["per_gpu"] = ten(cost.per_gpu());
-  j["network_share"] = ten(cost.network_share()), j["not_priced"] = cost.not_priced;
-  j["per_hour"] = ten(cost.per_hour), j["energy_per_hour"] = ten(cost.energy_per_hour);
+  j["currency"] = prices.currency;
+  j["date"] = prices.date;
+  j["label"] = prices.label;
+  j["bought"] = ten(cost.bought);
+  j["per_gpu"] = ten(cost.per_gpu());
+  j["network_share"] = ten(cost.network_share());
+  j["not_priced"] = cost.not_priced;
+  j["per_hour"] = ten(cost.per_hour);
+  j["energy_per_hour"] = ten(cost.energy_per_hour);
   j["job_share"] = ten(cost.job_share);
   Json list = Json::array();
   for (const Work& w : work) {
     Json one{{"what", w.what}, {"time_s", ten(w.time.value)}, {"cost", ten(cost.of_time(w.time))}};
-    if (w.tokens > 0)
-      one["tokens"] = ten(w.tokens), one["cost_per_million_tokens"] = ten(cost.of_time(w.time) / w.tokens * 1e6);
+    if (w.tokens > 0) {
+      one["tokens"] = ten(w.tokens);
+      one["cost_per_million_tokens"] = ten(cost.of_time(w.time) / w.tokens * 1e6);
+    }
     list.push_back(std::move(one));
   }
   j["work"] = std::move(list);
@@ -61,9 +74,13 @@ Json cost_json(const Prices& prices, const Cost& cost, const std::vector<Work>& 
 std::string bill_json(const Bill& bill, const Prices* prices, const Cost* cost, const std::vector<Work>& work) {
   const World& world = bill.world;
   Json j;
-  j["fabricast"] = version_text(), j["scenario"] = effective_json(world.scenario());
+  j["fabricast"] = version_text();
+  j["scenario"] = effective_json(world.scenario());
   Json& b = j["bill"];
-  b["nodes"] = bill.nodes, b["spare_nodes"] = bill.spare_nodes, b["gpus"] = bill.gpus, b["planes"] = bill.planes;
+  b["nodes"] = bill.nodes;
+  b["spare_nodes"] = bill.spare_nodes;
+  b["gpus"] = bill.gpus;
+  b["planes"] = bill.planes;
   Json lines = Json::array(), tiers = Json::array();
   for (std::size_t i = 0; i < bill.lines.size(); ++i)
     lines.push_back(line_json(bill.lines[i], cost ? &cost->lines[i] : nullptr));
@@ -75,9 +92,13 @@ std::string bill_json(const Bill& bill, const Prices* prices, const Cost* cost, 
                      {"up", use.up},
                      {"free", use.free()},
                      {"cables", bill.cables(use.tier)}});
-  b["lines"] = std::move(lines), b["tiers"] = std::move(tiers);
-  b["equipment_w"] = ten(bill.equipment_watts()), b["network_w"] = ten(bill.network_watts());
-  b["building_w"] = ten(bill.mean_watts()), b["pue"] = ten(bill.pue), b["load"] = ten(bill.load);
+  b["lines"] = std::move(lines);
+  b["tiers"] = std::move(tiers);
+  b["equipment_w"] = ten(bill.equipment_watts());
+  b["network_w"] = ten(bill.network_watts());
+  b["building_w"] = ten(bill.mean_watts());
+  b["pue"] = ten(bill.pue);
+  b["load"] = ten(bill.load);
   b["notes"] = bill.notes;
   if (prices && cost) j["cost"] = cost_json(*prices, *cost, work);
   return j.dump(2) + "\n";

@@ -142,7 +142,8 @@ Prices parse_prices(const std::string& text, const std::string& path) {
   reader.finish();
   check(reader, prices);
   if (reader.failed()) throw UserError(reader.take_diagnostics());
-  prices.file = path, prices.places = reader.places();
+  prices.file = path;
+  prices.places = reader.places();
   return prices;
 }
 

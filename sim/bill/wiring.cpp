@@ -172,7 +172,10 @@ Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric)
   std::vector<std::int64_t> sum(fabric.vertices(), 0), hosts(fabric.vertices(), 0);
   for (std::uint32_t l = 0; l < fabric.links(); l += 2) {
     const auto [from, to] = fabric.link(LinkId(l));
-    if (fabric.is_endpoint(from)) sum[to.value] += from.value / fabric.ports_per_node(), ++hosts[to.value];
+    if (fabric.is_endpoint(from)) {
+      sum[to.value] += from.value / fabric.ports_per_node();
+      ++hosts[to.value];
+    }
   }
   std::vector<Room::Place> place(fabric.vertices());
   std::map<double, std::int64_t> leaves_in_row;
@@ -187,7 +190,9 @@ Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric)
     if (hosts[v] > 0) ++leaves_in_row[place[v].row];
     const Tier tier = fabric.tier(VertexId(v));
     PortUse& use = tiers[tier];
-    use.tier = tier, ++use.switches, use.ports += in.basics.switch_box.ports;
+    use.tier = tier;
+    ++use.switches;
+    use.ports += in.basics.switch_box.ports;
   }
   Wiring wiring;
   std::map<std::pair<Tier, double>, CableTally> groups;

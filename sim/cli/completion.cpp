@@ -124,8 +124,10 @@ std::string bash_completion(const std::vector<VerbHelp>& verbs) {
       if (!o.argument.empty() && !o.optional) {
         values += bash_words(verb.verb + " --" + o.name, o);
         taking += "--" + o.name + " ";
-        if (o.letter)
-          values += bash_words(fmt::format("{} -{}", verb.verb, o.letter), o), taking += fmt::format("-{} ", o.letter);
+        if (o.letter) {
+          values += bash_words(fmt::format("{} -{}", verb.verb, o.letter), o);
+          taking += fmt::format("-{} ", o.letter);
+        }
       }
     // Before the ` ;;` and line break that end the entry: options that take a value, so that their values are no
     // positions.

@@ -173,7 +173,9 @@ Scenario scenario_with(const std::vector<GivenKey>& keys) {
       if (k.path == section || k.path.starts_with(std::string(section) + ".")) return;
     all.push_back({key, value});
   };
-  need("node", "node", "{}"), need("cluster", "cluster.nodes", "1"), need("workload", "workload", "{}");
+  need("node", "node", "{}");
+  need("cluster", "cluster.nodes", "1");
+  need("workload", "workload", "{}");
   return parse_scenario(plain_yaml(all), "scenario").scenario;
 }
 

@@ -184,7 +184,8 @@ std::string describe_model(const ModelPreset& preset) {
   out += fmt::format("  {:.5g} FLOPs per training token at sequence length {} (full attention), {:.5g} (causal)\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,
                      flops.training(true) / static_cast<double>(model.sequence));
-  spec.dimensions = model, spec.gated = model.gated ? Gated::on : Gated::off;
+  spec.dimensions = model;
+  spec.gated = model.gated ? Gated::on : Gated::off;
   return out + fields_of(spec);
 }
 
@@ -202,9 +203,7 @@ std::string describe_serving_stack(ServingStack stack) {
 
 std::string describe_stack(Stack stack) {
   std::string out = stack_head(stack);
-  const auto say = [&](std::string_view what, bool yes) {
-    out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no");
-  };
+  const auto say = [&](auto what, bool yes) { out += fmt::format("  {:<44} {}\n", what, yes ? "yes" : "no"); };
   say("fused attention", stack.fused_attention);
   say("fused loss", stack.fused_loss);
   say("FP8 with current scaling", stack.current_scaling);
@@ -214,7 +213,8 @@ std::string describe_stack(Stack stack) {
   say("gathered parts are reordered by a copy", stack.reorders_parts);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);
-  say("overlap.data", stack.overlaps_data), say("overlap.tensor", stack.overlaps_tensor);
+  say("overlap.data", stack.overlaps_data);
+  say("overlap.tensor", stack.overlaps_tensor);
   say("overlap.pipeline", stack.overlaps_pipeline);
   out +=
       fmt::format("  {:<44} {}\n  {:<44} {} B\n  {:<44} {}\n", "parallel.zero", stack.zero,

@@ -217,10 +217,14 @@ World load_world(const Options& options, Beside others, const std::string& optio
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
   // Errors while building the world name keys. Their positions in the file turn these into lines.
   Scenario names;  // outlives the scenario's move into the world
-  names.file = read.scenario.file, names.places = read.scenario.places,
+  names.file = read.scenario.file;
+  names.places = read.scenario.places;
   names.fabric_places = read.scenario.fabric_places;
   World world = placed(names, [&] { return build_world(std::move(read.scenario)); });
-  for (Diagnostic w : world.warnings()) names.locate(w), print_diagnostic(w);
+  for (Diagnostic w : world.warnings()) {
+    names.locate(w);
+    print_diagnostic(w);
+  }
   // A warning and not an error: most verbs can answer for the job alone, as long as they say so.
   if (others == Beside::left_out && has_others(world.scenario())) {
     Diagnostic d{Diagnostic::Severity::warning,
@@ -228,7 +232,8 @@ World load_world(const Options& options, Beside others, const std::string& optio
                  world.scenario().jobs.empty() ? "background" : "jobs",
                  "left out here: the job is treated as if it were alone",
                  "`fabricast run` and `fabricast jobs` include other jobs and flows"};
-    names.locate(d), print_diagnostic(d);
+    names.locate(d);
+    print_diagnostic(d);
   }
   return world;
 }

@@ -131,7 +131,8 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
         fmt::format("{}: nothing to vary", study.file),
         "add `sweep: {cluster.nodes: [32, 64]}`, or use --sweep 'cluster.nodes=[32, 64]' or --search parallel");
   SweepOptions how;
-  how.run = run_options(options), how.intervals = !options.has("no-intervals");
+  how.run = run_options(options);
+  how.intervals = !options.has("no-intervals");
   // Failures take longer than all else, so they are computed only where something asks for them.
   how.risk = options.has("risk") || asks_for_risk(objective);
   const MeasuredSite site = measured_of(study, options);

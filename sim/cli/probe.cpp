@@ -274,7 +274,8 @@ int probe_verb(const std::vector<std::string>& arguments) {
   const auto token = variables.find("FABRICAST_TOKEN");
   session.token = options.text("token", token == variables.end() ? "" : token->second);
   session.version = version_text();
-  session.timeout = duration(options, "timeout", "30s"), session.budget = duration(options, "budget", "60s");
+  session.timeout = duration(options, "timeout", "30s");
+  session.budget = duration(options, "budget", "60s");
   session.seed = static_cast<std::uint64_t>(options.integer("seed", 1, 0, 2147483647));
   session.settings = settings_of(options, variables);
   session.dry_run = options.has("dry-run");

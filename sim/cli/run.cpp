@@ -183,10 +183,14 @@ int run_verb(const std::vector<std::string>& arguments) {
       "dump-effective", "print the scenario with every default filled in, and stop");
   if (!options.parse(arguments)) return 0;
   RunOutputs to;
-  to.json = output_path(options, "json"), to.csv = output_path(options, "csv");
-  to.html = output_path(options, "html"), to.svg = output_path(options, "svg");
-  to.trace = output_path(options, "trace"), to.chart = options.text("chart");
-  to.command = command_text("run", arguments), to.intervals = !options.has("no-intervals");
+  to.json = output_path(options, "json");
+  to.csv = output_path(options, "csv");
+  to.html = output_path(options, "html");
+  to.svg = output_path(options, "svg");
+  to.trace = output_path(options, "trace");
+  to.chart = options.text("chart");
+  to.command = command_text("run", arguments);
+  to.intervals = !options.has("no-intervals");
   require_own_places(to.files());
   if (options.has("chart") && to.svg.empty()) throw UserError("--chart needs --svg", "e.g. --svg busbw.svg");
   if (to.trace == "-") throw UserError("--trace cannot write to standard output", "give it a file");
@@ -226,7 +230,8 @@ int explain_verb(const std::vector<std::string>& arguments) {
       "threads", takes("N"), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
   ExplainOutputs to;
-  to.json = output_path(options, "json"), to.html = output_path(options, "html");
+  to.json = output_path(options, "json");
+  to.html = output_path(options, "html");
   to.command = command_text("explain", arguments);
   require_own_places({{"json", &to.json}, {"html", &to.html}});
   const RunOptions how = run_options(options);

@@ -98,7 +98,9 @@ UserError::UserError(std::string message, std::string hint) : UserError(at({}, s
 
 UserError UserError::at(std::string path, std::string message, std::string hint) {
   std::vector<Diagnostic> one(1);
-  one[0].path = std::move(path), one[0].message = std::move(message), one[0].hint = std::move(hint);
+  one[0].path = std::move(path);
+  one[0].message = std::move(message);
+  one[0].hint = std::move(hint);
   return UserError(std::move(one));
 }
 

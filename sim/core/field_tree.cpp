@@ -76,7 +76,10 @@ std::vector<std::pair<std::string, const Field*>> leaves(const Field& tree) {
 
 Field FieldTree::begin(const FieldInfo& info, FieldType type) {
   Field field;
-  field.name = info.name, field.doc = info.doc, field.range = info.range, field.type = type;
+  field.name = info.name;
+  field.doc = info.doc;
+  field.range = info.range;
+  field.type = type;
   return field;
 }
 
@@ -120,7 +123,8 @@ bool FieldTree::enter(const FieldInfo& info) {
 
 void FieldTree::leave() {
   Field done = std::move(open_.back());
-  open_.pop_back(), paths_.pop_back();
+  open_.pop_back();
+  paths_.pop_back();
   open_.back().parts.push_back(std::move(done));
 }
 

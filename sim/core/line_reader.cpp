@@ -19,7 +19,8 @@ void LineReader::fill() {
   // What is left of the buffer moves to its beginning, so that a line is contiguous.
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
-    end_ -= begin_, begin_ = 0;
+    end_ -= begin_;
+    begin_ = 0;
   }
   while (end_ < buffer_size && in_.good()) {
     in_.read(buffer_.get() + end_, static_cast<std::streamsize>(buffer_size - end_));
@@ -37,7 +38,11 @@ bool LineReader::next() {
     from = buffer_.get() + begin_;
     newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
   }
-  if (begin_ == end_) return at_end_ = true, text_ = {}, false;
+  if (begin_ == end_) {
+    at_end_ = true;
+    text_ = {};
+    return false;
+  }
   const std::size_t rest = newline ? static_cast<std::size_t>(newline - from) : end_ - begin_;
   const std::size_t size = std::min(rest, longest_line);
   starts_ = ends_;

@@ -33,7 +33,10 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
   int best_distance = limit + 1;
   for (const std::string_view candidate : known) {
     const int distance = edit_distance(word, candidate);
-    if (distance < best_distance) best = candidate, best_distance = distance;
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
   }
   return best;
 }

@@ -31,10 +31,12 @@ bool natural_less(std::string_view a, std::string_view b) {
       while (y.size() > 1 && y.front() == '0') y.remove_prefix(1);
       if (x.size() != y.size()) return x.size() < y.size();
       if (x != y) return x < y;
-      a.remove_prefix(in_a), b.remove_prefix(in_b);
+      a.remove_prefix(in_a);
+      b.remove_prefix(in_b);
     } else {
       if (a.front() != b.front()) return a.front() < b.front();
-      a.remove_prefix(1), b.remove_prefix(1);
+      a.remove_prefix(1);
+      b.remove_prefix(1);
     }
   }
   if (a.empty() != b.empty()) return a.empty();
@@ -96,8 +98,10 @@ class Finder {
     for (const Wire& wire : wires_) {
       FileFabricLink link;
       link.from = wire.nic ? nics_[*wire.nic].host + "." + nics_[*wire.nic].name : wire.from;
-      link.to = wire.to, link.rate = wire.rate;
-      link.from_port = wire.from_port, link.to_port = wire.to_port;
+      link.to = wire.to;
+      link.rate = wire.rate;
+      link.from_port = wire.from_port;
+      link.to_port = wire.to_port;
       fabric_.links.push_back(std::move(link));
     }
     say_left_out();
@@ -149,7 +153,8 @@ class Finder {
         return;
       }
     Wire wire;
-    wire.rate = cable.rate, wire.to_port = far.port;
+    wire.rate = cable.rate;
+    wire.to_port = far.port;
     if (kind(far) != DeviceKind::switch_box) {
       return warn(subnet.file, cable.line,
                   fmt::format("left out the cable between '{}' and '{}', which leads to no switch",
@@ -157,7 +162,8 @@ class Finder {
     }
     wire.to = switch_names_[s][far.device];
     if (kind(near) == DeviceKind::switch_box) {
-      wire.from = switch_names_[s][near.device], wire.from_port = near.port;
+      wire.from = switch_names_[s][near.device];
+      wire.from_port = near.port;
     } else {
       const SubnetDevice& device = subnet.devices[near.device];
       const auto [host, nic] = names_of_adapter(device);
@@ -176,7 +182,10 @@ class Finder {
     // lines.
     std::vector<FoundNic*> order;
     std::map<std::pair<std::string_view, std::string_view>, int> count;
-    for (FoundNic& nic : nics_) order.push_back(&nic), ++count[{nic.host, nic.nic}];
+    for (FoundNic& nic : nics_) {
+      order.push_back(&nic);
+      ++count[{nic.host, nic.nic}];
+    }
     std::sort(order.begin(), order.end(), [](const FoundNic* a, const FoundNic* b) { return *a < *b; });
     int number = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {

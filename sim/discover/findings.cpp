@@ -41,7 +41,10 @@ Key most_common(const std::map<Key, int>& count) {
   Key best{};
   int most = 0;
   for (const auto& [key, n] : count)
-    if (n >= most) best = key, most = n;
+    if (n >= most) {
+      best = key;
+      most = n;
+    }
   return best;
 }
 

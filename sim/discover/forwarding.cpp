@@ -54,7 +54,9 @@ class ForwardingReader {
 
   // A faulty heading leaves no table open, so that its entries do not end up in the table before.
   void begin(Cursor at) {
-    multicast_ = false, open_ = false, entries_ = 0;
+    multicast_ = false;
+    open_ = false;
+    entries_ = 0;
     if (!at.until(']')) return fail(at, "missing ] after the range of LIDs");
     at.spaces();
     if (!at.take("of switch")) return fail(at, "expected `of switch`");

@@ -35,7 +35,10 @@ class Expander {
   bool failed() const { return !list_.error.empty(); }
   // Only the first error counts: what follows it in the text depends on it.
   void fail(std::string message) {
-    if (!failed()) list_.error = std::move(message), list_.at = at_;
+    if (!failed()) {
+      list_.error = std::move(message);
+      list_.at = at_;
+    }
   }
 
   /// Whether the two bytes are a control character from U+0080 to U+009F.

@@ -77,7 +77,9 @@ class IblinkinfoReader {
   }
 
   void switch_heading(Cursor& at) {
-    device_.reset(), orphans_ = false, heading_ = false;
+    device_.reset();
+    orphans_ = false;
+    heading_ = false;
     at.spaces();
     const auto guid = at.guid();
     if (!guid) return fail(at, "expected a GUID");
@@ -87,13 +89,17 @@ class IblinkinfoReader {
       return fail(at, fmt::format("duplicate GUID {}", *guid),
                   fmt::format("the first one is on line {}", builder_.at(d).line));
     describe(d, DeviceKind::switch_box, *guid, name, at.line());
-    device_ = d, heading_ = true;
+    device_ = d;
+    heading_ = true;
   }
 
   /// The heading of an adapter or router. Its GUID is in the lines of its ports.
   void other_heading(Cursor& at, DeviceKind kind) {
-    device_.reset(), orphans_ = false, heading_ = true;
-    name_ = shown(heading_name(at)), kind_ = kind;
+    device_.reset();
+    orphans_ = false;
+    heading_ = true;
+    name_ = shown(heading_name(at));
+    kind_ = kind;
   }
 
   void describe(std::size_t d, DeviceKind kind, const std::string& guid, std::string_view name, int line) {
@@ -101,7 +107,9 @@ class IblinkinfoReader {
     if (device.described) return;
     device.described = true;
     device.kind = kind == DeviceKind::adapter && is_aggregation(name) ? DeviceKind::aggregation : kind;
-    device.guid = guid, device.name = shown(name), device.line = line;
+    device.guid = guid;
+    device.name = shown(name);
+    device.line = line;
   }
 
   /// The device of a line, from the beginning of the line or from the heading above it.
@@ -119,7 +127,8 @@ class IblinkinfoReader {
     if (at.take("\"")) {
       const auto inside = at.until('"');
       if (!inside) return fail(at, "missing closing quote"), std::nullopt;
-      name = shown(*inside), kind = DeviceKind::adapter;
+      name = shown(*inside);
+      kind = DeviceKind::adapter;
     } else if (!heading_ || device_) {
       return orphan(at), std::nullopt;
     }
@@ -130,7 +139,8 @@ class IblinkinfoReader {
 
   void port(Cursor& at, std::string_view state, std::size_t begin, std::size_t end) {
     PortSight sight;
-    sight.line = at.line(), sight.column = 1;
+    sight.line = at.line();
+    sight.column = 1;
     const auto device = near_device(at);
     if (!device) return;
     sight.device = *device;
@@ -141,10 +151,13 @@ class IblinkinfoReader {
     const auto number = at.number(0, most_ports);
     if (!number) return fail(at, "expected a port");
     if (!at.take("[")) return fail(at, "expected a bracket");
-    sight.lid = *lid, sight.port = *number;
+    sight.lid = *lid;
+    sight.port = *number;
     ++lines_of_[*device];
-    if (builder_.at(*device).kind == DeviceKind::switch_box)
-      builder_.at(*device).lid = *lid, builder_.at(*device).ports = std::max(builder_.at(*device).ports, *number);
+    if (builder_.at(*device).kind == DeviceKind::switch_box) {
+      builder_.at(*device).lid = *lid;
+      builder_.at(*device).ports = std::max(builder_.at(*device).ports, *number);
+    }
     if (state.find("Active/") == std::string_view::npos) return not_active(sight, state);
     Cursor link(state, at.line());
     if (!speed(link, begin, sight)) return;
@@ -182,7 +195,8 @@ class IblinkinfoReader {
     if (!lane) return wrong();
     const auto rate = infiniband_rate(*width, lane->name);
     if (!rate) return wrong();
-    sight.rate = *rate, sight.speed = fmt::format("{}x{}", *width, lane->name);
+    sight.rate = *rate;
+    sight.speed = fmt::format("{}x{}", *width, lane->name);
     return true;
   }
 
@@ -201,7 +215,9 @@ class IblinkinfoReader {
     const auto name = at.described();
     if (!name) return fail(at, "expected the description of the other end", "is the line truncated?");
     if (*lid == 0) return fail(at, "the other end has no LID", "is a subnet manager running?");
-    sight.peer_lid = *lid, sight.peer_port = *port, sight.peer_name = shown(*name);
+    sight.peer_lid = *lid;
+    sight.peer_port = *port;
+    sight.peer_name = shown(*name);
     sights_.push_back(std::move(sight));
   }
 

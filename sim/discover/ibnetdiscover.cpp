@@ -74,7 +74,11 @@ class IbnetdiscoverReader {
   void fact(Cursor& at) {
     const bool begins = at.take("vendid=");
     // `vendid` begins the block of a device.
-    if (begins) device_.reset(), orphans_ = false, device_id_ = 0;
+    if (begins) {
+      device_.reset();
+      orphans_ = false;
+      device_id_ = 0;
+    }
     const bool is_id = at.take("devid=");
     if (!begins && !is_id) at.until('=');
     const auto value = at.guid();
@@ -84,7 +88,8 @@ class IbnetdiscoverReader {
 
   /// `36 "S-..."   # "name" enhanced port 0 lid 3 lmc 0`
   void device(Cursor& at, DeviceKind kind, char letter) {
-    device_.reset(), orphans_ = false;
+    device_.reset();
+    orphans_ = false;
     at.spaces();
     const auto ports = at.number(0, most_ports);
     if (!ports) return fail(at, "expected the number of ports");
@@ -120,7 +125,11 @@ class IbnetdiscoverReader {
     device.kind = kind == DeviceKind::adapter && (device_id_ == aggregation_device_id || is_aggregation(*name))
                       ? DeviceKind::aggregation
                       : kind;
-    device.guid = *guid, device.name = shown(*name), device.ports = *ports, device.lid = lid, device.line = at.line();
+    device.guid = *guid;
+    device.name = shown(*name);
+    device.ports = *ports;
+    device.lid = lid;
+    device.line = at.line();
     device_ = d;
   }
 
@@ -137,7 +146,9 @@ class IbnetdiscoverReader {
   void port(Cursor& at) {
     if (!device_) return orphan(at);
     PortSight sight;
-    sight.device = *device_, sight.line = at.line(), sight.column = 1;
+    sight.device = *device_;
+    sight.line = at.line();
+    sight.column = 1;
     const auto near = port_number(at);
     if (!near) return;
     at.spaces();
@@ -153,15 +164,18 @@ class IbnetdiscoverReader {
     if (!far) return;
     at.spaces();
     if (!at.take("#")) return fail(at, "expected #");
-    sight.port = *near, sight.peer_port = *far;
+    sight.port = *near;
+    sight.peer_port = *far;
     if (!far_side(at, sight)) return;
     const SubnetDevice& device = builder_.at(sight.device);
     if (device.ports > 0 && sight.port > device.ports)
       return fail(at, fmt::format("port {} of a device with {} ports", sight.port, device.ports));
     sight.peer = builder_.device(*kind, *guid);
     // The peer's own block may follow, or be missing; until then its name is that of this line.
-    if (SubnetDevice& peer = builder_.at(*sight.peer); peer.guid.empty())
-      peer.guid = *guid, peer.name = sight.peer_name;
+    if (SubnetDevice& peer = builder_.at(*sight.peer); peer.guid.empty()) {
+      peer.guid = *guid;
+      peer.name = sight.peer_name;
+    }
     builder_.add(std::move(sight));
   }
 
@@ -175,7 +189,8 @@ class IbnetdiscoverReader {
       if (!at.take("lmc ")) return fail(at, "expected lmc"), false;
       const auto lmc = at.number(0, 7);
       if (!lmc) return fail(at, "invalid LMC", "must be 0 to 7"), false;
-      sight.lid = *lid, sight.lmc = *lmc;
+      sight.lid = *lid;
+      sight.lmc = *lmc;
       at.spaces();
     } else if (builder_.at(sight.device).kind != DeviceKind::switch_box) {
       return fail(at, "expected the LID of the port"), false;
@@ -201,7 +216,8 @@ class IbnetdiscoverReader {
     const std::string_view name = word.substr(word.find('x') + 1);
     const auto rate = infiniband_rate(*width, name);
     if (!rate) return fail(at, fmt::format("unknown width and speed '{}'", shown(word, 20)), "e.g. 4xHDR"), false;
-    sight.rate = *rate, sight.speed = word;
+    sight.rate = *rate;
+    sight.speed = word;
     return true;
   }
 

@@ -33,7 +33,8 @@ struct Slice {
 std::optional<Slice> slice_of(std::string_view text, int count) {
   Slice slice;
   const std::size_t bracket = text.find('[');
-  slice.name = text.substr(0, bracket), slice.last = count;
+  slice.name = text.substr(0, bracket);
+  slice.last = count;
   if (bracket == std::string_view::npos) return slice;
   Cursor at(text.substr(bracket + 1), 0);
   // All three parts may be missing, as in Python: `[:]` is everything, `[2]` one index.
@@ -142,7 +143,8 @@ class Maker {
           End& next = inner.emplace_back(end);
           // Ports of a switch are numbered from 1, by their index in the outermost component.
           next.port = next.part.empty() && i < most_numbered_port ? i + 1 : 0;
-          next.part += fmt::format("{}{}.{}", next.part.empty() ? "" : ".", component, i), next.choice = c->choice;
+          next.part += fmt::format("{}{}.{}", next.part.empty() ? "" : ".", component, i);
+          next.choice = c->choice;
         }
       ends = std::move(inner);
       of = c->choice == "device" ? device(c->name) : nullptr;
@@ -189,8 +191,11 @@ class Maker {
     else
       add_switch(a.device);
     FileFabricLink& link = fabric_.links.emplace_back();
-    link.from = a.host ? a.device + "." + a.part : a.device, link.to = b.device, link.rate = rate;
-    link.from_port = a.host ? 0 : a.port, link.to_port = b.port;
+    link.from = a.host ? a.device + "." + a.part : a.device;
+    link.to = b.device;
+    link.rate = rate;
+    link.from_port = a.host ? 0 : a.port;
+    link.to_port = b.port;
   }
 
   void add_switch(const std::string& name) {

@@ -42,10 +42,14 @@ class PortListReader {
     PortSight sight;
     sight.device = device_of(near, mine, number, true);
     sight.peer = device_of(far, other, number, false);
-    sight.port = near.port, sight.peer_port = far.port, sight.line = number, sight.column = 1;
+    sight.port = near.port;
+    sight.peer_port = far.port;
+    sight.line = number;
+    sight.column = 1;
     if (near.kind != DeviceKind::switch_box) sight.lid = near.lid;
     if (far.kind != DeviceKind::switch_box) sight.peer_lid = far.lid;
-    sight.rate = *rate, sight.speed = fmt::format("{}x{}", words->first, words->second);
+    sight.rate = *rate;
+    sight.speed = fmt::format("{}x{}", words->first, words->second);
     builder_.add(std::move(sight));
   }
   DiscoveredSubnet finish() { return builder_.finish(); }
@@ -79,7 +83,9 @@ class PortListReader {
     at.spaces();
     const auto guid = at.guid();
     if (!guid) return fail(at, "expected a GUID"), false;
-    end.lid = *lid, end.port = *port, end.guid = *guid;
+    end.lid = *lid;
+    end.port = *port;
+    end.guid = *guid;
     return true;
   }
 
@@ -101,7 +107,9 @@ class PortListReader {
     SubnetDevice& device = builder_.at(d);
     // A line of the device itself states more about it than lines in which it is the peer.
     if (device.guid.empty() || (own && !device.described)) {
-      device.guid = end.guid, device.line = line, device.name = shown(name);
+      device.guid = end.guid;
+      device.line = line;
+      device.name = shown(name);
       device.kind = end.kind == DeviceKind::adapter && is_aggregation(name) ? DeviceKind::aggregation : end.kind;
       if (end.kind == DeviceKind::switch_box) device.lid = end.lid;
     }

@@ -55,7 +55,8 @@ class SlurmReader {
     for (const std::string_view word : words_of(whole_))
       pair(word, static_cast<std::size_t>(word.data() - whole_.data()), line);
     take(line, pieces_.front().second);
-    pieces_.clear(), whole_.clear();
+    pieces_.clear();
+    whole_.clear();
   }
 
   /// The line and column of a byte of the joined lines.
@@ -80,7 +81,9 @@ class SlurmReader {
     const std::size_t at = begin + equals + 1;
     if (key == "switchname" || key == "blockname") {
       if (value.empty()) return fail(at, "expected a name");
-      line.entry.name = shown(value), line.entry.line = place(begin).first, line.block = key == "blockname";
+      line.entry.name = shown(value);
+      line.entry.line = place(begin).first;
+      line.block = key == "blockname";
     } else if (key == "nodes" || key == "switches") {
       if (const std::size_t bad = find_not_utf8(value); bad != std::string_view::npos)
         return fail(at + bad, "invalid UTF-8");
@@ -173,7 +176,9 @@ void add_cables(FileFabric& fabric, const std::string& from, const std::string& 
   constexpr std::int64_t most = 4096;
   for (; cables > 0; cables -= most) {
     FileFabricLink& link = fabric.links.emplace_back();
-    link.from = from, link.to = to, link.count = static_cast<int>(std::min(cables, most));
+    link.from = from;
+    link.to = to;
+    link.count = static_cast<int>(std::min(cables, most));
   }
 }
 
@@ -230,7 +235,8 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
       for (int n = 0; n < nics; ++n) {
         host.nics.emplace_back().name = fmt::format("nic{}", n);
         FileFabricLink& link = fabric.links.emplace_back();
-        link.from = fmt::format("{}.nic{}", node, n), link.to = s.name;
+        link.from = fmt::format("{}.nic{}", node, n);
+        link.to = s.name;
       }
     }
   }
@@ -240,7 +246,8 @@ FileFabric fabric_of_slurm(const SlurmTopology& topology, int nics, double overs
   std::vector<const SlurmSwitch*> ready;
   std::map<std::string, const SlurmSwitch*> by_name;
   for (const SlurmSwitch& s : switches) {
-    by_name[s.name] = &s, open[s.name] = s.switches.size();
+    by_name[s.name] = &s;
+    open[s.name] = s.switches.size();
     down[s.name] = static_cast<double>(s.nodes.size()) * nics;
     if (s.switches.empty()) ready.push_back(&s);
   }

@@ -63,7 +63,8 @@ void SubnetBuilder::find_peers_by_lid() {
       }
       s.peer = device(is_aggregation(s.peer_name) ? DeviceKind::aggregation : DeviceKind::adapter,
                       fmt::format("lid {}", s.peer_lid));
-      at(*s.peer).name = s.peer_name, at(*s.peer).line = s.line;
+      at(*s.peer).name = s.peer_name;
+      at(*s.peer).line = s.line;
     } else {
       problems_.error(s.line, s.column, fmt::format("no device in the file has LID {}", s.peer_lid));
     }
@@ -122,7 +123,8 @@ DiscoveredSubnet SubnetBuilder::finish() {
     SubnetCable cable;
     cable.a = {near.device, near.port, near.lid, near.lmc};
     cable.b = {*near.peer, near.peer_port, far ? far->lid : near.peer_lid, far ? far->lmc : 0};
-    cable.rate = slower ? far->rate : near.rate, cable.speed = slower ? far->speed : near.speed;
+    cable.rate = slower ? far->rate : near.rate;
+    cable.speed = slower ? far->speed : near.speed;
     cable.line = near.line;
     subnet_.cables.push_back(std::move(cable));
   }

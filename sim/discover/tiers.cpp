@@ -36,7 +36,10 @@ void leave_out(FileFabric& fabric, const std::unordered_set<std::string>& unreac
 template <class TierOf>
 void sort_links(std::vector<FileFabricLink>& links, TierOf tier_of) {
   std::vector<std::string_view> names;
-  for (const FileFabricLink& link : links) names.push_back(link.from), names.push_back(link.to);
+  for (const FileFabricLink& link : links) {
+    names.push_back(link.from);
+    names.push_back(link.to);
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::sort(names.begin(), names.end(), natural_less);
@@ -72,16 +75,21 @@ void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
     const auto from = number.find(link.from), to = number.find(link.to);
     if (to == number.end()) continue;
     if (from != number.end()) {
-      next[from->second].push_back(to->second), next[to->second].push_back(from->second);
+      next[from->second].push_back(to->second);
+      next[to->second].push_back(from->second);
     } else if (height[to->second] == far) {
-      height[to->second] = 0, queue.push_back(to->second);
+      height[to->second] = 0;
+      queue.push_back(to->second);
     }
   }
   while (!queue.empty()) {
     const std::size_t here = queue.front();
     queue.pop_front();
     for (const std::size_t there : next[here])
-      if (height[there] == far) height[there] = height[here] + 1, queue.push_back(there);
+      if (height[there] == far) {
+        height[there] = height[here] + 1;
+        queue.push_back(there);
+      }
   }
   std::unordered_set<std::string> unreached;
   for (std::size_t s = 0; s < height.size(); ++s)
@@ -96,7 +104,8 @@ void find_tiers(FileFabric& fabric, std::vector<Diagnostic>& warnings) {
   for (FileFabricLink& link : fabric.links) {
     const auto from = number.find(link.from), to = number.find(link.to);
     if (from == number.end() || to == number.end() || !above(from->second, to->second)) continue;
-    std::swap(link.from, link.to), std::swap(link.from_port, link.to_port);
+    std::swap(link.from, link.to);
+    std::swap(link.from_port, link.to_port);
   }
   const auto tier = [&](const std::string& from) {
     const auto it = number.find(from);

@@ -37,8 +37,10 @@ class Collector {
   }
   AggregationTree finish() {
     std::sort(cables_.begin(), cables_.end());
-    for (const std::uint32_t cable : cables_)
-      tree_.links.push_back(LinkId(2 * cable)), tree_.links.push_back(LinkId(2 * cable + 1));
+    for (const std::uint32_t cable : cables_) {
+      tree_.links.push_back(LinkId(2 * cable));
+      tree_.links.push_back(LinkId(2 * cable + 1));
+    }
     std::sort(tree_.switches.begin(), tree_.switches.end());
     tree_.switches.erase(std::unique(tree_.switches.begin(), tree_.switches.end()), tree_.switches.end());
     return std::move(tree_);
@@ -59,7 +61,8 @@ AggregationTree in_clos(const Fabric& fabric, const Clos& clos, const std::vecto
   bool leaves = false, groups = false, islands = false;
   for (const std::uint32_t e : endpoints) {
     const std::uint32_t leaf = clos.leaf_of(e), group = clos.group_of(leaf);
-    leaves |= leaf != leaf0, groups |= group != group0;
+    leaves |= leaf != leaf0;
+    groups |= group != group0;
     islands |= clos.island_of(group) != clos.island_of(group0);
   }
   if (islands || (groups && clos.spine_up == 0) || (leaves && clos.leaf_up == 0)) return {};

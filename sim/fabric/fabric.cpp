@@ -173,7 +173,8 @@ void FabricBuilder::reserve_cables(std::size_t cables) {
 }
 
 void FabricBuilder::name_nodes(std::vector<std::string> nodes, std::vector<std::string> ports) {
-  fabric_.node_names_ = std::move(nodes), fabric_.port_names_ = std::move(ports);
+  fabric_.node_names_ = std::move(nodes);
+  fabric_.port_names_ = std::move(ports);
 }
 
 void FabricBuilder::set_subnet(Subnet subnet) { fabric_.subnet_ = std::make_shared<Subnet>(std::move(subnet)); }
@@ -217,8 +218,10 @@ Fabric FabricBuilder::build_clos(const Clos& clos, std::uint32_t nodes, std::spa
     classes = {builder.class_index(tiers[tier].up), builder.class_index(tiers[tier].down)};
   };
   const auto cable = [&](std::uint32_t lower, std::uint32_t upper) {
-    fabric.ends_[l] = lower, fabric.ends_[l + 1] = upper;
-    fabric.class_of_[l] = classes[0], fabric.class_of_[l + 1] = classes[1];
+    fabric.ends_[l] = lower;
+    fabric.ends_[l + 1] = upper;
+    fabric.class_of_[l] = classes[0];
+    fabric.class_of_[l + 1] = classes[1];
     l += 2;
   };
   // Cables in the order of clos.hpp: ports, then uplinks of leaves, then uplinks of spines.

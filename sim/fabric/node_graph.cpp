@@ -44,14 +44,19 @@ NodeGraph NodeGraph::restricted_to(const std::vector<int>& used_gpus, const std:
       if (std::find(used.begin(), used.end(), i) == used.end()) order.push_back(i);
     for (int i = 0; i < count; ++i) place[find(kind, order[static_cast<std::size_t>(i)])] = find(kind, i);
   };
-  reorder(NodeVertexKind::gpu, gpus, used_gpus), reorder(NodeVertexKind::nic, nics, used_nics);
+  reorder(NodeVertexKind::gpu, gpus, used_gpus);
+  reorder(NodeVertexKind::nic, nics, used_nics);
   for (std::size_t v = 0; v < vertices.size(); ++v) part.vertices[place[v]] = vertices[v];
-  for (Link& link : part.links) link.from = place[link.from], link.to = place[link.to];
+  for (Link& link : part.links) {
+    link.from = place[link.from];
+    link.to = place[link.to];
+  }
   // GPUs keep their numbers of the machine, by which they choose NICs.
   part.numbers.clear();
   for (const int g : used_gpus) part.numbers.push_back(number(g));
   part.installed = machine_gpus();
-  part.gpus = static_cast<int>(used_gpus.size()), part.nics = static_cast<int>(used_nics.size());
+  part.gpus = static_cast<int>(used_gpus.size());
+  part.nics = static_cast<int>(used_nics.size());
   return part;
 }
 
@@ -86,8 +91,10 @@ std::vector<Reach> reach_from(const NodeGraph& graph, std::uint16_t from, bool n
       const int hops = here.hops + 1;
       const double rate = std::min(here.rate, link.link_class.rate.value);
       Reach& there = best[link.to];
-      if (hops < there.hops || (hops == there.hops && rate > there.rate))
-        there = {hops, rate, static_cast<std::uint16_t>(l)}, changed = true;
+      if (hops < there.hops || (hops == there.hops && rate > there.rate)) {
+        there = {hops, rate, static_cast<std::uint16_t>(l)};
+        changed = true;
+      }
     }
   }
   return best;
@@ -133,7 +140,10 @@ std::vector<std::uint16_t> NodeGraph::nvlinks_by_peer(int a, int b) const {
           rate = std::min(rate, links[l].link_class.rate.value);
           break;
         }
-    if (route.size() == 2 && rate > most) most = rate, best = std::move(route);
+    if (route.size() == 2 && rate > most) {
+      most = rate;
+      best = std::move(route);
+    }
   }
   return best;
 }
@@ -150,8 +160,10 @@ std::vector<std::uint16_t> NodeGraph::to_root(std::uint16_t from) const {
   std::uint16_t nearest = from;
   int hops = unreached;
   for (std::size_t v = 0; v < vertices.size(); ++v)
-    if (vertices[v].kind == NodeVertexKind::socket && best[v].hops < hops)
-      hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
+    if (vertices[v].kind == NodeVertexKind::socket && best[v].hops < hops) {
+      hops = best[v].hops;
+      nearest = static_cast<std::uint16_t>(v);
+    }
   return path_to(*this, best, from, nearest);
 }
 
@@ -177,8 +189,10 @@ std::uint16_t NodeGraph::memory_of_gpu(int g) const {
   std::uint16_t nearest = 0;
   int hops = unreached;
   for (std::size_t v = 0; v < vertices.size(); ++v)
-    if (vertices[v].kind == NodeVertexKind::memory && best[v].hops < hops)
-      hops = best[v].hops, nearest = static_cast<std::uint16_t>(v);
+    if (vertices[v].kind == NodeVertexKind::memory && best[v].hops < hops) {
+      hops = best[v].hops;
+      nearest = static_cast<std::uint16_t>(v);
+    }
   return nearest;
 }
 

@@ -145,7 +145,8 @@ class Comparison {
     for (std::size_t k = runners_.size(); k < owners_; ++k) {
       FlowRow row;
       const BackgroundSpec& flows = main_.scenario().background[k - runners_.size()];
-      row.name = flows.name, row.what = what_of(flows);
+      row.name = flows.name;
+      row.what = what_of(flows);
       row.wanted = std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{});
       f_.flows.push_back(row);
     }
@@ -220,14 +221,17 @@ class Comparison {
     s.cluster.taken.clear();
     for (const std::uint32_t host : main_.allocation().taken) s.cluster.taken.push_back(fmt::to_string(host));
     s.cluster.filled = {0};
-    s.cluster.placement = placement, s.cluster.order.assign(order.begin(), order.end());
+    s.cluster.placement = placement;
+    s.cluster.order.assign(order.begin(), order.end());
     return s;
   }
 
   PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
     const World world = build_world(moved(placement, order), main_.searches()).with_samples_up_to(few_samples);
     PlacementTrial t;
-    t.placement = placement, t.hosts = world.allocation().main, t.shape = shape_of(at_, t.hosts);
+    t.placement = placement;
+    t.hosts = world.allocation().main;
+    t.shape = shape_of(at_, t.hosts);
     t.alone = time_job(world, runners_[0].size, single_).time;
     std::vector<const BySample*> owners;
     for (std::size_t o = 1; o < runners_.size(); ++o) owners.push_back(&traffic_[o]);

@@ -21,15 +21,21 @@ namespace {
 Scenario scenario_of(const World& main, std::size_t index) {
   const JobSpec& job = main.scenario().jobs[index];
   Scenario s = main.scenario();
-  s.name = job.name, s.jobs.clear(), s.background.clear();
+  s.name = job.name;
+  s.jobs.clear();
+  s.background.clear();
   s.cluster = ClusterSpec{};
-  s.cluster.nodes = job.nodes, s.cluster.size = main.scenario().cluster.size;
+  s.cluster.nodes = job.nodes;
+  s.cluster.size = main.scenario().cluster.size;
   s.cluster.placement = Placement::list;
   s.cluster.order.assign(main.allocation().jobs[index].begin(), main.allocation().jobs[index].end());
   s.workload = WorkloadSection{};
-  s.workload.collective = job.workload.collective, s.workload.sizes = {job.workload.size};
-  if (job.workload.kind == JobKind::training_step)
-    s.workload.kind = WorkloadKind::training_step, s.workload.training = job.workload.training;
+  s.workload.collective = job.workload.collective;
+  s.workload.sizes = {job.workload.size};
+  if (job.workload.kind == JobKind::training_step) {
+    s.workload.kind = WorkloadKind::training_step;
+    s.workload.training = job.workload.training;
+  }
   return s;
 }
 
@@ -124,7 +130,8 @@ std::vector<OtherJob> other_jobs(const World& main) {
   for (std::size_t j = 0; j < main.scenario().jobs.size(); ++j) {
     const JobSpec& job = main.scenario().jobs[j];
     OtherJob other;
-    other.name = job.name, other.hosts = main.allocation().jobs[j];
+    other.name = job.name;
+    other.hosts = main.allocation().jobs[j];
     other.world = named(j, [&] { return build_world(scenario_of(main, j), main.searches()); });
     named(j, [&] { require_memory(other.world); });
     other.size = job.workload.size.value;

@@ -165,8 +165,10 @@ std::string jobs_json(const JobsForecast& f) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
-  j["hosts"] = f.hosts, j["free"] = f.free;
-  j["samples"] = world.samples().count, j["samples_of_trials"] = f.samples_of_trials;
+  j["hosts"] = f.hosts;
+  j["free"] = f.free;
+  j["samples"] = world.samples().count;
+  j["samples_of_trials"] = f.samples_of_trials;
   Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(),
        trials = Json::array();
   for (const JobRow& row : f.jobs)
@@ -199,9 +201,13 @@ std::string jobs_json(const JobsForecast& f) {
                       {"alone_s", digits(t.alone)},
                       {"beside_s", digits(t.beside)},
                       {"order", t.hosts}});
-  j["jobs"] = std::move(jobs), j["flows"] = std::move(flows);
-  j["owners"] = owner_names(f), j["slowdown"] = std::move(matrix);
-  j["shared_links"] = f.shared, j["contended_links"] = f.contended, j["links"] = std::move(links);
+  j["jobs"] = std::move(jobs);
+  j["flows"] = std::move(flows);
+  j["owners"] = owner_names(f);
+  j["slowdown"] = std::move(matrix);
+  j["shared_links"] = f.shared;
+  j["contended_links"] = f.contended;
+  j["links"] = std::move(links);
   j["placements"] = std::move(trials);
   j["recommended"] = {{"placement", name_of(f.trials.front().placement)},
                       {"set", placement_words(world, f.trials.front().hosts)},

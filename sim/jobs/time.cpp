@@ -20,7 +20,9 @@ Program program_of_call(const World& world, const Plan& plan) {
   for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
   program.groups.push_back({std::move(ranks)});
   CollectiveKind kind;
-  kind.name = name_of(plan.op), kind.op = plan.op, kind.bytes = plan.bytes;
+  kind.name = name_of(plan.op);
+  kind.op = plan.op;
+  kind.bytes = plan.bytes;
   program.collectives.push_back(std::move(kind));
   return program;
 }
@@ -29,8 +31,11 @@ JobTime time_call(const World& world, std::int64_t size, const RunOptions& optio
   Forecast forecast = run_plans(world, {plan_workload(world, size)}, options);
   const ForecastRow& row = forecast.rows.front();
   JobTime time;
-  time.time = row.time, time.time_p5 = row.time_p5, time.time_p95 = row.time_p95;
-  time.time_worst = row.time_worst, time.samples = forecast.samples;
+  time.time = row.time;
+  time.time_p5 = row.time_p5;
+  time.time_p95 = row.time_p95;
+  time.time_worst = row.time_worst;
+  time.samples = forecast.samples;
   time.bottleneck = row.result.bottleneck.name;
   time.collectives = program_of_call(world, row.plan);
   // The benchmark tool may repeat calls faster than a call takes alone (overlap); the network is then always busy.
@@ -46,14 +51,21 @@ void set_collectives(JobTime& time, const Program& program, const std::vector<Co
   for (const CollectiveUse& use : uses) {
     time.collectives.collectives.push_back(use.kind);
     time.duty.push_back(use.time / time.time);
-    if (use.time > longest) longest = use.time, time.bottleneck = use.alone.bottleneck;
+    if (use.time > longest) {
+      longest = use.time;
+      time.bottleneck = use.alone.bottleneck;
+    }
   }
 }
 
 JobTime of_step(const StepForecast& f) {
   JobTime time;
-  time.time = f.time, time.time_p5 = f.time_p5, time.time_p95 = f.time_p95;
-  time.time_worst = f.time_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  time.time = f.time;
+  time.time_p5 = f.time_p5;
+  time.time_p95 = f.time_p95;
+  time.time_worst = f.time_worst;
+  time.samples = f.samples;
+  time.fingerprint = f.fingerprint;
   set_collectives(time, f.program, f.collectives);
   return time;
 }
@@ -61,8 +73,12 @@ JobTime of_step(const StepForecast& f) {
 // A decode step in steady state; the load of requests over time is not part of the traffic.
 JobTime of_inference(const InferenceForecast& f) {
   JobTime time;
-  time.time = f.step.time, time.time_p5 = f.step_p5, time.time_p95 = f.step_p95;
-  time.time_worst = f.step_worst, time.samples = f.samples, time.fingerprint = f.fingerprint;
+  time.time = f.step.time;
+  time.time_p5 = f.step_p5;
+  time.time_p95 = f.step_p95;
+  time.time_worst = f.step_worst;
+  time.samples = f.samples;
+  time.fingerprint = f.fingerprint;
   set_collectives(time, f.step.program, f.step.collectives);
   return time;
 }

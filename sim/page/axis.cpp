@@ -79,16 +79,23 @@ ChartRange range_of(const ChartAxis& axis, const std::vector<double>& values) {
   const bool logarithmic = axis.scale == ChartScale::logarithmic;
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double v : values)
-    if (std::isfinite(v) && (!logarithmic || v > 0)) low = std::min(low, v), high = std::max(high, v);
+    if (std::isfinite(v) && (!logarithmic || v > 0)) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
   // No value that the axis can show: any range will do.
   if (low > high) return logarithmic ? ChartRange{1, 10} : ChartRange{0, 1};
   if (logarithmic) return logarithmic_range(axis, low, high);
-  if (axis.from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
+  if (axis.from_zero) {
+    low = std::min(low, 0.0);
+    high = std::max(high, 0.0);
+  }
   if (low == high) {
     if (axis.from_zero) return {0, 1};
     // A constant curve is drawn in the middle of its axis.
     const double around = low == 0 ? 1 : std::abs(low) * 0.05;
-    low -= around, high += around;
+    low -= around;
+    high += around;
   }
   const double step = linear_step({low, high}, 6);
   return {std::floor(low / step + 1e-9) * step, std::ceil(high / step - 1e-9) * step};

@@ -79,7 +79,8 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
 BarChart histogram_chart(std::string name, std::string title, const ChartAxis& axis, const std::vector<double>& samples,
                          int bins) {
   BarChart chart;
-  chart.name = std::move(name), chart.title = std::move(title);
+  chart.name = std::move(name);
+  chart.title = std::move(title);
   chart.value = {"samples", Measure::number, {}, ChartScale::linear, true};
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const double width = *high > *low ? (*high - *low) / bins : 0;

@@ -127,20 +127,24 @@ PageSection sizes_section(const Forecast& forecast) {
   LineChart bus = size_chart(forecast, [&](const ForecastRow& row, Seconds time) {
     return gigabytes_per_second(forecast.bus_bandwidth(row) * (row.time / time));
   });
-  bus.name = "busbw", bus.title = "Bus bandwidth by message size";
+  bus.name = "busbw";
+  bus.title = "Bus bandwidth by message size";
   bus.note = "As nccl-tests defines it: the link rate that an ideal algorithm would need for this time.";
   bus.y = {"bus bandwidth", Measure::number, "GB/s", ChartScale::linear, true};
   LineChart time = size_chart(forecast, [](const ForecastRow&, Seconds t) { return t.value; });
-  time.name = "time", time.title = "Time by message size";
+  time.name = "time";
+  time.title = "Time by message size";
   time.y = {"time", Measure::seconds, {}, ChartScale::logarithmic, false};
-  section.blocks.push_back(std::move(bus)), section.blocks.push_back(std::move(time));
+  section.blocks.push_back(std::move(bus));
+  section.blocks.push_back(std::move(time));
   return section;
 }
 
 // Shares, not seconds: times of a sweep differ by orders of magnitude. The time of a call is in the label.
 BarChart parts_chart(const Forecast& forecast) {
   BarChart chart;
-  chart.name = "parts", chart.title = "Where the time of a call goes";
+  chart.name = "parts";
+  chart.title = "Where the time of a call goes";
   chart.note =
       "Launch: start of the kernel. Latency: hops and slices in sequence. Fill: until the pipeline is full, and "
       "waiting for links that are down. Transfer: the data at the rate of the slowest channel.";
@@ -161,7 +165,8 @@ BarChart parts_chart(const Forecast& forecast) {
 PageTable sizes_table(const World& world, const Forecast& forecast) {
   const bool samples = forecast.samples > 1, versions = !forecast.versions.empty();
   PageTable table;
-  table.name = "rows", table.filter = forecast.rows.size() > 8;
+  table.name = "rows";
+  table.filter = forecast.rows.size() > 8;
   if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     table.note += fmt::format(" Not stated, so assumed: {}. The interval covers other values.", assumed);
@@ -192,7 +197,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
     if (versions)
       for (const Seconds t : {fastest_version(row).time, slowest_version(row).time})
         add(TableCell::of(microseconds(t)));
-    add(TableCell::of(std::string(name_of(row.algorithm)))), add(TableCell::of(std::string(name_of(row.protocol))));
+    add(TableCell::of(std::string(name_of(row.algorithm))));
+    add(TableCell::of(std::string(name_of(row.protocol))));
     add(TableCell::of(static_cast<double>(row.channels)));
     std::string bound = row.result.bottleneck.name;
     if (row.nccl)
@@ -208,7 +214,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
 // Each direction by itself: incast loads one of them only.
 PageTable tier_table(const FabricDrawing& drawing) {
   PageTable table;
-  table.name = "tiers", table.title = "Load of the links between tiers";
+  table.name = "tiers";
+  table.title = "Load of the links between tiers";
   table.columns = {{"links", Measure::text, {}, {}},
                    {"number", Measure::number, {}, {}},
                    {"rate of one", Measure::number, "GB/s", "payload in one direction, of the slowest link"},
@@ -239,7 +246,8 @@ PageSection load_section(const World& world, const ForecastRow& row) {
       "from beginning to end. Point at a line to read its load.";
   PageSection section{"load", "Load of the fabric", {}};
   PageTable tiers = tier_table(drawing);
-  section.blocks.push_back(std::move(drawing)), section.blocks.push_back(std::move(tiers));
+  section.blocks.push_back(std::move(drawing));
+  section.blocks.push_back(std::move(tiers));
   return section;
 }
 

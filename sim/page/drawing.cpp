@@ -112,14 +112,21 @@ class Folder {
       FabricLine& line = lines[at];
       const BytesPerSecond rate = fabric_.link_class(LinkId(l)).rate;
       if (line.cables++ == 0) {
-        line.lower_row = lower.row, line.lower = lower.box, line.upper_row = upper.row, line.upper = upper.box;
-        line.rate = rate, fullest[at] = l;
+        line.lower_row = lower.row;
+        line.lower = lower.box;
+        line.upper_row = upper.row;
+        line.upper = upper.box;
+        line.rate = rate;
+        fullest[at] = l;
       }
       line.rate = std::min(line.rate, rate);
       // Both directions of a cable: a line has the colour of the fuller one.
       for (const std::uint32_t route : {l, l + 1}) {
         line.mean += load(route) / 2;
-        if (load(route) > line.most) line.most = load(route), fullest[at] = route;
+        if (load(route) > line.most) {
+          line.most = load(route);
+          fullest[at] = route;
+        }
       }
     }
     for (std::size_t at = 0; at < lines.size(); ++at) {
@@ -136,7 +143,8 @@ class Folder {
     std::vector<std::array<std::vector<std::uint32_t>, 2>> links(rows_.size());
     for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
       const std::uint32_t lower = place(fabric_.link(LinkId(l)).from).row;
-      links[lower][0].push_back(l), links[lower][1].push_back(l + 1);
+      links[lower][0].push_back(l);
+      links[lower][1].push_back(l + 1);
     }
     for (std::size_t lower = 0; lower + 1 < rows_.size(); ++lower)
       // Up, then down.
@@ -149,14 +157,17 @@ class Folder {
   /// \param links  not empty
   TierLoad tier_of(std::vector<std::uint32_t>& links, const std::string& from, const std::string& to) const {
     TierLoad tier;
-    tier.name = fmt::format("{} to {}", from, to), tier.links = static_cast<std::uint32_t>(links.size());
+    tier.name = fmt::format("{} to {}", from, to);
+    tier.links = static_cast<std::uint32_t>(links.size());
     tier.rate.value = std::numeric_limits<double>::infinity();
     std::uint32_t fullest = links.front();
     for (const std::uint32_t l : links) {
       if (load(l) > load(fullest)) fullest = l;
-      tier.mean += load(l) / tier.links, tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(l)).rate);
+      tier.mean += load(l) / tier.links;
+      tier.rate = std::min(tier.rate, fabric_.link_class(LinkId(l)).rate);
     }
-    tier.most = load(fullest), tier.fullest = fabric_.name(LinkId(fullest));
+    tier.most = load(fullest);
+    tier.fullest = fabric_.name(LinkId(fullest));
     const auto p95 = links.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
                                          links.size() - 1, static_cast<std::size_t>(0.95 * tier.links)));
     std::nth_element(links.begin(), p95, links.end(),

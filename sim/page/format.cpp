@@ -37,7 +37,10 @@ std::string bytes_text(double value, int digits) {
   constexpr std::array<std::string_view, 6> binary = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double left = value;
   std::size_t unit = 0;
-  while (left >= 1024 && unit + 1 < binary.size() && std::fmod(left, 1024) == 0) left /= 1024, ++unit;
+  while (left >= 1024 && unit + 1 < binary.size() && std::fmod(left, 1024) == 0) {
+    left /= 1024;
+    ++unit;
+  }
   if (left < 10'000 && left == std::floor(left)) return fmt::format("{} {}", number_text(left), binary[unit]);
   constexpr std::array<UnitStep, 6> decimal = {
       {{0, 1, "B"}, {1e3, 1e3, "KB"}, {1e6, 1e6, "MB"}, {1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"}}};

@@ -56,7 +56,10 @@ std::string row_html(const TableRow& row, const std::vector<TableColumn>& column
   if (row.best) marks += "best ";
   if (row.front) marks += "front ";
   if (!row.dropped.empty()) marks += "dropped ";
-  if (!marks.empty()) marks.pop_back(), marks = fmt::format(" class=\"{}\"", marks);
+  if (!marks.empty()) {
+    marks.pop_back();
+    marks = fmt::format(" class=\"{}\"", marks);
+  }
   std::string out = fmt::format("<tr{}>", marks);
   for (std::size_t c = 0; c < columns.size(); ++c) out += cell_html(row, c, columns[c]);
   return out + "</tr>\n";

@@ -18,7 +18,8 @@ std::string rate_text(double tokens) { return value_text(tokens, Measure::number
 
 BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   BarChart chart;
-  chart.name = "breakdown", chart.title = "Where the time of a GPU goes, mean over all GPUs";
+  chart.name = "breakdown";
+  chart.title = "Where the time of a GPU goes, mean over all GPUs";
   chart.note = "Collectives count only while computation does not hide them. Bubble: waiting for other stages.";
   chart.value = {fmt::format("time of {}", what), Measure::seconds, {}, ChartScale::linear, true};
   chart.bars = {std::string(what)};
@@ -31,7 +32,8 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
 // With prefill on GPUs of its own, the same GPUs without it are a second row, for comparison.
 PageTable serving_table(const InferenceForecast& f) {
   PageTable table;
-  table.name = "serving", table.title = "Requests, end to end";
+  table.name = "serving";
+  table.title = "Requests, end to end";
   table.columns = {{"how", Measure::text, {}, {}},
                    {"throughput", Measure::number, "tokens/s", "of output"},
                    {"per GPU", Measure::number, "tokens/s", {}},
@@ -72,7 +74,8 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
   ChartSeries rates{"throughput", {}, {}}, steps{"step", {}, {}};
   for (const BatchRow& row : f.batches) {
     rate.at.push_back(row.batch);
-    rates.y.push_back(row.tokens_per_second), steps.y.push_back(row.step.value);
+    rates.y.push_back(row.tokens_per_second);
+    steps.y.push_back(row.step.value);
     table.rows.push_back({{TableCell::of(static_cast<double>(row.batch)), TableCell::of(milliseconds(row.step)),
                            TableCell::of(row.tokens_per_second), TableCell::of(gibibytes(row.memory))},
                           row.batch == own,
@@ -82,16 +85,22 @@ PageSection batches_section(const World& world, const InferenceForecast& f) {
   // The scenario's own batch is marked in words: it is not the best row, only this one.
   if (std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& r) { return r.best; }))
     for (TableRow& r : table.rows)
-      if (r.best) r.best = false, r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
+      if (r.best) {
+        r.best = false;
+        r.cells.front().text = number_text(r.cells.front().value) + " (this one)";
+      }
   step.at = rate.at;
   rate.x = step.x = {"batch per replica", Measure::number, {}, ChartScale::logarithmic, false};
-  rate.name = "throughput", rate.title = "Throughput by batch size";
+  rate.name = "throughput";
+  rate.title = "Throughput by batch size";
   rate.y = {"throughput", Measure::number, "tokens/s", ChartScale::linear, true};
-  step.name = "latency", step.title = "Time of a decode step by batch size";
+  step.name = "latency";
+  step.title = "Time of a decode step by batch size";
   step.y = {"step", Measure::seconds, {}, ChartScale::linear, true};
   // Both charts mark the batch of the scenario, so they can be read together.
   rate.marks = step.marks = {{static_cast<double>(own), "this scenario"}};
-  rate.series = {std::move(rates)}, step.series = {std::move(steps)};
+  rate.series = {std::move(rates)};
+  step.series = {std::move(steps)};
   section.blocks = {std::move(rate), std::move(step), std::move(table)};
   return section;
 }

@@ -69,8 +69,10 @@ ChartFrame frame_of(const LineChart& chart) {
   std::vector<double> all;
   for (const ChartSeries& s : chart.series) {
     all.insert(all.end(), s.y.begin(), s.y.end());
-    for (const ChartBand& b : s.bands)
-      all.insert(all.end(), b.low.begin(), b.low.end()), all.insert(all.end(), b.high.begin(), b.high.end());
+    for (const ChartBand& b : s.bands) {
+      all.insert(all.end(), b.low.begin(), b.low.end());
+      all.insert(all.end(), b.high.begin(), b.high.end());
+    }
   }
   // Marks may lie outside of the data.
   std::vector<double> at = chart.at;
@@ -130,8 +132,10 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   for (double& s : samples) s = rounded(s, 6);
   std::sort(samples.begin(), samples.end());
   LineChart chart;
-  chart.name = std::move(name), chart.title = std::move(title);
-  chart.x = std::move(axis), chart.x.from_zero = false;
+  chart.name = std::move(name);
+  chart.title = std::move(title);
+  chart.x = std::move(axis);
+  chart.x.from_zero = false;
   chart.y = {"share of samples", Measure::percent, {}, ChartScale::linear, true};
   chart.stepped = true;
   ChartSeries series;
@@ -140,7 +144,8 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   for (std::size_t i = 0; i < samples.size(); ++i) {
     // The last of several equal samples gives the fraction that is at most this value.
     if (i + 1 < samples.size() && samples[i + 1] == samples[i]) continue;
-    chart.at.push_back(samples[i]), series.y.push_back(static_cast<double>(i + 1) / n);
+    chart.at.push_back(samples[i]);
+    series.y.push_back(static_cast<double>(i + 1) / n);
   }
   const auto at = [&](double part) {
     return samples[std::min(samples.size() - 1, static_cast<std::size_t>(part * n))];

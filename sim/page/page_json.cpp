@@ -63,7 +63,8 @@ Json chart_json(const LineChart& chart) {
 Json chart_json(const ScatterChart& chart, const PageTable& table) {
   const ChartFrame frame = frame_of(chart, table);
   Json x = axis_json(x_axis(chart, table), frame.x, 8), y = axis_json(y_axis(chart, table), frame.y, 6);
-  x["column"] = chart.x, y["column"] = chart.y;
+  x["column"] = chart.x;
+  y["column"] = chart.y;
   Json dropped = Json::array(), best;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     if (!table.rows[r].dropped.empty()) dropped.push_back(r);
@@ -89,7 +90,8 @@ Json table_json(const PageTable& table) {
   Json titles = Json::array(), units = Json::array(), scales = Json::array(), values = Json::array();
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const TableColumn& column = table.columns[c];
-    titles.push_back(column.title), units.push_back(column.unit);
+    titles.push_back(column.title);
+    units.push_back(column.unit);
     scales.push_back(column.measure == Measure::percent ? 100 : 1);
     Json list;
     if (column.measure != Measure::text) {

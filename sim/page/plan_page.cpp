@@ -72,7 +72,9 @@ TableCell cell_of(const SweepRow& row, std::size_t metric) {
 // In the order of the decision, so that the best is on the first screen.
 PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown) {
   PageTable table;
-  table.name = "rows", table.title = "All forecast rows", table.filter = true;
+  table.name = "rows";
+  table.title = "All forecast rows";
+  table.filter = true;
   table.note = "The best first. Small numbers are the ends of the 90 % interval.";
   for (const SweepAxis& axis : r.study.axes)
     table.columns.push_back({axis.name, Measure::text, {}, "axis of the sweep"});
@@ -86,7 +88,8 @@ PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown)
     for (std::size_t a = 0; a < choices.size(); ++a)
       row.cells.push_back(TableCell::of(r.study.axes[a].values[choices[a]].label));
     for (const std::size_t m : shown) row.cells.push_back(cell_of(r.rows[number], m));
-    row.best = r.decision.best == number, row.front = r.decision.on_front[number];
+    row.best = r.decision.best == number;
+    row.front = r.decision.on_front[number];
     if (!r.decision.kept[number]) row.dropped = "does not satisfy the conditions";
     table.rows.push_back(std::move(row));
   }
@@ -95,7 +98,8 @@ PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown)
 
 PageTable refused_table(const PlanReport& r) {
   PageTable table;
-  table.name = "refused", table.title = "Refused";
+  table.name = "refused";
+  table.title = "Refused";
   table.note = "Configurations that are inconsistent or do not fit in memory.";
   for (const SweepAxis& axis : r.study.axes) table.columns.push_back({axis.name, Measure::text, {}, {}});
   table.columns.push_back({"reason", Measure::text, {}, {}});
@@ -120,8 +124,10 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
   const std::vector<std::size_t>& front = r.decision.objective.front;
   PageSection section{"front", "Pareto front", {}};
   ScatterChart chart;
-  chart.name = "front", chart.table = "rows";
-  chart.x = column(front.back()), chart.y = column(front.front());
+  chart.name = "front";
+  chart.table = "rows";
+  chart.x = column(front.back());
+  chart.y = column(front.front());
   chart.title = fmt::format("{} versus {}", metrics()[front.front()].name, metrics()[front.back()].name);
   chart.note = "The line joins the Pareto front: no other configuration is better in both.";
   // The first axis varies slowest and usually is the question.
@@ -246,7 +252,8 @@ Page plan_page(const PlanReport& r, std::string command) {
   page.sections.push_back({"rows-section", "Every configuration", {rows_table(r, shown)}});
   if (d.refused > 0) page.sections.push_back({"refused-section", "Refused configurations", {refused_table(r)}});
   page.command = std::move(command);
-  page.scenario = r.study.text, page.study = true;
+  page.scenario = r.study.text;
+  page.study = true;
   page.version = version_text();
   return page;
 }

@@ -65,7 +65,8 @@ PageSection samples_section(const std::vector<Seconds>& times, const std::string
 // Collectives that differ in their stage only share a row, as in text (step_parts.hpp).
 PageTable collective_page_table(const Program& program, const std::vector<CollectiveUse>& collectives) {
   PageTable table;
-  table.name = "collectives", table.title = "Collectives";
+  table.name = "collectives";
+  table.title = "Collectives";
   table.note =
       "Seen by a rank of the slowest stage. Shared: the worst slowdown caused by the step's other collectives, "
       "relative to running alone.";
@@ -103,7 +104,8 @@ std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
 
 BarChart memory_chart(const std::vector<MemoryUse>& stages, Bytes capacity) {
   BarChart chart;
-  chart.name = "memory", chart.title = "Memory of a GPU";
+  chart.name = "memory";
+  chart.title = "Memory of a GPU";
   chart.value = {"memory of a GPU", Measure::number, "GiB", ChartScale::linear, true};
   chart.marks = {
       {gibibytes(capacity), fmt::format("capacity {}", value_text(gibibytes(capacity), Measure::number, "GiB"))}};

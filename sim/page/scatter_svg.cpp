@@ -43,8 +43,10 @@ ChartAxis y_axis(const ScatterChart& chart, const PageTable& table) { return axi
 
 ChartFrame frame_of(const ScatterChart& chart, const PageTable& table) {
   std::vector<double> xs, ys;
-  for (std::size_t r = 0; r < table.rows.size(); ++r)
-    xs.push_back(value(table, r, chart.x)), ys.push_back(value(table, r, chart.y));
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    xs.push_back(value(table, r, chart.x));
+    ys.push_back(value(table, r, chart.y));
+  }
   return {range_of(x_axis(chart, table), xs), range_of(y_axis(chart, table), ys)};
 }
 
@@ -105,7 +107,10 @@ std::string chart_svg(const ScatterChart& chart, const PageTable& table, bool st
     const TableRow& row = table.rows[r];
     svg.circle(x, y, row.front ? 5 : 3.5, class_of(group[r]) + (row.dropped.empty() ? "" : " d"),
                table.rows.size() <= most_hints ? row_text(chart, table, r) : std::string());
-    if (row.best) svg.circle(x, y, 9, "r"), svg.text(x + 12, y - 8, "best", "t b");
+    if (row.best) {
+      svg.circle(x, y, 9, "r");
+      svg.text(x + 12, y - 8, "best", "t b");
+    }
   }
   draw_legend(svg, legend, left, bottom + 54, right);
   return std::move(svg).finish();

@@ -15,7 +15,8 @@ namespace {
 /// The time of each part of a step: the mean over all GPUs, then by stage.
 BarChart breakdown_chart(const StepForecast& f) {
   BarChart chart;
-  chart.name = "breakdown", chart.title = "Where the time of a GPU goes";
+  chart.name = "breakdown";
+  chart.title = "Where the time of a GPU goes";
   chart.note =
       "Mean over all GPUs, then by pipeline stage. Exposed: waiting for collectives of that kind that computation does "
       "not hide. Bubble: waiting for other stages.";
@@ -24,8 +25,10 @@ BarChart breakdown_chart(const StepForecast& f) {
   chart.bars = {"mean"};
   if (f.stages.size() > 1)
     // With many stages a few are shown (report_parts.hpp).
-    for (const std::size_t s : some_of(f.stages.size()))
-      times.push_back(&f.stages[s]), chart.bars.push_back(f.program.actors[s].name);
+    for (const std::size_t s : some_of(f.stages.size())) {
+      times.push_back(&f.stages[s]);
+      chart.bars.push_back(f.program.actors[s].name);
+    }
   for (std::size_t bar = 0; bar < times.size(); ++bar) {
     std::vector<StepLine> lines = breakdown_lines(*times[bar]);
     if (times[bar]->bubble > 0) lines.push_back({"bubble", times[bar]->bubble});
@@ -43,7 +46,8 @@ BarChart breakdown_chart(const StepForecast& f) {
 // Unlike the chart, the table splits the bubble by its causes.
 PageTable breakdown_table(const StepForecast& f) {
   PageTable table;
-  table.name = "breakdown", table.title = "Mean over all GPUs";
+  table.name = "breakdown";
+  table.title = "Mean over all GPUs";
   table.columns = {{"what", Measure::text, {}, {}},
                    {"time", Measure::number, "ms", {}},
                    {"share", Measure::percent, "of the step", {}}};

@@ -191,7 +191,10 @@ double lay_out(const std::vector<LegendEntry>& entries, double width, std::vecto
   double x = 0, y = 0;
   for (const LegendEntry& e : entries) {
     const double own = swatch + 6 + text_width(e.name) + 18;
-    if (x > 0 && x + own > width) x = 0, y += line_height;
+    if (x > 0 && x + own > width) {
+      x = 0;
+      y += line_height;
+    }
     places.emplace_back(x, y);
     x += own;
   }

@@ -94,7 +94,10 @@ class Parser {
     std::size_t named = 0, asked = 0;
     for (const auto* side : {&c.left, &c.right})
       for (const Factor& f : *side) {
-        if (f.kind == Factor::Kind::metric) metric = f.metric, ++named;
+        if (f.kind == Factor::Kind::metric) {
+          metric = f.metric;
+          ++named;
+        }
         if (f.kind == Factor::Kind::best) ++asked;
       }
     if (named == 0) throw UserError::at(path_, fmt::format("'{}' names no metric", text_));

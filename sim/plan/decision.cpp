@@ -52,7 +52,10 @@ std::vector<bool> front_of(const std::vector<SweepRow>& rows, const std::vector<
       }
       return better;
     });
-    if (!beaten) front.push_back(i), on[i] = true;
+    if (!beaten) {
+      front.push_back(i);
+      on[i] = true;
+    }
   }
   return on;
 }
@@ -133,7 +136,8 @@ Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
     d.kept.push_back(row.state == RowState::done && std::all_of(o.keep.begin(), o.keep.end(), [&](const Condition& c) {
                        return holds(c, row, best);
                      }));
-    d.done += row.state == RowState::done, d.refused += row.state == RowState::refused;
+    d.done += row.state == RowState::done;
+    d.refused += row.state == RowState::refused;
     d.not_run += row.state == RowState::not_run;
     if (row.state == RowState::done) d.order.push_back(row.row);
   }

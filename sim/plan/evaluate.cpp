@@ -21,10 +21,13 @@ constexpr int digits = 10;  // as in measure(): the same text on every machine
 SizeResult size_result(const Forecast& forecast, const ForecastRow& row) {
   SizeResult size;
   size.bytes = row.bytes;
-  size.time = rounded(microseconds(row.time), digits), size.time_p95 = rounded(microseconds(row.time_p95), digits);
-  size.time_worst = rounded(microseconds(row.time_worst), digits), size.interval = rounded(row.factor, digits);
+  size.time = rounded(microseconds(row.time), digits);
+  size.time_p95 = rounded(microseconds(row.time_p95), digits);
+  size.time_worst = rounded(microseconds(row.time_worst), digits);
+  size.interval = rounded(row.factor, digits);
   size.bus_bandwidth = rounded(gigabytes_per_second(forecast.bus_bandwidth(row)), digits);
-  size.algorithm = name_of(row.algorithm), size.protocol = name_of(row.protocol);
+  size.algorithm = name_of(row.algorithm);
+  size.protocol = name_of(row.protocol);
   size.bottleneck = row.result.bottleneck.name;
   return size;
 }
@@ -83,7 +86,8 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
     others.threads = options.threads;
     const World world = with_others(alone, others);
     Measured measured{world};
-    measured.bill = &bill, measured.cost = cost ? &*cost : nullptr;
+    measured.bill = &bill;
+    measured.cost = cost ? &*cost : nullptr;
     const auto risk = options.risk ? std::optional(assess(world, quick_risk())) : std::nullopt;
     measured.risk = risk ? &*risk : nullptr;
     forecast_into(row, measured, options);

@@ -30,10 +30,11 @@ Json row_json(const PlanReport& r, const SweepRow& row) {
   const std::vector<std::size_t> choices = choices_of(r.study, row.row);
   for (std::size_t a = 0; a < choices.size(); ++a)
     axes[r.study.axes[a].name] = r.study.axes[a].values[choices[a]].label;
-  j["axes"] = std::move(axes), j["set"] = words_of(r.study, row.row);
+  j["axes"] = std::move(axes);
+  j["set"] = words_of(r.study, row.row);
   if (row.state == RowState::refused) j["why"] = row.why;
   if (row.state != RowState::done) return j;
-  j["kept"] = static_cast<bool>(r.decision.kept[row.row]),
+  j["kept"] = static_cast<bool>(r.decision.kept[row.row]);
   j["pareto"] = static_cast<bool>(r.decision.on_front[row.row]);
   Json values = Json::object();
   for (std::size_t m = 0; m < metrics().size(); ++m)
@@ -59,7 +60,8 @@ std::string plan_json(const PlanReport& r) {
   const Objective& o = r.decision.objective;
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = r.study.file, j["set"] = r.study.overrides;
+  j["scenario"] = r.study.file;
+  j["set"] = r.study.overrides;
   Json axes = Json::array();
   for (const SweepAxis& axis : r.study.axes) {
     Json values = Json::array();
@@ -73,7 +75,8 @@ std::string plan_json(const PlanReport& r) {
   j["objective"] = {{o.minimize ? "minimize" : "maximize", metrics()[o.metric].name},
                     {"keep", std::move(keep)},
                     {"pareto", std::move(front)}};
-  j["notes"] = r.notes, j["answer"] = answer_text(r);
+  j["notes"] = r.notes;
+  j["answer"] = answer_text(r);
   j["best"] = r.decision.best ? Json(*r.decision.best) : Json();
   Json rows = Json::array();
   for (const SweepRow& row : r.rows) rows.push_back(row_json(r, row));

@@ -50,18 +50,22 @@ class HelperRanks final : public Ranks {
     child_ = fork();
     if (child_ < 0) throw Unavailable("MPI: cannot create a process");
     if (child_ == 0) {
-      dup2(to[0], STDIN_FILENO), dup2(from[1], STDOUT_FILENO);
+      dup2(to[0], STDIN_FILENO);
+      dup2(from[1], STDOUT_FILENO);
       execl(helper.c_str(), helper.c_str(), nullptr);
       _exit(127);
     }
-    close(to[0]), close(from[1]);
-    to_ = to[1], from_ = from[0];
+    close(to[0]);
+    close(from[1]);
+    to_ = to[1];
+    from_ = from[0];
     const std::string first = line();
     if (std::sscanf(first.c_str(), "rank %d %d", &rank, &size) != 2)
       throw Unavailable("MPI: fabricast_mpi does not start");
   }
   ~HelperRanks() override {
-    close(to_), close(from_);
+    close(to_);
+    close(from_);
     waitpid(child_, nullptr, 0);
   }
 

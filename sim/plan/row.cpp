@@ -26,7 +26,8 @@ SweepRow row_from_json(const std::string& text) {
   try {
     const Json j = Json::parse(text);
     SweepRow row;
-    row.row = j.at("row"), row.why = j.at("why");
+    row.row = j.at("row");
+    row.why = j.at("why");
     const auto state = enum_from<RowState>(j.at("state").get<std::string>());
     FABRICAST_CHECK(state, "unknown state of a row");
     row.state = *state;

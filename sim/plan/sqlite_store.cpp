@@ -154,14 +154,16 @@ class SqliteStore final : public RowStore {
     Statement sizes(*database_, "SELECT * FROM sizes WHERE row = ? ORDER BY place");
     while (read.step()) {
       SweepRow row;
-      row.row = static_cast<std::size_t>(read.integer(0)), row.why = read.text(2);
+      row.row = static_cast<std::size_t>(read.integer(0));
+      row.why = read.text(2);
       row.state = enum_from<RowState>(read.text(1)).value_or(RowState::not_run);
       if (row.row >= row_count(study_) || row.state == RowState::not_run) continue;
       const auto first = static_cast<int>(3 + study_.axes.size());
       if (row.state == RowState::done)
         for (std::size_t m = 0; m < metrics().size(); ++m)
           row.values.push_back(read.value(first + static_cast<int>(m)));
-      sizes.again(), sizes.add(static_cast<std::int64_t>(row.row));
+      sizes.again();
+      sizes.add(static_cast<std::int64_t>(row.row));
       while (sizes.step())
         row.sizes.push_back({sizes.integer(2), sizes.real(3), sizes.real(4), sizes.real(5), sizes.real(6),
                              sizes.real(7), sizes.text(8), sizes.text(9), sizes.text(10)});

@@ -25,7 +25,9 @@ SweepResult run_sweep(const Study& study, const SweepOptions& options) {
 
   const std::size_t threads = thread_count(options.run.threads);
   EvaluateOptions alone;
-  alone.intervals = options.intervals, alone.risk = options.risk, alone.site = options.site;
+  alone.intervals = options.intervals;
+  alone.risk = options.risk;
+  alone.site = options.site;
   // Rows usually have the same nodes, so NCCL's topology search runs once for all of them.
   alone.searches = make_search_store();
   // Rows run in parallel, each on one thread. Only a study of fewer rows than threads gives a row several.

@@ -71,7 +71,9 @@ class Worker {
         result = evaluate(study_, row, how_);
       } catch (...) { failure = std::current_exception(); }
       lock.lock();
-      task_.reset(), result_ = std::move(result), failure_ = failure;
+      task_.reset();
+      result_ = std::move(result);
+      failure_ = failure;
     }
   }
 
@@ -165,9 +167,15 @@ class Head {
   }
   bool work() {
     bool moved = false;
-    if (auto row = worker_.take()) store(std::move(*row)), moved = true;
+    if (auto row = worker_.take()) {
+      store(std::move(*row));
+      moved = true;
+    }
     if (worker_.idle())
-      if (const auto row = roster_.next(0)) worker_.give(*row), moved = true;
+      if (const auto row = roster_.next(0)) {
+        worker_.give(*row);
+        moved = true;
+      }
     return moved;
   }
   void store(SweepRow row) {

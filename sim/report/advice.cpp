@@ -31,8 +31,10 @@ std::string spans(const Forecast& forecast, const Advised& a, double sign) {
     if (gain(i) < least_gain) continue;
     const std::size_t first = i;
     double low = gain(i), high = low;
-    for (; i + 1 < forecast.rows.size() && gain(i + 1) >= least_gain; ++i)
-      low = std::min(low, gain(i + 1)), high = std::max(high, gain(i + 1));
+    for (; i + 1 < forecast.rows.size() && gain(i + 1) >= least_gain; ++i) {
+      low = std::min(low, gain(i + 1));
+      high = std::max(high, gain(i + 1));
+    }
     out += out.empty() ? "" : ", ";
     const std::string range = fmt::format("{:.1f} to {:.1f} % at {}..{}", 100 * low, 100 * high, size(first), size(i));
     out += first == i ? fmt::format("{:.1f} % at {}", 100 * high, size(i)) : range;

@@ -243,7 +243,9 @@ std::string comparison_json(const ForecastComparison& c, double tolerance) {
                             {"loss", rounded(f.loss(), 10)},
                             {"verdict", verdict(f, tolerance)},
                             {"changed", f.changed}});
-  j["gone"] = c.gone, j["added"] = c.added, j["changed"] = c.changed;
+  j["gone"] = c.gone;
+  j["added"] = c.added;
+  j["changed"] = c.changed;
   return j.dump(1) + "\n";
 }
 

@@ -70,7 +70,10 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
     for (std::size_t d = 0; d < samples; ++d) row.sample_times.push_back(cells[d * sizes + i].time);
     const RankedSamples ranked(row.sample_times);
     const auto time_at = [&](double fraction) { return row.sample_times[ranked.at(fraction)]; };
-    row.time = time_at(0.5), row.time_p5 = time_at(0.05), row.time_p95 = time_at(0.95), row.time_worst = time_at(1);
+    row.time = time_at(0.5);
+    row.time_p5 = time_at(0.05);
+    row.time_p95 = time_at(0.95);
+    row.time_worst = time_at(1);
     row.median_sample = ranked.at(0.5);
     for (std::size_t d = 0; d < samples; ++d)
       forecast.fingerprint = fold(forecast.fingerprint, cells[d * sizes + i].result.fingerprint);
@@ -81,7 +84,8 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
 Forecast empty_forecast(const World& world) {
   Forecast forecast;
   forecast.world = world;
-  forecast.ranks = world.planner().comm.ranks(), forecast.op = world.scenario().workload.collective;
+  forecast.ranks = world.planner().comm.ranks();
+  forecast.op = world.scenario().workload.collective;
   forecast.samples = world.samples().count;
   return forecast;
 }
@@ -90,8 +94,11 @@ Forecast empty_forecast(const World& world) {
 // simulated".
 ForecastRow row_of(Plan plan) {
   ForecastRow row;
-  row.bytes = plan.bytes, row.plan = std::move(plan);
-  row.algorithm = row.plan.algorithm, row.protocol = row.plan.protocol, row.channels = row.plan.open_channels();
+  row.bytes = plan.bytes;
+  row.plan = std::move(plan);
+  row.algorithm = row.plan.algorithm;
+  row.protocol = row.plan.protocol;
+  row.channels = row.plan.open_channels();
   if (row.plan.stands_in) row.nccl = {row.plan.candidates.front().algorithm, row.plan.candidates.front().protocol, 0};
   return row;
 }

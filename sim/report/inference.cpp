@@ -62,7 +62,8 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
     InferenceStep at = step;
     at.batch = b;
     BatchRow row;
-    row.batch = b, row.step = sample.decode(at).time;
+    row.batch = b;
+    row.step = sample.decode(at).time;
     // With speculation a step yields more than one token of each sequence on average [Leviathan2023].
     row.tokens_per_second = b * step.speculation.tokens_per_step() * step.layout.data / row.step.value;
     row.memory = whole_bytes(memory_at(world, step, b).total());
@@ -101,7 +102,8 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   const KvTransfer kv_transfer = kv_transfer_of(prompts, step);
   DisaggregatedForecast f;
   f.prompt = sample.prefill(prompts, 1);
-  f.decode_alone = decode, f.bytes = kv_transfer.total;
+  f.decode_alone = decode;
+  f.bytes = kv_transfer.total;
 
   // One round of passes with and without one transfer. Only their difference is used, so a pipeline that is not in
   // steady state does not matter much.
@@ -199,7 +201,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   const RankedSamples ranked(times);
   const std::size_t median = ranked.at(0.5);
   // Run again instead of kept: with its program and timeline a step is large, and only one is needed.
-  f.step = step_at(median), f.step_p5 = times[ranked.at(0.05)], f.step_p95 = times[ranked.at(0.95)];
+  f.step = step_at(median);
+  f.step_p5 = times[ranked.at(0.05)];
+  f.step_p95 = times[ranked.at(0.95)];
   f.step_worst = times[ranked.at(1)];
   if (reduces) f.message = message_of(spec, step);
   if (!reduces)
@@ -215,11 +219,14 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
   if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.time.value;
   f.near_the_limit = needs_more_memory(step, world.scenario().node.spec);
-  f.capacity = capacity_of(world, step), f.memory = memory_at(world, step, step.batch);
+  f.capacity = capacity_of(world, step);
+  f.memory = memory_at(world, step, step.batch);
   if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, sample);
   const bool apart = spec.disaggregated.prefill.gpus > 0;
-  if (spec.phase != InferencePhase::decode && !reduces && !apart)
-    f.prompt = sample.prefill(step, 1), f.prefill = f.prompt.time;
+  if (spec.phase != InferencePhase::decode && !reduces && !apart) {
+    f.prompt = sample.prefill(step, 1);
+    f.prefill = f.prompt.time;
+  }
   if (spec.phase == InferencePhase::both) {
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
     f.shared = serve_together(world, all, sample);

@@ -28,7 +28,9 @@ Json inference_breakdown_json(const ActorTimes& times) {
 
 void add_waits(Json& j, const std::string& what, const WaitTimes& w) {
   j[what] = digits(w.mean);
-  j[what + "_p50"] = digits(w.p50), j[what + "_p90"] = digits(w.p90), j[what + "_p99"] = digits(w.p99);
+  j[what + "_p50"] = digits(w.p50);
+  j[what + "_p90"] = digits(w.p90);
+  j[what + "_p99"] = digits(w.p99);
 }
 
 // The interval is symmetric in the logarithm, so the bounds are a quotient and a product, not a sum.
@@ -70,8 +72,10 @@ Json memory_json(const InferenceForecast& f) {
 Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& d, const ServingFactors& factors) {
   Json j = serving_json(d.serving, factors);
   j["prefill_s"] = digits(d.prompt.time);
-  j["decode_step_s"] = digits(d.decode), j["decode_step_alone_s"] = digits(d.decode_alone);
-  j["prefill_requests_per_s"] = digits(d.prefill_rate), j["decode_requests_per_s"] = digits(d.decode_rate);
+  j["decode_step_s"] = digits(d.decode);
+  j["decode_step_alone_s"] = digits(d.decode_alone);
+  j["prefill_requests_per_s"] = digits(d.prefill_rate);
+  j["decode_requests_per_s"] = digits(d.decode_rate);
   j["balanced_prefill_gpus"] = digits(d.balanced_gpus);
   j["balanced_tokens_per_s"] = digits(d.balanced_tokens);
   j["transfer"] = {{"path", name_of(spec.disaggregated.transfer)},
@@ -95,7 +99,8 @@ std::string inference_json(const InferenceForecast& f) {
   j["phase"] = name_of(spec.phase);
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.step.time);
-  j["step_s_p5"] = digits(f.step_p5), j["step_s_p95"] = digits(f.step_p95);
+  j["step_s_p5"] = digits(f.step_p5);
+  j["step_s_p95"] = digits(f.step_p95);
   j["step_s_worst"] = digits(f.step_worst);
   j["interval_90_s"] = interval_json(f.step.time, f.factors.step);
   j["samples"] = f.samples;

@@ -55,8 +55,10 @@ std::vector<std::string> split_words(std::string_view path, const ServingParalle
   const auto say = [&](std::string_view name, int degree, int before) {
     if (degree != before) set.push_back(key(fmt::format("{}.{}", path, name), degree));
   };
-  say("tensor", then.tensor, now.tensor), say("pipeline", then.pipeline, now.pipeline);
-  say("data", then.data, now.data), say("expert", then.expert, now.expert);
+  say("tensor", then.tensor, now.tensor);
+  say("pipeline", then.pipeline, now.pipeline);
+  say("data", then.data, now.data);
+  say("expert", then.expert, now.expert);
   return set;
 }
 

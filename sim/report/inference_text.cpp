@@ -24,7 +24,8 @@ std::string degrees(const ParallelLayout& l) {
   const auto add = [&](std::string_view name, int degree) {
     if (degree > 1) out += fmt::format("{}{} {}", out.empty() ? "" : " x ", name, degree);
   };
-  add("tensor", l.tensor), add("pipeline", l.pipeline);
+  add("tensor", l.tensor);
+  add("pipeline", l.pipeline);
   if (out.empty()) out = "one GPU";
   if (l.expert > 1) out += fmt::format(", expert {}", l.expert);
   return out + (l.data > 1 ? fmt::format(", {} replicas", l.data) : std::string());

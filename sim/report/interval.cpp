@@ -33,14 +33,20 @@ KnownNear nearest(const MeasuredSite& site, const ForecastRow& row, CollectiveOp
     constexpr double other_op = 1000, other_plan = 10, per_node_octave = 4;
     const double distance = (known.op == op ? 0 : other_op) + (near.same_plan ? 0 : other_plan) + near.octaves +
                             per_node_octave * octaves(static_cast<double>(known.nodes), static_cast<double>(nodes));
-    if (best.bytes == 0 || distance < least) best = near, least = distance;
+    if (best.bytes == 0 || distance < least) {
+      best = near;
+      least = distance;
+    }
   }
   return best;
 }
 
 // `result` and `nccl` stay as simulated, so that the breakdown still adds up and choices are compared on equal terms.
 void scale_times(ForecastRow& row, double by) {
-  row.time *= by, row.time_p5 *= by, row.time_p95 *= by, row.time_worst *= by;
+  row.time *= by;
+  row.time_p5 *= by;
+  row.time_p95 *= by;
+  row.time_worst *= by;
   for (Seconds& time : row.sample_times) time *= by;
   for (VersionTime& version : row.by_version) version.time *= by;
 }

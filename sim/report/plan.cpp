@@ -18,7 +18,9 @@ namespace {
 PlanRow row_of(const SplitCandidate& candidate, const StepForecast& f) {
   PlanRow row;
   row.candidate = candidate;
-  row.time = f.time, row.tokens_per_second = f.tokens_per_second(), row.mfu = f.mfu();
+  row.time = f.time;
+  row.tokens_per_second = f.tokens_per_second();
+  row.mfu = f.mfu();
   row.bubble = f.mean.bubble / f.time.value;
   row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), 0.0) / f.time.value;
   return row;
@@ -41,8 +43,10 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
   SplitSearch search = search_splits(world);
   PlanResult result;
   result.world = world;
-  result.considered = search.considered, result.not_divided = search.not_divided;
-  result.not_fitting = search.not_fitting, result.gpus = base.layout.ranks();
+  result.considered = search.considered;
+  result.not_divided = search.not_divided;
+  result.not_fitting = search.not_fitting;
+  result.gpus = base.layout.ranks();
   if (search.candidates.empty())
     throw UserError::at("workload.model", "no split of the model fits in memory",
                         "use more GPUs (cluster.nodes), or a smaller batch or model");
@@ -66,7 +70,8 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
       FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");
       // The first sample of the network only, the same one for all splits.
       rows[i] = row_of(all[i], run_step(world, step, alone, 1));
-      rows[i]->set = set, rows[i]->given = all[i].split == own;
+      rows[i]->set = set;
+      rows[i]->given = all[i].split == own;
     } catch (const UserError&) {
       // Its groups are distributed unevenly over the nodes. Such a row counts as refused.
     }

@@ -57,7 +57,8 @@ class Enumeration {
     Split s;
     for (const int tensor : tensor_degrees())
       for (const int context : context_degrees()) {
-        s.tensor = tensor, s.context = context;
+        s.tensor = tensor;
+        s.context = context;
         if (gpus_ % (std::int64_t{tensor} * context) != 0) continue;
         for (const int pipeline : stages(gpus_ / tensor / context)) {
           s.pipeline = pipeline;
@@ -150,7 +151,8 @@ class Enumeration {
       s.micro_batch = micro;
       for (const int expert : degrees)
         for (const int zero : shares) {
-          s.expert = expert, s.zero = zero;
+          s.expert = expert;
+          s.zero = zero;
           fit(s);
         }
     }
@@ -220,7 +222,11 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
   // Sequence parallelism goes with tensor parallelism, unless the scenario has tensor parallelism without it.
   step.sequence_parallel = s.tensor > 1 && (base.layout.tensor == 1 || base.sequence_parallel);
   if (l.expert_tensor > 1) l.expert_tensor = s.tensor;
-  l.tensor = s.tensor, l.context = s.context, l.pipeline = s.pipeline, l.data = s.data, l.expert = s.expert;
+  l.tensor = s.tensor;
+  l.context = s.context;
+  l.pipeline = s.pipeline;
+  l.data = s.data;
+  l.expert = s.expert;
   // State is sharded over all replicas: context ranks hold the same parameters and count as replicas.
   l.shard = s.zero > 0 ? s.data * s.context : 1;
   step.interleave = s.interleave;
@@ -231,7 +237,8 @@ TrainingStep with_split(const TrainingStep& base, const Split& s) {
     step.schedule = PipelineSchedule::interleaved;
   else if (chunked)
     step.schedule = PipelineSchedule::one_f_one_b;
-  step.zero = s.zero, step.micro_batch = s.micro_batch;
+  step.zero = s.zero;
+  step.micro_batch = s.micro_batch;
   // The list of modules belongs to the scenario's own kind of recomputation, so another kind discards it.
   if (s.recompute != base.recompute.kind) step.recompute = s.recompute;
   return step;

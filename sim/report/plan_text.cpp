@@ -69,8 +69,11 @@ std::string plan_json(const PlanResult& result, std::size_t top) {
   Json j;
   j["fabricast"] = version_text();
   j["gpus"] = result.gpus;
-  j["considered"] = result.considered, j["do_not_divide"] = result.not_divided;
-  j["do_not_fit"] = result.not_fitting, j["left_out"] = result.left_out, j["refused"] = result.refused;
+  j["considered"] = result.considered;
+  j["do_not_divide"] = result.not_divided;
+  j["do_not_fit"] = result.not_fitting;
+  j["left_out"] = result.left_out;
+  j["refused"] = result.refused;
   Json splits = Json::array();
   for (std::size_t i = 0; i < shown(result, top); ++i) {
     const PlanRow& row = result.rows[i];

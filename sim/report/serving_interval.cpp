@@ -19,7 +19,8 @@ double deviation_of(const std::vector<Seconds>& samples) {
   double sum = 0, squares = 0;
   for (const Seconds t : samples) {
     const double log = std::log(t.value);
-    sum += log, squares += log * log;
+    sum += log;
+    squares += log * log;
   }
   return samples.size() < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
 }

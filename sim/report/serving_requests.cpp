@@ -104,7 +104,9 @@ WaitTimes waits_of(std::vector<Seconds> times) {
   const auto at = [&](double part) {
     return times[static_cast<std::size_t>(std::floor(part * static_cast<double>(times.size() - 1) + 0.5))];
   };
-  w.p50 = at(0.5), w.p90 = at(0.9), w.p99 = at(0.99);
+  w.p50 = at(0.5);
+  w.p90 = at(0.9);
+  w.p99 = at(0.99);
   return w;
 }
 

@@ -38,11 +38,16 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
     ActorTimes& stage = t.stages[s];
     const ActorTimes& before = fewer.timeline.actors[s];
     for (std::size_t p = 0; p < parts; ++p) stage.busy[p] -= before.busy[p], stage.exposed[p] -= before.exposed[p];
-    stage.interference -= before.interference, stage.bubble -= before.bubble;
+    stage.interference -= before.interference;
+    stage.bubble -= before.bubble;
   }
   t.mean = mean_of(more.program, t.stages);
-  t.collectives = std::move(more.collectives), t.program = std::move(more.program);
-  for (CollectiveUse& use : t.collectives) use.calls /= rounds, use.time /= rounds;
+  t.collectives = std::move(more.collectives);
+  t.program = std::move(more.program);
+  for (CollectiveUse& use : t.collectives) {
+    use.calls /= rounds;
+    use.time /= rounds;
+  }
   return t;
 }
 

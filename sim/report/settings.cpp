@@ -69,9 +69,14 @@ const ForecastRow* fastest(const Situation& s) {
     // An algorithm that NCCL considered at some sizes only cannot be forced for all of them.
     std::size_t sizes = 0;
     for (const ForecastRow& same : s.weighed.rows)
-      if (same.algorithm == row.algorithm && same.protocol == row.protocol) sum += std::log(same.time.value), ++sizes;
-    if (sizes >= s.forecast.rows.size() && sum / static_cast<double>(sizes) < least)
-      least = sum / static_cast<double>(sizes), best = &row;
+      if (same.algorithm == row.algorithm && same.protocol == row.protocol) {
+        sum += std::log(same.time.value);
+        ++sizes;
+      }
+    if (sizes >= s.forecast.rows.size() && sum / static_cast<double>(sizes) < least) {
+      least = sum / static_cast<double>(sizes);
+      best = &row;
+    }
   }
   return best;
 }

@@ -31,7 +31,8 @@ ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors
     const ActorTimes& a = actors[i];
     const double part = program.actors[i].ranks / ranks;
     for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] * part, mean.exposed[p] += a.exposed[p] * part;
-    mean.interference += a.interference * part, mean.bubble += a.bubble * part;
+    mean.interference += a.interference * part;
+    mean.bubble += a.bubble * part;
   }
   return mean;
 }
@@ -49,7 +50,8 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (all[k].calls == 0) continue;
     CollectiveUse use = all[k];
-    use.kind = program.collectives[k], use.alone = traffic.alone(k);
+    use.kind = program.collectives[k];
+    use.alone = traffic.alone(k);
     use.slowdown = use.time / (use.calls * use.alone.makespan);
     uses.push_back(std::move(use));
   }
@@ -123,14 +125,17 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   });
   const RankedSamples ranked(times);
   const std::size_t median = ranked.at(0.5);
-  f.time = times[median], f.time_p5 = times[ranked.at(0.05)], f.time_p95 = times[ranked.at(0.95)];
+  f.time = times[median];
+  f.time_p5 = times[ranked.at(0.05)];
+  f.time_p95 = times[ranked.at(0.95)];
   f.time_worst = times[ranked.at(1)];
   for (const Seconds t : times) f.fingerprint = fold(f.fingerprint, std::bit_cast<std::uint64_t>(t.value));
   f.sample_times = times;
   // Timelines of all samples would take too much memory, so the median one is run again.
   if (!traffic) traffic = traffic_of(median, 1);
   if (samples > 1) f.timeline = run(median, *traffic);
-  f.stages = f.timeline.actors, f.mean = mean_of(f.program, f.stages);
+  f.stages = f.timeline.actors;
+  f.mean = mean_of(f.program, f.stages);
   f.collectives = uses_of(f.program, f.timeline, *traffic);
   if (options.progress) options.progress(1);
 }
@@ -148,7 +153,8 @@ StepForecast run_step(const World& world, const TrainingStep& step, const RunOpt
   f.program = training_program(step);
   f.gpus = step.layout.ranks();
   f.tokens = static_cast<double>(step.global_batch) * static_cast<double>(step.model.sequence);
-  f.flops = model_flops_per_gpu(step, false), f.flops_causal = model_flops_per_gpu(step, true);
+  f.flops = model_flops_per_gpu(step, false);
+  f.flops_causal = model_flops_per_gpu(step, true);
   f.peak = step.kernels.peak[static_cast<std::size_t>(step.precision)];
   f.memory = memory_of_step(step, nvlink_ranks(world.scenario()));
   const Variation differing(step, variation, slow_parts(world), world.scenario().node.spec.gpus, f.program);

@@ -83,7 +83,8 @@ std::string explain_step_json(const StepExplanation& explanation) {
   // With one stage nothing waits for other stages.
   if (f.stages.size() > 1) {
     binding["stage"] = f.program.actors[b.stage].name;
-    binding["waits_s"] = digits(b.waits), binding["others_wait_s"] = digits(b.others);
+    binding["waits_s"] = digits(b.waits);
+    binding["others_wait_s"] = digits(b.others);
     if (b.more > Seconds{}) binding["more"] = {{"part", name_of(b.part)}, {"seconds", digits(b.more)}};
   }
   if (b.collective >= 0) {

@@ -81,7 +81,8 @@ std::string step_json(const StepForecast& f) {
   j["not_validated"] = not_validated(world);
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.time);
-  j["step_s_p5"] = digits(f.time_p5), j["step_s_p95"] = digits(f.time_p95);
+  j["step_s_p5"] = digits(f.time_p5);
+  j["step_s_p95"] = digits(f.time_p95);
   j["step_s_worst"] = digits(f.time_worst);
   if (f.factor > 0) j["interval_90_s"] = {digits(f.time / f.factor), digits(f.time * f.factor)};
   j["samples"] = f.samples;
@@ -90,7 +91,8 @@ std::string step_json(const StepForecast& f) {
     j["tokens_per_s"] = digits(f.tokens_per_second());
     j["tokens_per_s_per_gpu"] = digits(f.tokens_per_second() / static_cast<double>(f.gpus));
     j["tflops_per_gpu"] = digits(f.flops / f.time.value * 1e-12);
-    j["mfu"] = digits(f.mfu()), j["mfu_causal"] = digits(f.mfu_causal());
+    j["mfu"] = digits(f.mfu());
+    j["mfu_causal"] = digits(f.mfu_causal());
   }
   j["breakdown"] = breakdown_json(f.mean);
   j["schedule_bubble_s"] = digits(schedule_bubble(f));
@@ -114,12 +116,16 @@ std::string step_csv(const StepForecast& f) {
     out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.time.value);
   };
   add("step", f.time.value);
-  if (f.factor > 0) add("step low", f.time.value / f.factor), add("step high", f.time.value * f.factor);
+  if (f.factor > 0) {
+    add("step low", f.time.value / f.factor);
+    add("step high", f.time.value * f.factor);
+  }
   for (std::size_t p = 0; p < parts; ++p)
     if (f.mean.busy[p] > 0) add(EnumNames<Part>::names[p], f.mean.busy[p]);
   for (std::size_t p = 0; p < parts; ++p)
     if (f.mean.exposed[p] > 0) add(fmt::format("exposed {}", EnumNames<Part>::names[p]), f.mean.exposed[p]);
-  add("interference", f.mean.interference), add("bubble", f.mean.bubble);
+  add("interference", f.mean.interference);
+  add("bubble", f.mean.bubble);
   return out;
 }
 

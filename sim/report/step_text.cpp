@@ -115,7 +115,8 @@ std::vector<CollectiveLine> collective_lines(const Program& program, const std::
   std::map<std::tuple<Part, CollectiveOp, std::int64_t>, CollectiveLine> lines;
   for (const CollectiveUse& use : collectives) {
     CollectiveLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
-    line.calls = std::max(line.calls, use.calls), line.seconds = std::max(line.seconds, use.time.value);
+    line.calls = std::max(line.calls, use.calls);
+    line.seconds = std::max(line.seconds, use.time.value);
     if (line.use == nullptr || use.alone.makespan.value > line.use->alone.makespan.value) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }

@@ -72,16 +72,21 @@ class TraceWriter {
       all += own;
       if (const int m = program_.activities[i].micro_batch; m >= 0) slices[static_cast<std::size_t>(m)] += own;
     }
-    first_left_out_ = last + 1, last_left_out_ = last;
+    first_left_out_ = last + 1;
+    last_left_out_ = last;
     if (last < 2) return;
     // From the middle outwards.
     int low = (last + 1) / 2, high = low - 1;
     while (all > most && (low > 1 || high < last - 1)) {
       const bool down = low - 1 >= 1 && (last - high <= low || high + 1 > last - 1);
       const int next = down ? --low : ++high;
-      all -= slices[static_cast<std::size_t>(next)], left_out_ += slices[static_cast<std::size_t>(next)];
+      all -= slices[static_cast<std::size_t>(next)];
+      left_out_ += slices[static_cast<std::size_t>(next)];
     }
-    if (low <= high) first_left_out_ = low, last_left_out_ = high;
+    if (low <= high) {
+      first_left_out_ = low;
+      last_left_out_ = high;
+    }
   }
 
   /// Collects the intervals in which each actor computes, in ascending order.
@@ -165,22 +170,27 @@ class TraceWriter {
       if (*phase == 'f') e["bp"] = "e";
       event(e);
     };
-    arrow("s", places[0], start), arrow("f", places[1], end);
+    arrow("s", places[0], start);
+    arrow("f", places[1], end);
   }
 
   void describe(std::uint32_t i, std::uint32_t actor, Json& args) const {
     const Activity& a = program_.activities[i];
     const CollectiveKind& kind = program_.collectives[a.collective];
     const double start = f_.timeline.start[i], end = f_.timeline.end[i];
-    args["collective"] = name_of(kind.op), args["bytes"] = kind.bytes, args["calls"] = a.calls;
+    args["collective"] = name_of(kind.op);
+    args["bytes"] = kind.bytes;
+    args["calls"] = a.calls;
     args["ranks"] = program_.groups[kind.groups].front().size();
     args["groups"] = program_.groups[kind.groups].size();
     args["exposed_us"] = us(exposed(actor, start, end));
     if (end > start) args["busbw_gbps"] = bus_bytes(i) / (end - start) * 1e-9;
     const CollectiveUse* use = use_of_[a.collective];
     if (!use) return;
-    args["algorithm"] = use->alone.algorithm, args["protocol"] = use->alone.protocol;
-    args["channels"] = use->alone.channels, args["bottleneck"] = use->alone.bottleneck;
+    args["algorithm"] = use->alone.algorithm;
+    args["protocol"] = use->alone.protocol;
+    args["channels"] = use->alone.channels;
+    args["bottleneck"] = use->alone.bottleneck;
     if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.makespan.value);
   }
 

@@ -38,8 +38,10 @@ StepBinding binding_of(const StepForecast& f) {
       double mean = 0;
       for (std::size_t s = 0; s < stages.size(); ++s)
         if (s != b.stage) mean += stages[s].busy[p] / others;
-      if (const Seconds more{stages[b.stage].busy[p] - mean}; more > b.more)
-        b.more = more, b.part = static_cast<Part>(p);
+      if (const Seconds more{stages[b.stage].busy[p] - mean}; more > b.more) {
+        b.more = more;
+        b.part = static_cast<Part>(p);
+      }
     }
     for (std::size_t s = 0; s < stages.size(); ++s)
       if (s != b.stage) b.others += Seconds{stages[s].bubble / others};

@@ -58,8 +58,10 @@ std::vector<Tried> try_algorithms(const World& world, CollectiveOp op, const Run
     // NCCL's choice, with time 0 until its row is found: it stays 0 if the choice has no schedule.
     tried.push_back({bytes, {first.algorithm, first.protocol, plan_of(first).channels, 0}, {}});
     for (const Candidate& c : candidates)
-      if (is_simulated(world.planner().comm, op, c.algorithm, c.protocol))
-        plans.push_back(plan_of(c)), owner.push_back(tried.size() - 1);
+      if (is_simulated(world.planner().comm, op, c.algorithm, c.protocol)) {
+        plans.push_back(plan_of(c));
+        owner.push_back(tried.size() - 1);
+      }
   }
   const Forecast forecast = run_plans(world, std::move(plans), options);
   for (std::size_t i = 0; i < owner.size(); ++i) tried[owner[i]].choices.push_back(choice_of(forecast.rows[i]));
@@ -85,7 +87,8 @@ void try_channels(const World& world, CollectiveOp op, std::vector<Tried>& tried
         Plan plan = plan_collective(world.planner(), op, tried[i].bytes, c.algorithm, c.protocol, most);
         if (plan.channels == last || plan.channels == c.channels) continue;
         last = plan.channels;
-        plans.push_back(std::move(plan)), owner.push_back(i);
+        plans.push_back(std::move(plan));
+        owner.push_back(i);
       }
     }
   }
@@ -130,7 +133,9 @@ std::vector<TunerRange> ranges_of(const std::vector<TunerPoint>& points, TunerCh
 
 TunerTable table_of(const World& world, CollectiveOp op, const std::vector<Tried>& tried) {
   TunerTable table;
-  table.op = op, table.nodes = world.planner().comm.nodes(), table.ranks = world.planner().comm.ranks();
+  table.op = op;
+  table.nodes = world.planner().comm.nodes();
+  table.ranks = world.planner().comm.ranks();
   TunerChoice choice{Algorithm::ring, Protocol::simple, 0, 0}, plain = choice;
   for (const Tried& t : tried) {
     // A choice without a schedule cannot be compared, so it stays.

@@ -41,7 +41,10 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
     const TunerPoint& p = table.points[i];
     // Without a time NCCL's choice cannot be compared, and the table repeats it.
     if (p.nccl.time == Seconds{}) return "# not simulated: NCCL's choice\n";
-    if (const double gain = 1 - p.choice.time / p.nccl.time; gain > most_gain) most_gain = gain, most = &p;
+    if (const double gain = 1 - p.choice.time / p.nccl.time; gain > most_gain) {
+      most_gain = gain;
+      most = &p;
+    }
   }
   if (!most) return "# NCCL's choice\n";
   return fmt::format("# {}: {:.2f} us; NCCL's {}/{} on {} channel{} takes {:.2f} us\n", to_text(Bytes{most->bytes}),

@@ -90,7 +90,10 @@ const UnstatedEffect* largest_effect(const Forecast& forecast, double least) {
   const UnstatedEffect* most = nullptr;
   for (const UnstatedEffect& effect : forecast.unstated)
     for (std::size_t row = 0; row < forecast.rows.size(); ++row)
-      if (const double spread = spread_of(effect, row); spread >= least) most = &effect, least = spread;
+      if (const double spread = spread_of(effect, row); spread >= least) {
+        most = &effect;
+        least = spread;
+      }
   return most;
 }
 

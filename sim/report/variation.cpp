@@ -68,8 +68,10 @@ void Variation::join_replicas() {
 // stage; the others add one chunk of a micro-batch each, while the pipeline fills.
 double Variation::seconds_of(const std::vector<double>& slower) const {
   double sum = 0, most = 0;
-  for (std::size_t s = 0; s < slower.size(); ++s)
-    sum += slower[s] * work_[s], most = std::max(most, slower[s] * work_[s]);
+  for (std::size_t s = 0; s < slower.size(); ++s) {
+    sum += slower[s] * work_[s];
+    most = std::max(most, slower[s] * work_[s]);
+  }
   return most + (sum - most) / (step_.micro_batches() * step_.interleave);
 }
 

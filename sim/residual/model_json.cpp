@@ -41,10 +41,15 @@ double positive(const Json& j, const char* key) {
 
 ResidualModel read_model(const Json& j) {
   ResidualModel m;
-  m.freedom = positive(j, "freedom"), m.host.value = positive(j, "host_us") * 1e-6;
-  m.curve = positive(j, "curve"), m.octaves = positive(j, "octaves"), m.node_octaves = positive(j, "node_octaves");
+  m.freedom = positive(j, "freedom");
+  m.host.value = positive(j, "host_us") * 1e-6;
+  m.curve = positive(j, "curve");
+  m.octaves = positive(j, "octaves");
+  m.node_octaves = positive(j, "node_octaves");
   const Json& alike = j.at("alike");
-  m.plan = positive(alike, "plan"), m.nodes = positive(alike, "nodes"), m.series = positive(alike, "series");
+  m.plan = positive(alike, "plan");
+  m.nodes = positive(alike, "nodes");
+  m.series = positive(alike, "series");
   m.row = positive(j, "row");
   for (std::size_t g = 0; g < parameter_groups.size(); ++g)
     m.groups[g] = positive(j.at("groups"), std::string(parameter_groups[g].name).c_str());
@@ -71,8 +76,11 @@ ResidualModel residual_model_of(const std::string& text, const std::string& file
 std::string residual_model_json(const ResidualModel& m, const std::string& source) {
   Json j;
   j["source"] = source;
-  j["freedom"] = digits(m.freedom), j["host_us"] = digits(microseconds(m.host));
-  j["curve"] = digits(m.curve), j["octaves"] = digits(m.octaves), j["node_octaves"] = digits(m.node_octaves);
+  j["freedom"] = digits(m.freedom);
+  j["host_us"] = digits(microseconds(m.host));
+  j["curve"] = digits(m.curve);
+  j["octaves"] = digits(m.octaves);
+  j["node_octaves"] = digits(m.node_octaves);
   j["alike"] = {{"plan", digits(m.plan)}, {"nodes", digits(m.nodes)}, {"series", digits(m.series)}};
   j["row"] = digits(m.row);
   for (std::size_t g = 0; g < parameter_groups.size(); ++g)

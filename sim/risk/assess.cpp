@@ -57,8 +57,10 @@ void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook,
     for (std::size_t s = 0; s < m.sources.size(); ++s) {
       const MonthOutcome::Source& lost = m.sources[s];
       causes[cause_of(outlook.rows[outlook.row_of_source[s]])] += lost.total();
-      kinds["slower steps"] += lost.slow, kinds["repeated work"] += lost.redone;
-      kinds["restarts"] += lost.restart, kinds["waiting for hosts"] += lost.waiting;
+      kinds["slower steps"] += lost.slow;
+      kinds["repeated work"] += lost.redone;
+      kinds["restarts"] += lost.restart;
+      kinds["waiting for hosts"] += lost.waiting;
     }
     for (auto* list : {&causes, &kinds}) {
       (*list)["checkpoints"] += m.saving, (*list)["survived flaps"] += m.stalls;
@@ -66,7 +68,8 @@ void add_losses(const std::vector<MonthOutcome>& months, const Outlook& outlook,
     }
   }
   const auto samples = static_cast<double>(months.size());
-  f.lost = listed(causes, samples), f.lost_by_kind = listed(kinds, samples);
+  f.lost = listed(causes, samples);
+  f.lost_by_kind = listed(kinds, samples);
 }
 
 /// Quantiles of the step time over all steps of all months.
@@ -75,7 +78,10 @@ void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
   double all = 0;
   for (const MonthOutcome& m : months)
     // Months record time by duration of the step; quantiles are over steps, so time is divided by duration.
-    for (const auto& [seconds, time] : m.steps) count[seconds] += time / seconds, all += time / seconds;
+    for (const auto& [seconds, time] : m.steps) {
+      count[seconds] += time / seconds;
+      all += time / seconds;
+    }
   const Seconds worst{count.empty() ? 0 : count.rbegin()->first};
   const auto at = [&](double fraction) {
     double sum = 0;
@@ -83,7 +89,9 @@ void add_steps(const std::vector<MonthOutcome>& months, MonthForecast& f) {
       if (sum += steps; sum >= fraction * all) return Seconds{seconds};
     return worst;
   };
-  f.time_p5 = at(0.05), f.time = at(0.5), f.time_p95 = at(0.95);
+  f.time_p5 = at(0.05);
+  f.time = at(0.5);
+  f.time_p95 = at(0.95);
   f.time_worst = worst;
 }
 
@@ -91,13 +99,17 @@ MonthForecast forecast_month(const Outlook& outlook, const std::vector<MonthOutc
   const auto n = static_cast<double>(months.size());
   MonthForecast f;
   std::vector<double> useful;
-  for (const MonthOutcome& m : months) useful.push_back(m.useful / outlook.model.length), f.stops += m.stops / n;
+  for (const MonthOutcome& m : months) {
+    useful.push_back(m.useful / outlook.model.length);
+    f.stops += m.stops / n;
+  }
   f.goodput = std::accumulate(useful.begin(), useful.end(), 0.0) / n;
   double squares = 0;
   for (const double u : useful) squares += (u - f.goodput) * (u - f.goodput);
   f.error = n > 1 ? std::sqrt(squares / (n - 1) / n) : 0;
   const RankedSamples ranked(useful);
-  f.goodput_p5 = useful[ranked.at(0.05)], f.goodput_p95 = useful[ranked.at(0.95)];
+  f.goodput_p5 = useful[ranked.at(0.05)];
+  f.goodput_p95 = useful[ranked.at(0.95)];
   add_losses(months, outlook, f);
   add_steps(months, f);
   return f;
@@ -210,7 +222,10 @@ const RiskClass* Risk::worst_survived() const {
 
 RiskOptions quick_risk() {
   RiskOptions options;
-  options.samples = 100, options.elements = 2, options.what_if = false, options.unrated = false;
+  options.samples = 100;
+  options.elements = 2;
+  options.what_if = false;
+  options.unrated = false;
   options.run.threads = 1;
   return options;
 }
@@ -226,7 +241,8 @@ Risk assess(const World& world, const RiskOptions& options) {
   std::optional<Elements> elements;
   if (world.fabric()) elements.emplace(world);
   RiskOptions first = options, rest = options;
-  first.run = part_of(options.run, 0, 0.1), rest.run = part_of(options.run, 0.1, 0.95);
+  first.run = part_of(options.run, 0, 0.1);
+  rest.run = part_of(options.run, 0.1, 0.95);
   const Ground ground = ground_of(world, trials, elements ? &*elements : nullptr, first);
   const ReliabilitySpec& spec = world.scenario().reliability;
 
@@ -246,13 +262,19 @@ Risk assess(const World& world, const RiskOptions& options) {
   Outlook outlook = outlook_of(ground, spec, effects, options.month);
   Risk risk;
   risk.world = world;
-  risk.of = trials.what(), risk.network_samples = trials.network_samples();
+  risk.of = trials.what();
+  risk.network_samples = trials.network_samples();
   const RankedSamples ranked(ground.healthy);
   const auto time_at = [&](double fraction) { return Seconds{ground.healthy[ranked.at(fraction)]}; };
-  risk.time = Seconds{ground.median}, risk.time_p5 = time_at(0.05), risk.time_p95 = time_at(0.95);
+  risk.time = Seconds{ground.median};
+  risk.time_p5 = time_at(0.05);
+  risk.time_p95 = time_at(0.95);
   risk.time_worst = time_at(1);
-  risk.checkpoint = outlook.checkpoint, risk.window = Seconds{outlook.transport.window}, risk.spares = outlook.spares;
-  risk.samples = options.samples, risk.seed = options.seed;
+  risk.checkpoint = outlook.checkpoint;
+  risk.window = Seconds{outlook.transport.window};
+  risk.spares = outlook.spares;
+  risk.samples = options.samples;
+  risk.seed = options.seed;
   const std::vector<MonthOutcome> months = sample_months(outlook.model, options);
   add_waits(months, outlook);
   risk.month = forecast_month(outlook, months);

@@ -71,7 +71,10 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     if (!between_switches(c.component) || wanted[k].left > 0) continue;
     // A failed cable between switches whose traffic is rerouted may not slow the job, whether or not it carried
     // traffic. Flaps need to know which: without traffic they go unnoticed.
-    for (Task task : own) task.probes = true, tasks.push_back(task);
+    for (Task task : own) {
+      task.probes = true;
+      tasks.push_back(task);
+    }
   }
   std::vector<std::optional<Timed>> outcomes(tasks.size());
   TaskProgress progress(options.run.progress, tasks.size());
@@ -93,8 +96,8 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
     // failure.
     const double usual = healthy[static_cast<std::size_t>(task.network_sample)];
     if (task.probes) {
-      crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > noticeable * usual ? 1 : 0,
-          ++crossed[task.key].second;
+      crossed[task.key].first += !outcomes[t] || outcomes[t]->seconds > noticeable * usual ? 1 : 0;
+      ++crossed[task.key].second;
       continue;
     }
     Effect& effect = effects[wanted[task.key]];
@@ -105,8 +108,10 @@ Effects find_effects(const World& world, Trials& trials, const Elements& element
       effect.example = elements.name(elements.classes()[wanted[task.key].elements].component, task.element);
     if (!outcomes[t])
       effect.stops = true;
-    else
-      effect.slowdowns.push_back(slowdown), effect.worst = std::max(effect.worst, slowdown);
+    else {
+      effect.slowdowns.push_back(slowdown);
+      effect.worst = std::max(effect.worst, slowdown);
+    }
   }
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     Effect& effect = effects[wanted[k]];

@@ -80,7 +80,10 @@ void Elements::sort_switches() {
 std::vector<LinkId> Elements::links(Component component, std::uint32_t element) const {
   std::vector<LinkId> list;
   const auto add_switch = [&](std::uint32_t v) {
-    for (const LinkId l : adjacency_.out(VertexId(v))) list.push_back(l), list.push_back(Fabric::reverse(l));
+    for (const LinkId l : adjacency_.out(VertexId(v))) {
+      list.push_back(l);
+      list.push_back(Fabric::reverse(l));
+    }
   };
   if (component == Component::rail) {
     const Clos& clos = *fabric_.clos();
@@ -103,7 +106,10 @@ std::vector<LinkId> Elements::links(Component component, std::uint32_t element) 
 std::vector<LinkId> Elements::siblings(std::uint32_t cable) const {
   std::vector<LinkId> list;
   for (const LinkId l : adjacency_.out(VertexId(lower(cable))))
-    if (l.value % 2 == 0) list.push_back(l), list.push_back(Fabric::reverse(l));
+    if (l.value % 2 == 0) {
+      list.push_back(l);
+      list.push_back(Fabric::reverse(l));
+    }
   return list;
 }
 

@@ -60,9 +60,13 @@ class Listing {
   // failures lose no host: the job restarts on the same ones.
   void stop(Component component, std::int64_t count, Ratio share, int hosts) {
     Event e;
-    e.row.component = component, e.row.count = count, e.row.stops = true;
-    e.row.per_month = share.value * static_cast<double>(count), e.row.lasts = hosts > 0 ? spec_.repair.host : Seconds{};
-    e.detect = spec_.restart.detect.value, e.hosts = hosts;
+    e.row.component = component;
+    e.row.count = count;
+    e.row.stops = true;
+    e.row.per_month = share.value * static_cast<double>(count);
+    e.row.lasts = hosts > 0 ? spec_.repair.host : Seconds{};
+    e.detect = spec_.restart.detect.value;
+    e.hosts = hosts;
     events_.push_back(e);
   }
 
@@ -70,7 +74,9 @@ class Listing {
   // busiest stage. Collectives do not take longer.
   void slow_hosts(std::int64_t hosts) {
     Event e;
-    e.row.component = Component::host, e.row.mishap = Mishap::slow, e.row.count = hosts;
+    e.row.component = Component::host;
+    e.row.mishap = Mishap::slow;
+    e.row.count = hosts;
     e.row.slowdown = e.row.worst = 1 + spec_.stragglers.slowdown.value * g_.computing / g_.median;
     e.row.per_month = spec_.stragglers.hosts.value * static_cast<double>(hosts);
     e.row.lasts = spec_.stragglers.last;
@@ -100,10 +106,14 @@ class Listing {
   Event made(std::size_t c, Mishap mishap, double left, double per_element, Seconds lasts) const {
     const ElementClass& elements = g_.elements->classes()[c];
     Event e;
-    e.row.component = elements.component, e.row.mishap = mishap, e.row.role = elements.role, e.row.left = left;
+    e.row.component = elements.component;
+    e.row.mishap = mishap;
+    e.row.role = elements.role;
+    e.row.left = left;
     // One link of the fabric stands for one in each plane.
     e.row.count = static_cast<std::int64_t>(elements.members.size()) * spec_.planes;
-    e.row.per_month = per_element * static_cast<double>(e.row.count), e.row.lasts = lasts;
+    e.row.per_month = per_element * static_cast<double>(e.row.count);
+    e.row.lasts = lasts;
     // A network failure is noticed by the transport, which gives up after its window, unless the watchdog is faster.
     e.detect = std::min(spec_.restart.detect.value, transport_.window);
     if (elements.role != Role::idle) e.key = EffectKey{c, left};
@@ -152,14 +162,16 @@ class Listing {
     for (std::size_t i = first; i < events_.size(); ++i) {
       RiskClass& row = events_[i].row;
       row.per_month *= static_cast<double>(count) / static_cast<double>(row.count);
-      row.component = Component::nic, row.count = count;
+      row.component = Component::nic;
+      row.count = count;
     }
   }
 
   /// Packets are lost until traffic takes another path. If that takes longer than the transport waits, the job stops.
   void reroute(Event& e) const {
     if (spec_.reroute.value > transport_.window) e.row.stops = true;
-    e.stall = spec_.reroute.value, e.stall_square = e.stall * e.stall;
+    e.stall = spec_.reroute.value;
+    e.stall_square = e.stall * e.stall;
   }
 
   void flaps(std::size_t c) {
@@ -171,7 +183,8 @@ class Listing {
     // Flaps that are survived and those that are not are two rows, since one costs stalls and the other restarts. The
     // effect of a cable that is down says whether it carries traffic.
     Event flap = made(c, Mishap::flap, 0, spec_.flaps.cable * (1 - m.stops), Seconds{m.stall});
-    flap.stall = m.stall, flap.stall_square = m.square;
+    flap.stall = m.stall;
+    flap.stall_square = m.square;
     // Flaps of NIC cables always affect the job.
     if (elements.component == Component::nic_cable) flap.key.reset();
     events_.push_back(flap);
@@ -203,13 +216,17 @@ void take_effect(Event& e, const Effects& effects) {
     e.row.per_month *= effect.carries;
     return;
   }
-  e.row.slowdown = effect.mean, e.row.worst = effect.worst, e.row.example = effect.example;
-  e.row.simulated = static_cast<int>(effect.slowdowns.size()), e.row.carries = effect.carries;
+  e.row.slowdown = effect.mean;
+  e.row.worst = effect.worst;
+  e.row.example = effect.example;
+  e.row.simulated = static_cast<int>(effect.slowdowns.size());
+  e.row.carries = effect.carries;
   if (e.row.stops && !effect.stops)
     e.row.per_month *= effect.carries;  // rerouting takes too long, but only cables with traffic stop the job
   e.row.stops = e.row.stops || effect.stops;
   if (e.row.stops) e.row.slowdown = e.row.worst = 1;
-  e.stall *= effect.carries, e.stall_square *= effect.carries;
+  e.stall *= effect.carries;
+  e.stall_square *= effect.carries;
 }
 
 // Sizes and times of a checkpoint: parameters x bytes, written by all hosts in parallel to storage, or first copied to
@@ -260,7 +277,10 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   double stops = 0;
   for (Event& e : events) {
     take_effect(e, effects);
-    if (e.row.role == Role::idle) e.row.stops = false, e.row.slowdown = 1;
+    if (e.row.role == Role::idle) {
+      e.row.stops = false;
+      e.row.slowdown = 1;
+    }
     if (e.row.stops) stops += e.row.per_month;
   }
   out.transport = transport_of(ground.world, spec);
@@ -268,12 +288,16 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
   const int nodes = ground.world.scenario().cluster.nodes;
   out.spares = spec.spares >= 0 ? spec.spares : (nodes + 15) / 16;
   MonthModel& model = out.model;
-  model.length = month.value, model.network_samples = ground.healthy, model.median = ground.median;
+  model.length = month.value;
+  model.network_samples = ground.healthy;
+  model.median = ground.median;
   model.saves =
       std::isfinite(out.checkpoint.every.value) && ground.world.scenario().workload.kind == WorkloadKind::training_step;
-  model.every = out.checkpoint.every.value, model.pause = out.checkpoint.pause.value;
+  model.every = out.checkpoint.every.value;
+  model.pause = out.checkpoint.pause.value;
   model.durable = out.checkpoint.durable.value;
-  model.start = spec.restart.start.value + out.checkpoint.load.value, model.spares = out.spares;
+  model.start = spec.restart.start.value + out.checkpoint.load.value;
+  model.spares = out.spares;
   // On average half an interval of work is lost, and what was not yet durable.
   const double redone = model.saves ? model.every / 2 + model.durable : 0;
   for (const Event& e : events) {
@@ -286,12 +310,18 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
     out.rows.push_back(row);
     if (row.role == Role::idle || row.per_month == 0) continue;
     const double rate = row.per_month / nominal_month.value;
-    if (!row.stops) model.stalls += rate * e.stall, model.stalls_variance += rate * e.stall_square / month.value;
+    if (!row.stops) {
+      model.stalls += rate * e.stall;
+      model.stalls_variance += rate * e.stall_square / month.value;
+    }
     // Flaps enter the month as a mean number of stalls (month.hpp), not one by one. Failures without an effect on the
     // time are no source.
     if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
     FailureSource source;
-    source.rate = rate, source.stops = row.stops, source.lasts = row.lasts.value, source.detect = e.detect;
+    source.rate = rate;
+    source.stops = row.stops;
+    source.lasts = row.lasts.value;
+    source.detect = e.detect;
     source.hosts = e.hosts;
     if (!row.stops) source.slowdowns = e.key ? effects.at(*e.key).slowdowns : std::vector<double>{row.slowdown};
     model.sources.push_back(std::move(source));

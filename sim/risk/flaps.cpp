@@ -45,7 +45,8 @@ FlapMoments flap_moments(const FlapSpec& spec, const Transport& transport, doubl
   // The stall is a whole number of timeouts: it ends with the first retry after the flap has ended.
   for (int retry = 1; retry <= retries; ++retry) {
     const double until = shorter(spec, retry * timeout), part = (until - before) / ridden;
-    m.stall += part * retry * timeout, m.square += part * std::pow(retry * timeout, 2);
+    m.stall += part * retry * timeout;
+    m.square += part * std::pow(retry * timeout, 2);
     before = until;
   }
   return m;

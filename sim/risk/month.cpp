@@ -14,7 +14,10 @@ class Month {
  public:
   Month(const MonthModel& model, Rng& rng) : m_(model), rng_(rng) {
     out_.sources.resize(m_.sources.size());
-    for (const FailureSource& s : m_.sources) sum_ += s.rate, cumulative_.push_back(sum_);
+    for (const FailureSource& s : m_.sources) {
+      sum_ += s.rate;
+      cumulative_.push_back(sum_);
+    }
     // The sum of many short stalls over the month is nearly normal. S stalls in progress on average leave the fraction
     // e^-S of time without any.
     const double stalls = m_.stalls + std::sqrt(m_.stalls_variance) * rng_.normal();
@@ -30,8 +33,14 @@ class Month {
       pass(next - now_);
       now_ = next;
       std::erase_if(active_, [&](const Degradation& d) { return d.until <= now_; });
-      if (now_ >= back_at_) back_at_ = never, sample_network();
-      if (now_ >= failure) strike(), failure = next_failure(now_);
+      if (now_ >= back_at_) {
+        back_at_ = never;
+        sample_network();
+      }
+      if (now_ >= failure) {
+        strike();
+        failure = next_failure(now_);
+      }
     }
     return std::move(out_);
   }
@@ -84,17 +93,27 @@ class Month {
     // Whole cycles leave the place in the cycle unchanged and refresh what is saved; only the remainder is walked
     // through.
     if (const double cycles = std::floor(dt / cycle); cycles >= 1) {
-      running += cycles * m_.every, dt -= cycles * cycle;
-      unsaved_ = std::min(place_, m_.every) * pace, in_flight_ = m_.every * pace;
+      running += cycles * m_.every;
+      dt -= cycles * cycle;
+      unsaved_ = std::min(place_, m_.every) * pace;
+      in_flight_ = m_.every * pace;
     }
     while (dt > 0) {
       const bool works = place_ < m_.every;
       const double part = std::min(dt, (works ? m_.every : cycle) - place_);
-      if (works) running += part, unsaved_ += part * pace;
-      place_ += part, dt -= part;
+      if (works) {
+        running += part;
+        unsaved_ += part * pace;
+      }
+      place_ += part;
+      dt -= part;
       // Rounding may leave a remainder too small to advance.
       if (part <= 0) place_ = works ? m_.every : cycle;
-      if (place_ >= cycle) place_ = 0, in_flight_ = unsaved_, unsaved_ = 0;
+      if (place_ >= cycle) {
+        place_ = 0;
+        in_flight_ = unsaved_;
+        unsaved_ = 0;
+      }
     }
     return running;
   }
@@ -119,7 +138,9 @@ class Month {
     waits_until_ = now_ + wait_for_hosts(source);
     back_at_ = waits_until_ + source.detect + m_.start;
     // The restarted job begins a new interval of checkpoints.
-    place_ = 0, unsaved_ = 0, in_flight_ = 0;
+    place_ = 0;
+    unsaved_ = 0;
+    in_flight_ = 0;
   }
 
   // A checkpoint that is not yet durable does not help: the one before is read.

@@ -91,7 +91,10 @@ std::string comment(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    if (line.size() + 1 + word.size() > 118) out += line + "\n", line = "#";
+    if (line.size() + 1 + word.size() > 118) {
+      out += line + "\n";
+      line = "#";
+    }
     line += " " + word;
     begin = end + 1;
   }

@@ -73,7 +73,9 @@ std::optional<Timed> Trials::run(int network_sample, std::span<const LinkId> lin
       world_.with_samples({world_.samples().first_seed + static_cast<std::uint64_t>(network_sample), 1});
   if (links.empty()) return time_of(healthy);
   Fault fault;
-  fault.target = "failed component", fault.rate = left, fault.links.assign(links.begin(), links.end());
+  fault.target = "failed component";
+  fault.rate = left;
+  fault.links.assign(links.begin(), links.end());
   // The failure holds in all segments, on top of the scenario's faults; the lower rate counts.
   std::vector<NetworkSegment> segments = healthy.setup().segments;
   for (NetworkSegment& segment : segments) {

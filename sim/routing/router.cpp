@@ -47,7 +47,8 @@ ClosLatency::ClosLatency(const Fabric& fabric) {
 DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.any_down()) {
   if (!any_) return;
   const Clos& clos = *fabric.clos();
-  leaf_.assign(clos.leaves, false), group_.assign(clos.groups, false);
+  leaf_.assign(clos.leaves, false);
+  group_.assign(clos.groups, false);
   const std::uint32_t first_leaf = clos.endpoints, first_spine = first_leaf + clos.leaves,
                       first_core = first_spine + clos.spines();
   for (const auto& [number, factor] : state.factors()) {
@@ -232,7 +233,9 @@ BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkSt
   for (std::uint32_t i = 0; i < bundle.count; ++i) {
     const double rate = of_link(bundle.first + 2 * i);
     if (rate == 0) continue;
-    sum += rate, slowest = std::min(slowest, rate), ++alive;
+    sum += rate;
+    slowest = std::min(slowest, rate);
+    ++alive;
   }
   if (alive == 0) return {0};
   // Spray sends equal parts, so the slowest link limits all; adaptive routing loads each link by its rate.

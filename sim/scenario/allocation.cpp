@@ -151,7 +151,8 @@ std::uint32_t least_hosts(const Scenario& s) {
     for (const auto host : hosts) last = std::max(last, static_cast<std::uint64_t>(host) + 1);
   };
   const std::vector<std::uint32_t> taken = parse_hosts(s.cluster.taken, "cluster.taken");
-  see(taken), sum += taken.size();
+  see(taken);
+  sum += taken.size();
   if (s.cluster.placement == Placement::list) see(s.cluster.order);
   for (const JobSpec& job : s.jobs) {
     sum += static_cast<std::uint64_t>(job.nodes);
@@ -162,7 +163,8 @@ std::uint32_t least_hosts(const Scenario& s) {
     const BackgroundSpec& flows = s.background[i];
     if (flows.network == FlowNetwork::own) continue;
     const std::vector<std::uint32_t> targets = parse_hosts(flows.targets, fmt::format("background[{}].targets", i));
-    see(targets), see(parse_hosts(flows.hosts, fmt::format("background[{}].hosts", i)));
+    see(targets);
+    see(parse_hosts(flows.hosts, fmt::format("background[{}].hosts", i)));
     if (flows.kind != FlowKind::flows) storage.insert(storage.end(), targets.begin(), targets.end());
   }
   std::sort(storage.begin(), storage.end());

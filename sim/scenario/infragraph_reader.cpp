@@ -39,8 +39,10 @@ class Reader {
     });
     each(root, "edges", [&](const YAML::Node& node) {
       InfraEdge& edge = graph.edges.emplace_back();
-      edge.a = endpoint(node, "ep1"), edge.b = endpoint(node, "ep2");
-      edge.link = text(node, "link"), edge.line = line_of(node);
+      edge.a = endpoint(node, "ep1");
+      edge.b = endpoint(node, "ep2");
+      edge.link = text(node, "link");
+      edge.line = line_of(node);
       if (node["scheme"].IsDefined()) edge.scheme = text(node, "scheme");
     });
     return graph;

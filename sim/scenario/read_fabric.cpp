@@ -35,7 +35,10 @@ void check_rates(const Scenario& s, const FileFabric& fabric, std::vector<Diagno
   for (const FileFabricLink& link : fabric.links) {
     if (!ports.contains(link.from) || link.rate.value <= 0) continue;
     ++links;
-    if (std::abs(link.rate.value - own) > 0.01 * own) ++others, other = link.rate;
+    if (std::abs(link.rate.value - own) > 0.01 * own) {
+      ++others;
+      other = link.rate;
+    }
   }
   // Single degraded cables are what such files are for. Most links at another rate mean that the scenario describes
   // another machine.
@@ -67,7 +70,9 @@ void read_fabric(Scenario& s, FileFabricSpec& spec, YamlReader& reader, std::vec
     return reader.add(at("fabric.path", "no file is given", "write fabric: {kind: file, path: fabric.yaml}"));
   const std::string file = beside(s.file, spec.path);
   FabricFileOptions options;
-  options.nics = s.node.spec.nics.count, options.names = spec.nics, options.oversubscription = spec.oversubscription;
+  options.nics = s.node.spec.nics.count;
+  options.names = spec.nics;
+  options.oversubscription = spec.oversubscription;
   FabricFileResult read = read_file_of_fabric(file, options);
   // With cables, the oversubscription follows from them.
   if (read.format != "topology.conf" && spec.oversubscription != 1)
@@ -110,7 +115,8 @@ void place_by_name(Scenario& s, YamlReader& reader) {
     order.push_back(it->second);
   }
   // Names become the numbers of a list, which is what the allocation knows.
-  c.placement = Placement::list, c.order = std::move(order);
+  c.placement = Placement::list;
+  c.order = std::move(order);
   if (!reader.given("cluster.nodes")) c.nodes = static_cast<int>(c.order.size());
 }
 

@@ -25,6 +25,7 @@
 #include "named_file.hpp"
 #include "read_fabric.hpp"
 #include "request_trace.hpp"
+#include "usual_routing.hpp"
 #include "yaml_reader.hpp"
 
 namespace fabricast {
@@ -33,18 +34,6 @@ namespace {
 
 std::size_t index_of(std::span<const std::string_view> names, std::string_view name) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-}
-
-/// The usual routing of a kind of network.
-/// InfiniBand and Slingshot switches route adaptively, and EFA's SRD protocol sprays packets. Other networks hash
-/// flows.
-std::string_view usual_routing(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::infiniband:
-    case LinkKind::slingshot: return "adaptive";
-    case LinkKind::efa: return "spray";
-    default: return "ecmp";
-  }
 }
 
 class Reading {
@@ -84,7 +73,8 @@ class Reading {
       reader_->add(at("workload", "the section is missing", "e.g. workload: {collective: all_reduce}"));
     if (!reader_->failed()) guarded([&] { check(s); });
     if (reader_->failed()) throw UserError(reader_->take_diagnostics());
-    s.node.hardware = nullptr, s.node.layout = nullptr;  // a Scenario is a value and must not point into itself
+    s.node.hardware = nullptr;  // a Scenario is a value and must not point into itself
+    s.node.layout = nullptr;
     s.unstated = unstated_keys(s);
     s.places = reader_->places();
     return std::move(result_);
@@ -112,9 +102,7 @@ class Reading {
   }
 
   static Diagnostic at(std::string path, std::string message, std::string hint) {
-    Diagnostic d;
-    d.path = std::move(path), d.message = std::move(message), d.hint = std::move(hint);
-    return d;
+    return {Diagnostic::Severity::error, {}, std::move(path), std::move(message), std::move(hint)};
   }
 
   /// Runs `f` and collects its errors, which get their position in the file later.
@@ -131,12 +119,15 @@ class Reading {
   void set_study_apart() {
     for (const auto& section : root_) {
       if (!section.first.IsScalar() || section.first.Scalar() != "sweep") continue;
-      Diagnostic d = at("sweep", "is only for `fabricast plan`, and is ignored here", {});
       const YAML::Mark mark = section.first.Mark();
-      d.severity = Diagnostic::Severity::warning, d.where = {path_, mark.line + 1, mark.column + 1, 5};
-      result_.warnings.push_back(std::move(d));
+      result_.warnings.push_back({Diagnostic::Severity::warning,
+                                  {path_, mark.line + 1, mark.column + 1, 5},
+                                  "sweep",
+                                  "is only for `fabricast plan`, and is ignored here",
+                                  {}});
     }
-    root_.remove("sweep"), root_.remove("objective");
+    root_.remove("sweep");
+    root_.remove("objective");
   }
 
   /// `placement: [3, 1, 2]` is a short form of `placement: list` and `order: [3, 1, 2]`.
@@ -185,7 +176,8 @@ class Reading {
 
   /// Reads the file of `node.topology`, or of NCCL_TOPO_FILE, which is the same setting as a variable of NCCL.
   void read_topology_file(Scenario& s) {
-    topology_ = early({"node", "topology"}), topology_env_ = early({"nccl", "env", "NCCL_TOPO_FILE"});
+    topology_ = early({"node", "topology"});
+    topology_env_ = early({"nccl", "env", "NCCL_TOPO_FILE"});
     if (topology_.empty() && topology_env_.empty()) return;
     if (!topology_.empty() && !topology_env_.empty() && beside(path_, topology_) != beside(path_, topology_env_))
       throw UserError::at("nccl.env.NCCL_TOPO_FILE", "names a different file than node.topology", "give one of them");

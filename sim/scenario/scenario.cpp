@@ -50,7 +50,9 @@ void visit_fields(FieldVisitor& visit, NodeSection& section) {
   if (section.hardware) {
     // A preset implies a GPU, but a given GPU overrides it, even the default one. A fitted profile (a file) implies
     // none.
-    section.spec.gpu.clear(), section.spec.profile.clear(), section.spec.topology.clear();
+    section.spec.gpu.clear();
+    section.spec.profile.clear();
+    section.spec.topology.clear();
     visit_kind(visit, section.spec);
     const std::string profile = section.spec.profile, topology = section.spec.topology;
     const std::string preset = profile.ends_with(".json") ? std::string() : profile;

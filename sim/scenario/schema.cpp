@@ -255,7 +255,8 @@ class SchemaMaker {
       j["properties"][std::string(v.name)] = {{"description", fmt::format("{}; accepts {}", v.summary, v.accepts)}};
       j["properties"][std::string(v.name)].update(text);
     }
-    j["patternProperties"] = {{"^NCCL_", text}}, j["additionalProperties"] = false;
+    j["patternProperties"] = {{"^NCCL_", text}};
+    j["additionalProperties"] = false;
     return j;
   }
 
@@ -280,7 +281,10 @@ void add_study(Json& properties) {
   for (const Field& field : fields.take().parts) {
     Json part = {{"description", field.doc}, {"type", "string"}};
     // A single text is a short form of a list.
-    if (field.type == FieldType::list) part["type"] = {"string", "array"}, part["items"] = {{"type", "string"}};
+    if (field.type == FieldType::list) {
+      part["type"] = {"string", "array"};
+      part["items"] = {{"type", "string"}};
+    }
     objective["properties"][field.name] = std::move(part);
   }
   objective["additionalProperties"] = false;
@@ -306,7 +310,10 @@ std::vector<std::string> names_for(std::string_view path) {
   const auto is = [&](std::string_view key) { return path == key || path.ends_with("." + std::string(key)); };
   if (is("node.gpu")) add_names(names, hardware.gpus);
   if (is("node.profile")) add_names(names, hardware.nodes);
-  if (is("workload.stack")) add_names(names, hardware.stacks), add_names(names, hardware.serving);
+  if (is("workload.stack")) {
+    add_names(names, hardware.stacks);
+    add_names(names, hardware.serving);
+  }
   if (is("workload.model.preset"))
     for (const ModelPreset& preset : model_presets()) names.emplace_back(preset.name);
   return names;

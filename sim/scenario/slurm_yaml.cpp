@@ -60,7 +60,8 @@ class SlurmYamlReader {
     if (!name.IsScalar() || name.Scalar().empty())
       return problems_.error(s.line, 0, fmt::format("`{}` is missing", name_key));
     s.name = shown(name.Scalar());
-    s.nodes = names(part(node, "nodes")), s.switches = names(part(node, "children"));
+    s.nodes = names(part(node, "nodes"));
+    s.switches = names(part(node, "children"));
     // A switch of a tree has hosts below it or other switches, not both.
     if (s.nodes.empty() == s.switches.empty())
       return problems_.error(s.line, 0,

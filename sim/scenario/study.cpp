@@ -47,7 +47,8 @@ class AxisReader {
 
   /// \param origin  the option that gives the axis; empty: the file
   void read(const std::string& name, const YAML::Node& key, const YAML::Node& node, std::string origin) {
-    origin_ = std::move(origin), path_ = "sweep." + name;
+    origin_ = std::move(origin);
+    path_ = "sweep." + name;
     SweepAxis axis{name, {}};
     const SourceSpan where = span(key);
     study_.places[path_] = where;
@@ -175,7 +176,10 @@ void read_objective(Study& study, const YAML::Node& root, const std::vector<Over
   YAML::Node alone(YAML::NodeType::Map);
   if (const YAML::Node section = std::as_const(root)["objective"]; section.IsDefined()) {
     alone["objective"] = section;
-    if (section.IsMap()) wrap_single(section, "keep"), wrap_single(section, "pareto");
+    if (section.IsMap()) {
+      wrap_single(section, "keep");
+      wrap_single(section, "pareto");
+    }
   }
   YamlReader reader(alone, study.file, overrides);
   reader("objective", study.objective, "");

@@ -143,7 +143,8 @@ bool keeps_order(const Scenario& s, const NcclSettings& settings) {
 void choose_policy(NetworkSetup& setup, Parts& parts, const NcclSettings& settings) {
   const Scenario& s = parts.scenario;
   const RoutingPolicy& given = routing_policies()[s.routing.kind];
-  setup.policy = &given, setup.policy_spec = &s.routing.spec;
+  setup.policy = &given;
+  setup.policy_spec = &s.routing.spec;
   if (given.name != "adaptive" || !keeps_order(s, settings)) return;
   setup.policy = find_by_name(routing_policies(), "static");
   parts.static_paths = setup.policy->defaults();
@@ -262,7 +263,9 @@ std::vector<Fault> find_faults(const Parts& parts) {
   for (std::size_t i = 0; i < s.faults.size(); ++i) {
     const FaultSpec& f = s.faults[i];
     Fault fault;
-    fault.target = f.target(), fault.rate = f.rate.value, fault.begin = f.at;
+    fault.target = f.target();
+    fault.rate = f.rate.value;
+    fault.begin = f.at;
     if (f.until.value > 0) fault.end = f.until;
     resolve_fault(fault, i, *parts.fabric, parts.planner.comm.node.graph);
     faults.push_back(std::move(fault));
@@ -360,7 +363,8 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   const bool shared = hosts > 1;
   if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {
     // A step on one GPU has no collectives, and is equally fast on any host.
-    parts->planner.comm.node = std::move(node), parts->planner.comm.placement = provisional(s.cluster);
+    parts->planner.comm.node = std::move(node);
+    parts->planner.comm.placement = provisional(s.cluster);
     setup.comm = &parts->planner.comm;
     return World(state);
   }

@@ -128,14 +128,19 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   Json j = writer.take();
   // Keys that do not apply are left out, because the reader would reject them.
   Json& workload = j["workload"];
-  if (!scenario.workload.sizes.empty())
-    workload.erase("from"), workload.erase("to"), workload.erase("factor");
-  else
+  if (!scenario.workload.sizes.empty()) {
+    workload.erase("from");
+    workload.erase("to");
+    workload.erase("factor");
+  } else
     workload.erase("sizes");
   if (scenario.cluster.placement != Placement::list || !scenario.cluster.hosts.empty()) j["cluster"].erase("order");
   j["cluster"].erase(scenario.cluster.hosts.empty() ? "hosts" : "placement");
   if (scenario.cluster.taken.empty()) j["cluster"].erase("taken");
-  if (scenario.cluster.filled.value == 0) j["cluster"].erase("filled"), j["cluster"].erase("filled_seed");
+  if (scenario.cluster.filled.value == 0) {
+    j["cluster"].erase("filled");
+    j["cluster"].erase("filled_seed");
+  }
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.jobs.empty()) j.erase("jobs");
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i)

@@ -107,7 +107,8 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file, const st
   const auto fail = [&](int line, int column, std::string what, std::string hint = {}) {
     Diagnostic d;
     d.where = {file, line, column, 1};
-    d.message = std::move(what), d.hint = std::move(hint);
+    d.message = std::move(what);
+    d.hint = std::move(hint);
     throw UserError({std::move(d)});
   };
   if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos) {
@@ -155,13 +156,17 @@ void YamlReader::check_keys(const YAML::Node& map, const std::string& path, cons
   for (const auto& entry : map) {
     if (!entry.first.IsScalar()) {
       Diagnostic d;
-      d.where = span(entry.first, origin), d.path = path, d.message = "a key must be a single word";
+      d.where = span(entry.first, origin);
+      d.path = path;
+      d.message = "a key must be a single word";
       add(std::move(d));
       continue;
     }
     if (!seen.insert(entry.first.Scalar()).second) {
       Diagnostic d;
-      d.where = span(entry.first, origin), d.path = child(path, entry.first.Scalar()), d.message = "duplicate key";
+      d.where = span(entry.first, origin);
+      d.path = child(path, entry.first.Scalar());
+      d.message = "duplicate key";
       add(std::move(d));
     }
   }
@@ -176,13 +181,19 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
   if (level.list) {
     const std::size_t i = level.next++;
     found.path = fmt::format("{}[{}]", level.path, i);
-    if (level.node.IsDefined() && i < level.node.size()) found.node = level.node[i], found.there = true;
+    if (level.node.IsDefined() && i < level.node.size()) {
+      found.node = level.node[i];
+      found.there = true;
+    }
   } else {
     level.known.insert(std::string(info.name));
     found.path = child(level.path, info.name);
     if (level.node.IsDefined() && level.node.IsMap()) {
       const YAML::Node node = std::as_const(level.node)[std::string(info.name)];
-      if (node.IsDefined()) found.node = node, found.there = true;
+      if (node.IsDefined()) {
+        found.node = node;
+        found.there = true;
+      }
       // For a key without a value, yaml-cpp points past it, so the position of the key is used.
       if (node.IsDefined() && node.IsNull())
         for (const auto& entry : level.node)
@@ -211,7 +222,10 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
 
 void YamlReader::fail(const std::string& path, std::string message, std::string hint) {
   Diagnostic d;
-  d.where = place(path), d.path = path, d.message = std::move(message), d.hint = std::move(hint);
+  d.where = place(path);
+  d.path = path;
+  d.message = std::move(message);
+  d.hint = std::move(hint);
   add(std::move(d));
 }
 
@@ -370,7 +384,8 @@ void YamlReader::finish() {
     if (used_overrides_.contains(o.path)) continue;
     Diagnostic d;
     d.where.file = fmt::format("--set {}={}", o.path, o.value);
-    d.path = o.path, d.message = "unknown key";
+    d.path = o.path;
+    d.message = "unknown key";
     const std::vector<std::string_view> known(known_.begin(), known_.end());
     const auto near = nearest(o.path, known);
     d.hint = near ? fmt::format("did you mean '{}'?", *near) : "`fabricast describe scenario` shows the keys";
@@ -384,7 +399,7 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
     const auto equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
       Diagnostic d;
-      d.message = fmt::format("'--set {}' has no value", word),
+      d.message = fmt::format("'--set {}' has no value", word);
       d.hint = "write --set KEY=VALUE, e.g. --set fabric.switch.rate=800Gbps";
       faults.push_back(std::move(d));
       continue;

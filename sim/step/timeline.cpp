@@ -44,7 +44,8 @@ Followers followers_of(const Program& program) {
   const auto n = program.activities.size();
   const std::vector<std::uint32_t> streams = first_streams(program);
   Followers f;
-  f.first.assign(n + 1, 0), f.waits.assign(n, 0);
+  f.first.assign(n + 1, 0);
+  f.waits.assign(n, 0);
   // Two passes over the same pairs: one counts them, the other stores them.
   const auto for_each_pair = [&](auto use) {
     std::vector<std::uint32_t> last(streams.back(), none);
@@ -70,11 +71,13 @@ class Run {
   Run(const Program& program, Traffic& traffic, const TimelineOptions& options)
       : program_(program), traffic_(traffic), options_(options), followers_(followers_of(program)) {
     const auto n = program.activities.size();
-    timeline_.start.assign(n, 0), timeline_.end.assign(n, 0);
+    timeline_.start.assign(n, 0);
+    timeline_.end.assign(n, 0);
     timeline_.actors.resize(program.actors.size());
     state_.resize(n);
     released_by_.assign(n, none);
-    collectives_at_.assign(program.actors.size(), 0), lost_at_.assign(program.actors.size(), 0);
+    collectives_at_.assign(program.actors.size(), 0);
+    lost_at_.assign(program.actors.size(), 0);
     computing_.assign(program.actors.size(), none);
     idle_since_.assign(program.actors.size(), 0);
     last_of_.assign(program.actors.size(), none);
@@ -145,7 +148,8 @@ class Run {
     State& s = state_[activity];
     if (pace == s.pace) return;
     s.left -= (now_ - s.since) * s.pace;
-    s.since = now_, s.pace = pace;
+    s.since = now_;
+    s.pace = pace;
     ends_.push({now_ + std::max(0.0, s.left) / pace, activity, ++s.version});
   }
 
@@ -162,11 +166,14 @@ class Run {
         // A collective that shares no link with any other keeps its pace, and needs no update.
         if (traffic_.is_independent(a.collective))
           set_pace(i, 1);
-        else
-          in_flight_.push_back({a.collective, i}), traffic = true;
+        else {
+          in_flight_.push_back({a.collective, i});
+          traffic = true;
+        }
         for (const Place& place : program_.places_of(i)) {
           if (place.stream == 0) attribute_wait(i, place.actor);
-          ++collectives_at_[place.actor], lost_at_[place.actor] += lost_to(a);
+          ++collectives_at_[place.actor];
+          lost_at_[place.actor] += lost_to(a);
           change_computing(place.actor);
         }
       } else {
@@ -208,7 +215,9 @@ class Run {
       ActorTimes& times = timeline_.actors[place.actor];
       times.busy[static_cast<std::size_t>(a.part)] += seconds_of(i, place.actor);
       times.interference += now_ - timeline_.start[i] - seconds_of(i, place.actor);
-      idle_since_[place.actor] = now_, computing_[place.actor] = none, last_of_[place.actor] = i;
+      idle_since_[place.actor] = now_;
+      computing_[place.actor] = none;
+      last_of_[place.actor] = i;
     }
     for (std::uint32_t k = followers_.first[i]; k < followers_.first[i + 1]; ++k) {
       const std::uint32_t follower = followers_.list[k];
@@ -261,7 +270,8 @@ class Run {
       const double begin = std::max(from, timeline_.start[cause]);
       const Activity& a = program_.activities[cause];
       (a.is_collective() ? times.exposed : times.busy)[static_cast<std::size_t>(a.part)] += to - begin;
-      to = begin, cause = released_by_[cause];
+      to = begin;
+      cause = released_by_[cause];
     }
     times.bubble += to - from;
   }

@@ -30,7 +30,8 @@ Locality of_clos(const Fabric& fabric, const Clos& clos) {
   Numbers<std::uint32_t> leaves, groups;
   for (std::uint32_t host = 0; host < fabric.nodes(); ++host) {
     const std::uint32_t leaf = clos.leaf_of(host * clos.ports_per_node);
-    at.leaf.push_back(leaves.of(leaf)), at.group.push_back(groups.of(clos.group_of(leaf)));
+    at.leaf.push_back(leaves.of(leaf));
+    at.group.push_back(groups.of(clos.group_of(leaf)));
   }
   return at;
 }
@@ -68,7 +69,8 @@ Locality of_graph(const Fabric& fabric) {
                              : switches.empty() ? fabric.vertices()
                                                 : *switches.begin());
     }
-    at.leaf.push_back(leaf), at.group.push_back(it->second);
+    at.leaf.push_back(leaf);
+    at.group.push_back(it->second);
   }
   return at;
 }
@@ -85,11 +87,13 @@ PlacementShape shape_of(const Locality& at, const std::vector<std::uint32_t>& ho
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     // The hops of a ring over the hosts in rank order, as NCCL's rings and trees follow the ranks.
     const std::uint32_t host = hosts[i], next = hosts[(i + 1) % hosts.size()];
-    leaves.insert(at.leaf[host]), groups.insert(at.group[host]);
+    leaves.insert(at.leaf[host]);
+    groups.insert(at.group[host]);
     shape.leaf_hops += at.leaf[host] != at.leaf[next];
     shape.group_hops += at.group[host] != at.group[next];
   }
-  shape.leaves = leaves.size(), shape.groups = groups.size();
+  shape.leaves = leaves.size();
+  shape.groups = groups.size();
   return shape;
 }
 

@@ -35,7 +35,8 @@ Part whole_of(const Locality& at, std::vector<HostUnit> free) {
     Part group;
     for (auto& [leaf_number, units] : leaves) {
       Part leaf;
-      leaf.free = units.size(), leaf.units = std::move(units);
+      leaf.free = units.size();
+      leaf.units = std::move(units);
       group.free += leaf.free;
       group.parts.push_back(std::move(leaf));
     }
@@ -96,7 +97,10 @@ Units rail_aligned(std::vector<Part> leaves, std::size_t wanted) {
   }
   // What rounding has left over goes to leaves that still have room.
   for (std::size_t i = 0; left > 0; i = (i + 1) % count)
-    if (of[i] < leaves[i].free) ++of[i], --left;
+    if (of[i] < leaves[i].free) {
+      ++of[i];
+      --left;
+    }
   Units taken;
   for (std::size_t i = 0; i < count; ++i) take(leaves[i], of[i], taken);
   return taken;

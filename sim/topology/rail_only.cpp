@@ -44,7 +44,8 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
   size_upper_tiers(clos, units, spec, spec.tiers);
   const std::uint32_t leaves_per_rail = clos.groups / rails * clos.leaves_per_group;
   clos.leaves = leaves_per_rail * rails;
-  clos.block_stride = 1, clos.rail_stride = leaves_per_rail;
+  clos.block_stride = 1;
+  clos.rail_stride = leaves_per_rail;
   return build_tiered_fabric(clos, spec, demand);
 }
 

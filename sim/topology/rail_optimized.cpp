@@ -49,7 +49,8 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
   size_upper_tiers(clos, clos.leaves, spec, spec.tiers);
   if (clos.cores_per_plane == 0 || spec.grouping == RailGrouping::pod) {
     // Leaves of a unit are consecutive: rail r of unit u is leaf u x rails + r.
-    clos.block_stride = rails, clos.rail_stride = 1;
+    clos.block_stride = rails;
+    clos.rail_stride = 1;
     if (clos.groups > 1) clos.leaves = clos.groups * clos.leaves_per_group;
   } else {
     // Each rail has whole groups of its own.
@@ -68,7 +69,8 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
     clos.leaf_spine_cables = leaf.up / clos.spines_per_group;
     clos.spine_core_cables = spine.up / clos.cores_per_plane;
     // Leaves of a rail are consecutive.
-    clos.block_stride = 1, clos.rail_stride = groups_per_rail * clos.leaves_per_group;
+    clos.block_stride = 1;
+    clos.rail_stride = groups_per_rail * clos.leaves_per_group;
   }
   return build_tiered_fabric(clos, spec, demand);
 }

@@ -93,7 +93,10 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
   const std::uint32_t islands = clos.leaves / leaves_per_island;
   if (leaves_per_island == 1 && tiers <= 1) {  // nothing to connect
-    clos.leaf_up = 0, clos.leaves_per_group = 1, clos.groups = clos.leaves, clos.spines_per_group = 0;
+    clos.leaf_up = 0;
+    clos.leaves_per_group = 1;
+    clos.groups = clos.leaves;
+    clos.spines_per_group = 0;
     return;
   }
   if (tiers == 1)
@@ -105,8 +108,10 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   // With two tiers a spine may use all its ports for leaves, unless the user keeps some free for cores.
   const std::uint32_t spines = fewest_uppers(leaves_per_island, leaf.up, spec.spine_up > 0 ? spine.down : ports);
   if (spines > 0 && tiers != 3) {
-    clos.leaves_per_group = leaves_per_island, clos.groups = islands;
-    clos.spines_per_group = spines, clos.leaf_spine_cables = leaf.up / spines;
+    clos.leaves_per_group = leaves_per_island;
+    clos.groups = islands;
+    clos.spines_per_group = spines;
+    clos.leaf_spine_cables = leaf.up / spines;
     return;
   }
   if (tiers == 2)
@@ -123,9 +128,13 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
                              leaves_per_island, ports, most),
                  "use switches with more ports");
   }
-  clos.groups = islands * groups, clos.groups_per_island = groups;
-  clos.spines_per_group = group_spines, clos.leaf_spine_cables = leaf.up / group_spines;
-  clos.spine_up = spine.up, clos.cores_per_plane = cores, clos.spine_core_cables = spine.up / cores;
+  clos.groups = islands * groups;
+  clos.groups_per_island = groups;
+  clos.spines_per_group = group_spines;
+  clos.leaf_spine_cables = leaf.up / group_spines;
+  clos.spine_up = spine.up;
+  clos.cores_per_plane = cores;
+  clos.spine_core_cables = spine.up / cores;
 }
 
 BytesPerSecond offered_rate(const TieredBasics& spec) {

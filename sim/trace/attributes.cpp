@@ -65,7 +65,9 @@ void fill_node(TraceNode& node, std::vector<CommNode>& comms, std::uint32_t inde
   if (a.tensor_size) node.bytes = static_cast<double>(checked(a.tensor_size, "tensor_size", 0));
   if (node.kind != NodeKind::collective && node.kind != NodeKind::send && node.kind != NodeKind::receive) return;
   CommNode c;
-  c.node = index, c.group = a.group, c.dimensions = a.involved_dim;
+  c.node = index;
+  c.group = a.group;
+  c.dimensions = a.involved_dim;
   if (node.kind == NodeKind::collective) {
     const std::int64_t type = checked(a.comm_type, "comm_type", std::numeric_limits<std::int64_t>::min());
     c.op = type_of(type, generation);

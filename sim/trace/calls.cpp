@@ -74,7 +74,9 @@ class Joiner {
     std::vector<std::uint32_t>& list = calls_of_[group];
     if (number == list.size()) {
       Call call;
-      call.op = c.op, call.group = group, call.part = part_of(c.op, members.name);
+      call.op = c.op;
+      call.group = group;
+      call.part = part_of(c.op, members.name);
       const bool is_part = c.op == CollectiveOp::all_gather || c.op == CollectiveOp::gather;
       call.bytes = c.bytes * (is_part ? static_cast<std::int64_t>(members.ranks.size()) : 1);
       list.push_back(static_cast<std::uint32_t>(out_.calls.size()));
@@ -140,7 +142,8 @@ class Joiner {
           faults_.node(job_.of(from.rank), comm(from).node,
                        fmt::format("sends {} B, but {} receives {} B", comm(from).bytes, place(to), comm(to).bytes));
         Call call;
-        call.bytes = comm(from).bytes, call.members = {from, to};
+        call.bytes = comm(from).bytes;
+        call.members = {from, to};
         call.part = part_of(CollectiveOp::sendrecv, comm(from).group);
         for (const Member& m : call.members) out_.of[m.rank][m.comm] = static_cast<std::uint32_t>(out_.calls.size());
         out_.calls.push_back(std::move(call));

@@ -26,7 +26,9 @@ using google::protobuf::UnknownFieldSet;
 
 [[noreturn]] void fail(const std::string& file, std::string message, std::string hint = {}) {
   Diagnostic d;
-  d.where.file = file, d.message = std::move(message), d.hint = std::move(hint);
+  d.where.file = file;
+  d.message = std::move(message);
+  d.hint = std::move(hint);
   throw UserError(std::vector<Diagnostic>{std::move(d)});
 }
 
@@ -141,7 +143,8 @@ class Decoder {
     node.is_recorded = n.start_time_micros() > 0;
     node.start = 1e-6 * static_cast<double>(n.start_time_micros());
     node.seconds = 1e-6 * static_cast<double>(n.duration_micros());
-    need(n.ctrl_deps()), need(n.data_deps());
+    need(n.ctrl_deps());
+    need(n.data_deps());
     end(node, attributes_of(n.attr()), Generation::current, n.inputs().values());
   }
   void add(const pb::OldNode& n) {
@@ -329,7 +332,8 @@ bool is_json(std::string_view bytes) {
 
 [[noreturn]] void fail_at(const std::string& file, std::string_view text, std::size_t byte, std::string message) {
   Diagnostic d;
-  d.where = span_at(file, text, byte), d.message = std::move(message);
+  d.where = span_at(file, text, byte);
+  d.message = std::move(message);
   throw UserError(std::vector<Diagnostic>{std::move(d)});
 }
 

@@ -50,7 +50,8 @@ std::vector<std::uint64_t> signature(const Call& call, const std::vector<std::ui
   for (std::size_t i = 0, same = 0; i < all.size(); i += same) {
     same = 1;
     while (i + same < all.size() && all[i + same] == all[i]) ++same;
-    out.push_back(all[i]), out.push_back(same);
+    out.push_back(all[i]);
+    out.push_back(same);
   }
   return out;
 }
@@ -137,9 +138,11 @@ Folded fold(const Job& job, const Calls& calls, bool is_on) {
   if (is_on) {
     Splitter splitter(job, calls);
     splitter.run();
-    f.actor_of = splitter.rank_classes(), f.class_of = splitter.call_classes();
+    f.actor_of = splitter.rank_classes();
+    f.class_of = splitter.call_classes();
   } else {
-    f.actor_of.resize(job.ranks()), f.class_of.resize(calls.calls.size());
+    f.actor_of.resize(job.ranks());
+    f.class_of.resize(calls.calls.size());
     std::iota(f.actor_of.begin(), f.actor_of.end(), 0u);
     std::iota(f.class_of.begin(), f.class_of.end(), 0u);
   }

@@ -43,7 +43,8 @@ NamedGroups parse_groups(const std::string& file, std::string_view text) {
   const auto fail = [&](std::size_t byte, std::string message) {
     Diagnostic d;
     d.where = span_at(file, text, std::min(byte, text.size()));
-    d.message = std::move(message), d.hint = R"(write {"0": [0, 1, 2, 3], "1": [[0, 2], [1, 3]]})";
+    d.message = std::move(message);
+    d.hint = R"(write {"0": [0, 1, 2, 3], "1": [[0, 2], [1, 3]]})";
     throw UserError(std::vector<Diagnostic>{std::move(d)});
   };
   Json root;
@@ -159,7 +160,10 @@ std::vector<std::uint32_t> GroupTable::along(std::uint32_t rank, const std::vect
 }
 
 std::uint32_t GroupTable::find(const RankTrace& trace, std::uint32_t rank, const CommNode& comm) {
-  if (rank != last_rank_) of_rank_.clear(), last_rank_ = rank;
+  if (rank != last_rank_) {
+    of_rank_.clear();
+    last_rank_ = rank;
+  }
   const std::pair key(comm.group, comm.group.empty() ? comm.dimensions : std::vector<bool>{});
   if (const auto known = of_rank_.find(key); known != of_rank_.end()) return known->second;
   const bool is_all = std::all_of(key.second.begin(), key.second.end(), [](bool b) { return b; });

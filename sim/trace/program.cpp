@@ -68,8 +68,10 @@ class Builder {
     members_.resize(folded_.classes);
     groups_of_.resize(folded_.classes);
     for (std::uint32_t a = 0; a < actors; ++a)
-      for (std::uint32_t i = 0; i < trace(a).nodes.size(); ++i)
-        items_[base_[a] + i].actor = a, items_[base_[a] + i].node = i;
+      for (std::uint32_t i = 0; i < trace(a).nodes.size(); ++i) {
+        items_[base_[a] + i].actor = a;
+        items_[base_[a] + i].node = i;
+      }
     for (std::uint32_t c = 0; c < folded_.classes; ++c) items_[base_.back() + c].node = c;
     for (std::uint32_t a = 0; a < actors; ++a) {
       const std::vector<std::uint32_t>& of = calls_.of[folded_.rank_of[a]];
@@ -144,7 +146,10 @@ class Builder {
     }
     std::sort(groups.begin(), groups.end());
     CollectiveKind kind;
-    kind.op = first.op, kind.part = first.part, kind.bytes = first.bytes, kind.one_way = is_message;
+    kind.op = first.op;
+    kind.part = first.part;
+    kind.bytes = first.bytes;
+    kind.one_way = is_message;
     kind.name = is_message ? fmt::format("sendrecv {} -> {}", groups[0][0], groups[0][1])
                            : fmt::format("{} {}", name_of(first.op), stream_of_group(calls_.groups[first.group]));
     const auto [at, is_new] = group_index_.try_emplace(std::move(groups), program_.groups.size());
@@ -168,17 +173,22 @@ class Builder {
 
   /// Lists for each item the items that wait for it, and the items that it waits for.
   void link_items() {
-    first_follower_.assign(items_.size() + 1, 0), first_need_.assign(items_.size() + 1, 0);
+    first_follower_.assign(items_.size() + 1, 0);
+    first_need_.assign(items_.size() + 1, 0);
     for_each_pair([&](std::uint32_t before, std::uint32_t after) {
-      ++first_follower_[before + 1], ++first_need_[after + 1], ++items_[after].waits;
+      ++first_follower_[before + 1];
+      ++first_need_[after + 1];
+      ++items_[after].waits;
     });
     std::partial_sum(first_follower_.begin(), first_follower_.end(), first_follower_.begin());
     std::partial_sum(first_need_.begin(), first_need_.end(), first_need_.begin());
-    followers_.resize(first_follower_.back()), needs_.resize(first_need_.back());
+    followers_.resize(first_follower_.back());
+    needs_.resize(first_need_.back());
     std::vector<std::uint32_t> next(first_follower_.begin(), first_follower_.end() - 1);
     std::vector<std::uint32_t> next_need(first_need_.begin(), first_need_.end() - 1);
     for_each_pair([&](std::uint32_t before, std::uint32_t after) {
-      followers_[next[before]++] = after, needs_[next_need[after]++] = before;
+      followers_[next[before]++] = after;
+      needs_[next_need[after]++] = before;
     });
   }
 
@@ -244,7 +254,8 @@ class Builder {
       activity.collective = kind_of_[item.node];
       activity.part = program_.collectives[activity.collective].part;
       const auto& [actor, comm] = members_[item.node].front();
-      label_actor = actor, label_node = trace(actor).comms[comm].node;
+      label_actor = actor;
+      label_node = trace(actor).comms[comm].node;
     } else {
       places_.push_back({item.actor, lanes_[item.actor].of(item.node)});
       activity.seconds = item.seconds;

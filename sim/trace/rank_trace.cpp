@@ -13,7 +13,9 @@ constexpr std::size_t most_faults = 20;
 void Faults::add(const std::string& file, std::string message, std::string hint) {
   if (++count_ > most_faults) return;
   Diagnostic d;
-  d.where.file = file, d.message = std::move(message), d.hint = std::move(hint);
+  d.where.file = file;
+  d.message = std::move(message);
+  d.hint = std::move(hint);
   list_.push_back(std::move(d));
 }
 

@@ -66,6 +66,12 @@ units_are_types() {
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a bare number with a unit in its comment: use a type of core/units.hpp#' | LC_ALL=C sort
 }
 
+# One statement, one line: no assignments joined by a comma.
+statements_stand_alone() {
+  grep -nE '^ +[*a-zA-Z_][][a-zA-Z0-9_.>-]* [-+*/|&]?= [^;(){}"]*, [*a-zA-Z_][][a-zA-Z0-9_.>-]* [-+*/|&]?= [^;]*;' $(sources) |
+    sed -E 's#^([^:]*:[0-9]+):.*#\1: two statements joined by a comma#'
+}
+
 files_are_short() {
   for file in $(sources; find tests -name '*.cpp' -o -name '*.hpp'); do
     lines=$(wc -l < "$file")
@@ -117,7 +123,7 @@ one_word_per_idea() {
   called 'x''/:' 'factor or 90 % interval'
 }
 
-found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; units_are_types
+found=$(arrows_point_down; libraries_stay_behind_adapters; headers_are_read_once; units_are_types; statements_stand_alone
   files_are_short
   public_types_have_one_name; only_the_command_line_prints; no_forbidden_words; one_word_per_idea)
 [ -z "$found" ] && exit 0

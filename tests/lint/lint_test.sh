@@ -21,6 +21,8 @@ printf '#include "fabricast/attic/attic.hpp"\n' > sim/report/nowhere.cpp
 printf '#include <yaml-cpp/yaml.h>\n' > models/planner/yaml.cpp
 printf 'void g() {\n  std::cout << 1;\n}\n' > calibrate/prints.cpp
 printf 'void g() { exit(1); }\n' > sim/core/ends.cpp
+printf '#pragma once\nstruct Timed {\n  double time = 0;  ///< s, of a call\n};\n' > include/fabricast/core/bare.hpp
+printf 'void g() {\n  a.b = 1, c = 2;\n}\n' > sim/core/joined.cpp
 yes '// long' | head -n 501 > sim/core/long.cpp
 printf 'see /wor''k/notes\n' > tests/words.txt
 printf '// TO''DO later\n' > sim/core/later.cpp
@@ -28,11 +30,13 @@ printf '// the hand-''over of a cache\n' > sim/core/words.cpp
 
 cat > expected <<'END'
 calibrate/prints.cpp:2: only sim/cli prints and ends the program
+include/fabricast/core/bare.hpp:3: a bare number with a unit in its comment: use a type of core/units.hpp
 include/fabricast/core/shows.hpp:2: a public header shows more than the standard library
 include/fabricast/core/twice.hpp:1: #pragma once is missing
 include/fabricast/core/two.hpp:2: Same is the name of another type in include/fabricast/core/one.hpp
 models/planner/yaml.cpp:1: yaml-cpp is included outside sim/scenario/
 sim/core/ends.cpp:1: only sim/cli prints and ends the program
+sim/core/joined.cpp:2: two statements joined by a comma
 sim/core/later.cpp:1: a word that is not to be here
 sim/core/long.cpp:501: more than 500 lines: split it by concept
 sim/core/sideways.cpp:1: core includes report, which lies above it

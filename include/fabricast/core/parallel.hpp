@@ -39,7 +39,10 @@ void in_parallel(std::size_t count, std::size_t threads, F f) {
         f(task);
       } catch (...) {
         const std::scoped_lock lock(mutex);
-        if (task < failed) failed = task, failure = std::current_exception();
+        if (task < failed) {
+          failed = task;
+          failure = std::current_exception();
+        }
         next = count;
       }
     }

@@ -41,7 +41,10 @@ constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t seed = 0) {
 class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed) {
-    for (std::uint64_t& word : state_) word = mix64(seed), seed += splitmix64_step;
+    for (std::uint64_t& word : state_) {
+      word = mix64(seed);
+      seed += splitmix64_step;
+    }
   }
 
   /// The next 64 random bits.

@@ -59,7 +59,8 @@ struct TableCell {
   }
   static TableCell of(double number, double low, double high) {
     TableCell cell = of(number);
-    cell.low = low, cell.high = high;
+    cell.low = low;
+    cell.high = high;
     return cell;
   }
   bool has_interval() const { return std::isfinite(low) && std::isfinite(high); }

@@ -28,7 +28,8 @@ class BoundEngine final : public NetworkEngine {
     ProtocolCosts costs = protocol_costs(comm, asked);
     const Plan plan = plan_of_streams(asked);
     // Only sends cost time, and the threads that copy up and down in a block do not slow each other down.
-    costs.visits = costs.sends, costs.both_directions = 2;
+    costs.visits = costs.sends;
+    costs.both_directions = 2;
     InsidePaths paths(comm);
     Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
     loads.alone = true;
@@ -51,8 +52,10 @@ class BoundEngine final : public NetworkEngine {
       ChannelTime t = time_channel(view);
       if (t.makespan <= result.makespan.value) continue;
       split_time(view, t);
-      result.makespan = Seconds{t.makespan}, result.work = Seconds{t.work};
-      result.latency = Seconds{t.latency}, result.transfer = Seconds{t.transfer};
+      result.makespan = Seconds{t.makespan};
+      result.work = Seconds{t.work};
+      result.latency = Seconds{t.latency};
+      result.transfer = Seconds{t.transfer};
       result.fill = result.makespan - result.latency - result.transfer;
     }
     return result;

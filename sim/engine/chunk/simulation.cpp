@@ -154,9 +154,12 @@ class Simulation {
     for (const std::uint16_t l : inside_path(comm_, transfer)) path.push_back(node_link(rank / g, l, transfer));
     // The latency of a tree is up and down. Each half of a hop has half of it.
     wire.latency = tree.latency.value / 2 + (above ? 0 : costs_.network_latency(0).value / 2);
-    wire.hop = 0.5, wire.in_switches = true;
+    wire.hop = 0.5;
+    wire.in_switches = true;
     if (above) {
-      wire.network = true, wire.proxy = rank, wire.nic = {rank, {}};
+      wire.network = true;
+      wire.proxy = rank;
+      wire.nic = {rank, {}};
       proxies_.try_emplace(wire.proxy, std::make_unique<Server>());
       nics_.try_emplace(wire.nic, std::make_unique<Server>());
     }
@@ -329,10 +332,11 @@ class Simulation {
           wire->credit.send(end + wire->latency);
       }
       for (Wire* wire : out) {
-        if (wire->network)
+        if (wire->network) {
           // The worker continues, and the poster waits for a slot of the receiver.
-          wire->posted.push_back({bytes, step.slice == 0}), wire->post->release();
-        else
+          wire->posted.push_back({bytes, step.slice == 0});
+          wire->post->release();
+        } else
           wire->last.send(end + wire->latency);
       }
     }

@@ -25,10 +25,13 @@ inline void turn(std::array<std::uint64_t, 8>& rows) {
       if (r & distance) continue;
       std::uint64_t &a = rows[r], &b = rows[r + distance];
       const std::uint64_t moved = ((a >> 8 * distance) ^ b) & low;
-      a ^= moved << 8 * distance, b ^= moved;
+      a ^= moved << 8 * distance;
+      b ^= moved;
     }
   };
-  swap(4, 0x00000000FFFFFFFFULL), swap(2, 0x0000FFFF0000FFFFULL), swap(1, 0x00FF00FF00FF00FFULL);
+  swap(4, 0x00000000FFFFFFFFULL);
+  swap(2, 0x0000FFFF0000FFFFULL);
+  swap(1, 0x00FF00FF00FF00FFULL);
 }
 
 /// The counts of one resource: channel c has byte c % 8, from the lowest, of word c / 8. Bytes beyond the last channel

@@ -37,7 +37,8 @@ class Collector {
       if ((found_ += pairs_) > most_pairs) return;
       const auto of = static_cast<std::uint32_t>(channel), number = static_cast<std::uint32_t>(edges.size());
       EdgePaths::Edge& edge = edges.emplace_back();
-      edge.from = in_.comm.endpoint(e.from, e.from_nic, ports), edge.to = in_.comm.endpoint(e.to, e.to_nic, ports);
+      edge.from = in_.comm.endpoint(e.from, e.from_nic, ports);
+      edge.to = in_.comm.endpoint(e.to, e.to_nic, ports);
       for (std::uint32_t q = 0; q < pairs_; ++q) {
         // Added even if it has no path, so that queue pairs are found by their numbers.
         EdgePaths::Pair& pair = edge.pairs.emplace_back();

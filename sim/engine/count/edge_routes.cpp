@@ -24,11 +24,13 @@ class Finder {
 
   std::uint32_t direct(std::uint32_t from, std::uint32_t to, const Flow& first) {
     // The links of a port have the numbers 2p and 2p + 1 (Router::ends_at_ports).
-    own_ = {count_.group_of(2 * from), count_.group_of(2 * to + 1)}, latency_ = 0;
+    own_ = {count_.group_of(2 * from), count_.group_of(2 * to + 1)};
+    latency_ = 0;
     return find_or_add(first);
   }
   std::uint32_t routed(const Flow& first) {
-    own_.clear(), latency_ = 0;
+    own_.clear();
+    latency_ = 0;
     route(first);
     return find_or_add(first);
   }

@@ -174,7 +174,8 @@ void FabricCount::count_by_channel(const Input& input) {
   bool weighted = false;
   for (Walk& walk : walks) {
     weighted |= walk.weighted;
-    blocked_.push_back(walk.blocked), trips_.push_back(std::move(walk.trips));
+    blocked_.push_back(walk.blocked);
+    trips_.push_back(std::move(walk.trips));
   }
   collect_channels(input, counts, unit_of(input, weighted));
 }

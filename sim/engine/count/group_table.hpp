@@ -41,7 +41,8 @@ class GroupTable {
       grow();
       entry = &find(hash, counts, kind);
     }
-    entry->counts = counts, entry->kind = kind;
+    entry->counts = counts;
+    entry->kind = kind;
     return *entry;
   }
   /// Calls use(entry) for all entries, in unspecified order.

@@ -38,7 +38,10 @@ static std::vector<std::uint16_t> path_out(const Communicator& comm, int gpu, in
     const PathType d = graph.gpu_nic_distance(peer, nic);
     const bool own = nearest >= 0 && d == least && comm.nic_of_gpu[static_cast<std::size_t>(peer)] == nic &&
                      comm.nic_of_gpu[static_cast<std::size_t>(nearest)] != nic;
-    if (d < least || own) least = d, nearest = peer;
+    if (d < least || own) {
+      least = d;
+      nearest = peer;
+    }
   }
   if (nearest < 0) return graph.gpu_to_nic(gpu, nic, gdr);
   std::vector<std::uint16_t> path = graph.gpu_to_gpu(gpu, nearest);
@@ -126,12 +129,18 @@ class WorstInside {
            const std::vector<std::uint32_t>& group_of, const std::vector<double>& contentions) {
     InsideGroups& inside = found_[channel];
     const auto [place, fresh] = place_[channel].try_emplace(key_of(t), inside.transfers.size());
-    if (fresh) inside.transfers.push_back(t), inside.group.push_back(no_group), worst_[channel].push_back(0);
+    if (fresh) {
+      inside.transfers.push_back(t);
+      inside.group.push_back(no_group);
+      worst_[channel].push_back(0);
+    }
     double& worst = worst_[channel][place->second];
     // Among equally loaded links the first one counts.
     for (const std::uint16_t l : path)
-      if (const std::uint32_t g = group_of[l]; contentions[g] > worst)
-        worst = contentions[g], inside.group[place->second] = g;
+      if (const std::uint32_t g = group_of[l]; contentions[g] > worst) {
+        worst = contentions[g];
+        inside.group[place->second] = g;
+      }
   }
   std::vector<InsideGroups> take() { return std::move(found_); }
 
@@ -158,8 +167,12 @@ std::vector<std::uint32_t> count_node(const Communicator& comm, const Plan& plan
           group_of[l] = static_cast<std::uint32_t>(groups.size());
           LinkGroup g;
           // The capacity is that of the first transfer that crosses the link, because it depends on the driver.
-          g.capacity = inside_rate(comm, segment, c.node, l, t), g.connections.assign(channels, 0);
-          g.resource = l, g.node = c.node, g.inside = true, g.members = c.count;
+          g.capacity = inside_rate(comm, segment, c.node, l, t);
+          g.connections.assign(channels, 0);
+          g.resource = l;
+          g.node = c.node;
+          g.inside = true;
+          g.members = c.count;
           groups.push_back(std::move(g));
         }
         LinkGroup& g = groups[group_of[l]];

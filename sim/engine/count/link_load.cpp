@@ -26,7 +26,9 @@ void spread(const Fabric& fabric, const Router& router, const LinkState& state, 
   for (std::uint32_t i = 0; i < bundle.count; ++i) {
     const double own = rate(bundle.first + 2 * i);
     if (own <= 0) continue;
-    all += own, least = std::min(least, own), ++up;
+    all += own;
+    least = std::min(least, own);
+    ++up;
   }
   if (up == 0) return;
   const double carried = load * (router.even() ? least * up : all);

@@ -32,7 +32,8 @@ void NetworkCounter::add_groups(Loads& loads) {
     if (earlier == no_group) {
       const auto connections = count.connections(counted);
       LinkGroup group;
-      group.capacity = rate, group.resource = counted.resource;
+      group.capacity = rate;
+      group.resource = counted.resource;
       group.connections.assign(connections.begin(), connections.end());
       contention_.push_back(group.contention());
       loads.groups.push_back(std::move(group));
@@ -119,7 +120,8 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& routes, const EdgeRou
   }
   // Otherwise the latency is that of other hardware, or the path has not been routed, as below a leaf.
   if (count_->one_hardware() && route.latency > 0) {
-    view.latency = route.latency, view.port = group_of_[routes.groups_of(route).front()];
+    view.latency = route.latency;
+    view.port = group_of_[routes.groups_of(route).front()];
     return view;
   }
   Flow flow = route.first;

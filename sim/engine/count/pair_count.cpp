@@ -50,8 +50,10 @@ class PairCounter {
           std::vector<LeafFlows>& leaves = by_weight[weight];
           leaves.resize(clos_.leaves);
           LeafFlows &out_of = leaves[clos_.leaf_of(from)], &into = leaves[clos_.leaf_of(to)];
-          out_of.near_out += flows * sent.near, out_of.far_out += flows * sent.far;
-          into.near_in += flows * received.near, into.far_in += flows * received.far;
+          out_of.near_out += flows * sent.near;
+          out_of.far_out += flows * sent.far;
+          into.near_in += flows * received.near;
+          into.far_in += flows * received.far;
           count_trips(Apart::by_leaf, flows * sent.beside, node, nics);
           count_trips(Apart::by_spine, flows * sent.near, node, nics);
           count_trips(Apart::by_core, flows * sent.far, node, nics);
@@ -89,10 +91,14 @@ class PairCounter {
     const auto [it, fresh] = places_.try_emplace(nic);
     if (!fresh) return;
     Places& places = it->second;
-    places.on_leaf.resize(clos_.leaves), places.in_group.resize(clos_.groups), places.in_island.resize(clos_.islands());
+    places.on_leaf.resize(clos_.leaves);
+    places.in_group.resize(clos_.groups);
+    places.in_island.resize(clos_.islands());
     for (std::uint32_t node = 0; node < nodes_; ++node) {
       const std::uint32_t end = endpoint(node, nic);
-      ++places.on_leaf[clos_.leaf_of(end)], ++places.in_group[group(end)], ++places.in_island[island(end)];
+      ++places.on_leaf[clos_.leaf_of(end)];
+      ++places.in_group[group(end)];
+      ++places.in_island[island(end)];
     }
   }
 

@@ -113,7 +113,8 @@ class Counter {
 
   PatCount operator()() {
     auto found = std::make_shared<PatContentions>();
-    found->ranks = ranks_, found->dimensions = pat_dimensions(ranks_);
+    found->ranks = ranks_;
+    found->dimensions = pat_dimensions(ranks_);
     found->of.resize(channels_.size() * static_cast<std::size_t>(found->dimensions));
     for (int place = 0; place < found->dimensions; ++place) {
       for_each_channel([&](std::size_t c) { cross(static_cast<std::uint32_t>(c), place); });
@@ -158,7 +159,8 @@ class Counter {
   void cross(std::uint32_t number_of_channel, int place) {
     Channel& channel = channels_[number_of_channel];
     Crossed& crossed = channel.crossed;
-    crossed.links.clear(), crossed.ends.clear();
+    crossed.links.clear();
+    crossed.ends.clear();
     const int d = dimension(place);
     const std::int64_t reach = std::int64_t{1} << d;
     const std::uint64_t blocks = pat_parents(ranks_, d).size();
@@ -328,7 +330,8 @@ class Counter {
   /// The ports of each rank, found by routing one of its connections.
   void add_ports(PatContentions& found) const {
     Path path;
-    found.out.resize(static_cast<std::size_t>(ranks_)), found.in = found.out;
+    found.out.resize(static_cast<std::size_t>(ranks_));
+    found.in = found.out;
     for (std::int64_t r = 0; r < ranks_; ++r) {
       const std::int64_t next = (r + 1) % ranks_;
       if (!in_.router.route(flow_between(in_.comm, endpoint(r), endpoint(next), 0, 0, 0), path)) continue;
@@ -343,7 +346,8 @@ class Counter {
     bool weighted = false;
     for (Channel& c : channels_) {
       counts.push_back(std::move(c.count));
-      blocked.push_back(c.walk.blocked), weighted |= c.walk.weighted;
+      blocked.push_back(c.walk.blocked);
+      weighted |= c.walk.weighted;
     }
     return FabricCount(in_, std::move(counts), std::move(blocked), weighted);
   }

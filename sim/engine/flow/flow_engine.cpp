@@ -310,7 +310,10 @@ class FlowEngine final : public NetworkEngine {
     double longest = 0;
     for (std::size_t c = 0; c < reference.size(); ++c) {
       const double makespan = reference[c].makespan_at(shares.rate[c]);
-      if (makespan > longest) slowest = c, longest = makespan;
+      if (makespan > longest) {
+        slowest = c;
+        longest = makespan;
+      }
       result.work = std::max(result.work, Seconds{reference[c].work});
     }
     if (setup_.times_only) return;
@@ -319,7 +322,8 @@ class FlowEngine final : public NetworkEngine {
     const std::vector<double> use = relative_to(slices(streams, std::vector<bool>(reference.size(), true)), slowest);
     split_time({*setup_.comm, plan, costs, loads, use, static_cast<int>(slowest), shares.rate[slowest], g != no_group},
                t);
-    result.latency = Seconds{t.latency}, result.transfer = Seconds{t.transfer};
+    result.latency = Seconds{t.latency};
+    result.transfer = Seconds{t.transfer};
 
     Bottleneck& b = result.bottleneck;
     b.rate = BytesPerSecond{shares.rate[slowest]};
@@ -328,7 +332,8 @@ class FlowEngine final : public NetworkEngine {
     if (b.rate.value <= 0) {
       b.name = "link down";
     } else if (t.latency > t.transfer && !(t.by_proxy && is_point_to_point(plan.op))) {
-      b.name = "latency", b.rate = {};
+      b.name = "latency";
+      b.rate = {};
     } else if (t.by_proxy) {
       b.name = "proxy thread";
     } else if (g == no_group || t.by_kernel) {
@@ -337,7 +342,8 @@ class FlowEngine final : public NetworkEngine {
     } else {
       const LinkGroup& group = loads.groups[g];
       b.name = group_name(group, *setup_.comm, setup_.fabric, router(0));
-      b.capacity = BytesPerSecond{group.capacity}, b.alike = group.members;
+      b.capacity = BytesPerSecond{group.capacity};
+      b.alike = group.members;
       for (int c = 0; c < plan.channels; ++c)
         if (group.connections[static_cast<std::size_t>(c)] > 0)
           b.sharers.push_back({c, group.connections[static_cast<std::size_t>(c)]});

@@ -84,8 +84,10 @@ class ChainPath {
     for (const auto& a : arrivals)
       for (const auto& b : arrivals) {
         double later = 0, earlier = 0;
-        for (std::size_t r = 0; r < a.size(); ++r)
-          later = std::max(later, a[r] - b[r]), earlier = std::max(earlier, b[r] - a[r]);
+        for (std::size_t r = 0; r < a.size(); ++r) {
+          later = std::max(later, a[r] - b[r]);
+          earlier = std::max(earlier, b[r] - a[r]);
+        }
         longest = std::max(longest, later + earlier);
       }
     // Two consecutive calls pay for both directions together, so one call pays for half.
@@ -159,9 +161,11 @@ class ChainPath {
           if (at < 0 || at + 1 == gpus_ || use == 0) return;
           const double apart =
               inside_ * std::abs(static_cast<double>((at - start) - (static_cast<std::ptrdiff_t>(p) - stream_.start)));
-          all += use, meets += use * std::max(0.0, 1 - apart / duration);
+          all += use;
+          meets += use * std::max(0.0, 1 - apart / duration);
         };
-        add(gpus[p], 0, out, all_out), add(gpus[p + 1], 1, in, all_in);
+        add(gpus[p], 0, out, all_out);
+        add(gpus[p + 1], 1, in, all_in);
       }
       // Either end of the hop may have more users.
       parts_.push_back(std::max(out, in) / std::max(all_out, all_in));
@@ -171,7 +175,8 @@ class ChainPath {
   template <class Seconds>
   Station worker(Seconds seconds) const {
     Station w;
-    w.whole = {seconds(bytes_.whole), 0, 0}, w.tail = {seconds(bytes_.tail), 0, 0};
+    w.whole = {seconds(bytes_.whole), 0, 0};
+    w.tail = {seconds(bytes_.tail), 0, 0};
     return w;
   }
 
@@ -188,12 +193,14 @@ class ChainPath {
       const auto all = static_cast<std::int64_t>(contentions_.size());
       const std::int64_t shown = std::min(all, nodes), at = shown > 1 ? number * (all - 1) / (shown - 1) : 0;
       const std::size_t edge = order_[static_cast<std::size_t>(std::min(at, all - 1))];
-      alone = std::max(s_.here(edge), contentions_[edge].alone), latency = s_.latency(edge);
+      alone = std::max(s_.here(edge), contentions_[edge].alone);
+      latency = s_.latency(edge);
       round = std::max({by_nic_ * s_.here(edge), s_.staging(), contentions_[edge].round});
     }
     // A channel of a chain has one message per slice at its NIC, so the messages in step with it are the whole round.
     const auto service = [&](double bytes) { return Service{bytes * alone, bytes * round, bytes * round}; };
-    nic.whole = service(bytes_.whole), nic.tail = service(bytes_.tail);
+    nic.whole = service(bytes_.whole);
+    nic.tail = service(bytes_.tail);
     nic.latency = v_.costs.network_latency(bytes_.whole).value + latency;
     // A slot returns with the latency of a message.
     nic.credit = nic.latency;
@@ -264,7 +271,9 @@ double chain_makespan(const Services& services, const Stream& stream, SliceBytes
   const ChainPath chain(services, stream, bytes);
   const auto makespan = [&](std::int64_t nodes, std::int64_t slices, std::int64_t tails) {
     Pipeline path = chain.over(nodes);
-    path.slots = stream.slots, path.slices = slices, path.tails = tails;
+    path.slots = stream.slots;
+    path.slices = slices;
+    path.tails = tails;
     return pipeline_makespan(path);
   };
   const std::int64_t nodes = services.view().comm.nodes(), shown = std::min(nodes, chain_nodes);

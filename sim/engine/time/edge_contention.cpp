@@ -52,7 +52,8 @@ EdgeContention edge_contention(const ChannelView& v, std::uint32_t channel, std:
       const double rest = (whole - share) * hop.part * byte;
       // Messages of this NIC go one by one, so only those of other NICs slow them.
       const double alone = byte * part * std::max(1.0, all / std::max(own, part)) + rest;
-      contention.alone = std::max(contention.alone, alone), contention.round = std::max(contention.round, byte * all);
+      contention.alone = std::max(contention.alone, alone);
+      contention.round = std::max(contention.round, byte * all);
       // The port is a separate station (services.hpp), so it does not count between the switches.
       if (link.port) continue;
       contention.alone_between = std::max(contention.alone_between, alone);

@@ -46,7 +46,8 @@ class Search {
 
   std::vector<LongestPath> run() {
     const std::size_t nodes = table_.parent.size();
-    above_.assign(nodes * heads_, -1), below_.assign(nodes * heads_, -1);
+    above_.assign(nodes * heads_, -1);
+    below_.assign(nodes * heads_, -1);
     for (std::size_t head = 0; head < heads_; ++head) above_[at(table_.root, head)] = below_[at(table_.root, head)] = 0;
     std::vector<std::size_t> route;
     for (std::size_t node = 0; node < nodes; ++node) {

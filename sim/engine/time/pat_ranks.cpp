@@ -57,8 +57,10 @@ class Inbox {
         if (q.is_empty()) continue;
         if (q.front().begin > now)
           begins = std::min(begins, q.front().begin);
-        else
-          ++sharers, least = std::min(least, q.left);
+        else {
+          ++sharers;
+          least = std::min(least, q.left);
+        }
       }
       if (sharers == 0 && begins == never) break;
       const double until = sharers > 0 ? std::min(begins, now + least * sharers) : begins;
@@ -144,7 +146,8 @@ class Ranks {
 
   template <class Seconds>
   double run(Seconds seconds) {
-    workers_.assign(ranks_ * channels_, {}), nic_.assign(ranks_, 0);
+    workers_.assign(ranks_ * channels_, {});
+    nic_.assign(ranks_, 0);
     std::vector<double> ends;
     for (std::int64_t l = 0; l < followed_; ++l) {
       // On its first dimension a loop sends only the rank's own data, so it waits for nothing that was received.

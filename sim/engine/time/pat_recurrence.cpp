@@ -29,9 +29,11 @@ class PatSimulation {
     for (const PatShare& share : run.channels) {
       Channel& c = channels_.emplace_back();
       c.dimensions = &share.dimensions;
-      c.loops = std::max<std::int64_t>(0, share.loops - skipped), c.tail = share.tail;
+      c.loops = std::max<std::int64_t>(0, share.loops - skipped);
+      c.tail = share.tail;
       c.total = c.loops + (share.tail >= 0 ? 1 : 0);
-      c.arrived.resize(queues_.size()), c.used.resize(queues_.size());
+      c.arrived.resize(queues_.size());
+      c.used.resize(queues_.size());
     }
   }
 
@@ -91,7 +93,10 @@ class PatSimulation {
   static void advance(const Channel& c, Place& p) {
     if (++p.message < (*c.dimensions)[p.dimension].messages) return;
     p.message = 0;
-    if (++p.dimension == c.dimensions->size()) p.dimension = 0, ++p.loop;
+    if (++p.dimension == c.dimensions->size()) {
+      p.dimension = 0;
+      ++p.loop;
+    }
   }
 
   /// Copies the channel's next message, if the data that it forwards have arrived and a slot is free.

@@ -44,14 +44,19 @@ double makespan(const Services& services, const Stream& stream, double scale) {
   std::vector<int> channels;
   for (int c = 0; c < v.plan.channels; ++c)
     // Channels that are done send no more.
-    if (v.use[static_cast<std::size_t>(c)] > 0) run.channels.push_back(pat_share(v, c, scale)), channels.push_back(c);
+    if (v.use[static_cast<std::size_t>(c)] > 0) {
+      run.channels.push_back(pat_share(v, c, scale));
+      channels.push_back(c);
+    }
   const PatNetwork network = pat_network(v);
   run.overhead = services.threads(0);
-  run.copy = 1 / v.costs.copy_rate.value, run.receive = v.costs.last_receive;
+  run.copy = 1 / v.costs.copy_rate.value;
+  run.receive = v.costs.last_receive;
   // A cost that is linear in bytes: its value at 0, and its slope.
-  run.proxy = v.costs.proxy(0).value, run.thread = v.costs.proxy(1).value - run.proxy,
+  run.proxy = v.costs.proxy(0).value;
+  run.thread = v.costs.proxy(1).value - run.proxy;
   // The slower of the port and the link from the GPU to it.
-      run.nic = std::max(network.nic, services.alone_at_nic());
+  run.nic = std::max(network.nic, services.alone_at_nic());
   run.latency = v.costs.network_latency(run.block).value + network.latency;
   // Empty slices (scale 0) do not contend for links.
   return pat_makespan(run) + (scale > 0 ? pat_delay(v, run, channels) : 0);

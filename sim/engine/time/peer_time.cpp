@@ -28,7 +28,10 @@ struct PeerLinks {
 PeerLinks contended_links(const ChannelView& v) {
   PeerLinks most;
   const auto add = [](PeerLinks::Route& route, double busy, double part) {
-    if (part > 0) route.busy = std::max(route.busy, busy), route.alone = std::max(route.alone, busy * part);
+    if (part > 0) {
+      route.busy = std::max(route.busy, busy);
+      route.alone = std::max(route.alone, busy * part);
+    }
   };
   for (const LinkGroup& group : v.loads.groups) {
     const double seconds = contended_seconds(group, v.use, v.costs.wire);
@@ -64,7 +67,8 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
     // takes over as many sends of others as others take of its own.
     if (plan.op == CollectiveOp::scatter && part.route == PeerPart::Route::network)
       part.proxy = static_cast<std::size_t>(sending_nic(comm, static_cast<int>(rank % g), static_cast<int>(peer % g)));
-    inside += part.route == PeerPart::Route::inside, outside += part.route == PeerPart::Route::network;
+    inside += part.route == PeerPart::Route::inside;
+    outside += part.route == PeerPart::Route::network;
     // NCCL copies data byte by byte that do not start at a multiple of 16 B, at either end.
     part.send = is_aligned_send(plan, peer) ? 1 : v.costs.unaligned;
     part.receive = is_aligned_receive(plan, source) ? 1 : v.costs.unaligned;
@@ -77,16 +81,24 @@ PeerTime time_of_rank(const ChannelView& v, const PeerLinks& links, std::int64_t
     }
   }
   // A link that no message of this rank crosses is not used; avoid a division by 0.
-  inside = std::max(1.0, inside), outside = std::max(1.0, outside);
-  x.link = links.inside.alone / inside, x.link_shared = links.inside.shared() / inside;
-  x.nic = links.network.alone / outside, x.nic_shared = links.network.shared() / outside;
+  inside = std::max(1.0, inside);
+  outside = std::max(1.0, outside);
+  x.link = links.inside.alone / inside;
+  x.link_shared = links.inside.shared() / inside;
+  x.nic = links.network.alone / outside;
+  x.nic_shared = links.network.shared() / outside;
   x.chunk = static_cast<double>(plan.chunk) * scale;
   x.slots = plan.slots;
-  x.overhead = v.costs.slice.value, x.network_overhead = v.costs.network_slice.value;
-  x.copy = 1 / v.costs.copy_rate.value, x.copies_at_nic = v.costs.copies_at_nic, x.receive = v.costs.last_receive;
-  x.sender_alone = plan.op == CollectiveOp::gather, x.receiver_alone = plan.op == CollectiveOp::scatter;
+  x.overhead = v.costs.slice.value;
+  x.network_overhead = v.costs.network_slice.value;
+  x.copy = 1 / v.costs.copy_rate.value;
+  x.copies_at_nic = v.costs.copies_at_nic;
+  x.receive = v.costs.last_receive;
+  x.sender_alone = plan.op == CollectiveOp::gather;
+  x.receiver_alone = plan.op == CollectiveOp::scatter;
   x.hop_inside = v.costs.hop_inside.value;
-  x.message = v.costs.proxy(0).value, x.thread = v.costs.thread.value * v.costs.wire,
+  x.message = v.costs.proxy(0).value;
+  x.thread = v.costs.thread.value * v.costs.wire;
   x.first_message = v.costs.peer.value;
   x.hop_network = v.costs.network_latency(x.chunk).value + v.loads.mean_latency(v.channel);
   return {peer_makespan(x), busiest_proxy(x)};
@@ -108,7 +120,8 @@ PeerTime peer_time(const ChannelView& v, double scale) {
 double peer_latency(const ChannelView& v) {
   Plan plan = v.plan;
   // An empty chunk still costs its handshakes and hops.
-  plan.pair = plan.part = 0, plan.parts = 1;
+  plan.pair = plan.part = 0;
+  plan.parts = 1;
   return peer_time({v.comm, plan, v.costs, v.loads, v.use, v.channel, v.rate, v.by_network}, 0).makespan;
 }
 

@@ -101,7 +101,8 @@ class PeerSimulation {
     const bool inside = part(p).route == PeerPart::Route::inside;
     // Threads and link work at the same time, and both have to finish.
     if (inside) link_.push(place, size);
-    p.copying = inside ? 2 : 1, --p.free_slots;
+    p.copying = inside ? 2 : 1;
+    --p.free_slots;
     at(now_ + threads(p, size, true), What::copied, place);
   }
 
@@ -121,7 +122,8 @@ class PeerSimulation {
         double& free = proxy_free_[proxy];
         const double moving = x_.thread * bytes(p, p.sent);
         free = std::max(free, now_) + x_.message + moving + (p.sent == 0 ? x_.first_message : 0);
-        at(free, What::posted, place), ++p.sent;
+        at(free, What::posted, place);
+        ++p.sent;
         break;
       }
     }
@@ -176,7 +178,8 @@ class PeerSimulation {
   };
 
   void elapse(double time) {
-    link_.elapse(time - now_, nic_), nic_.elapse(time - now_, link_);
+    link_.elapse(time - now_, nic_);
+    nic_.elapse(time - now_, link_);
     now_ = time;
   }
   void finish_served(double time) {

@@ -51,7 +51,8 @@ class Activity {
       is_last_ &= busy.until[user.station] <= busy.until[station];
       // While the station itself works, it is busy.
       if (user.station == station) {
-        always_ += user.part, opposite += user.opposite;
+        always_ += user.part;
+        opposite += user.opposite;
         continue;
       }
       // Weighted with its load, because it is not known when in its busy time it works.

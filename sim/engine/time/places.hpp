@@ -21,13 +21,17 @@ inline void merge_users(std::vector<PlaceUser>& users) {
   std::sort(users.begin(), users.end(), [](const PlaceUser& a, const PlaceUser& b) { return a.station < b.station; });
   std::size_t kept = 0;
   for (const PlaceUser& user : users)
-    if (kept > 0 && users[kept - 1].station == user.station)
-      users[kept - 1].part += user.part, users[kept - 1].opposite += user.opposite;
-    else
+    if (kept > 0 && users[kept - 1].station == user.station) {
+      users[kept - 1].part += user.part;
+      users[kept - 1].opposite += user.opposite;
+    } else
       users[kept++] = user;
   users.resize(kept);
   // Opposite parts refer to the same sum, because the two directions are compared, and the slower one counts.
-  for (PlaceUser& user : users) user.part /= all, user.opposite /= all;
+  for (PlaceUser& user : users) {
+    user.part /= all;
+    user.opposite /= all;
+  }
 }
 
 /// The users of a hop between two neighbours in chains of GPUs: those of the sender's links, or of the receiver's if
@@ -49,8 +53,10 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
     };
     const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
     const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
-    add(by_sender, p, true), add(by_sender, p, false);
-    add(by_receiver, q + 1, true), add(by_receiver, q - 1, false);
+    add(by_sender, p, true);
+    add(by_sender, p, false);
+    add(by_receiver, q + 1, true);
+    add(by_receiver, q - 1, false);
   }
   // The end with more users saturates first.
   return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;

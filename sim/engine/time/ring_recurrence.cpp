@@ -42,7 +42,8 @@ class RingRecurrence {
         shift(static_cast<double>(left) * (end - before_end));
         break;
       }
-      before = std::move(relative), before_end = end;
+      before = std::move(relative);
+      before_end = end;
     }
     if (ring_.tail.slices > 0) run_loop(ring_.tail);
     return latest();

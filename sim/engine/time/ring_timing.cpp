@@ -17,7 +17,9 @@ double makespan(const Services& services, const Stream& stream, double scale) {
   const ChannelView& v = services.view();
   Ring r;
   r.sends = stream.sends;
-  r.hop_inside = v.costs.hop_inside.value, r.network = v.comm.nodes() > 1, r.slots = stream.slots,
+  r.hop_inside = v.costs.hop_inside.value;
+  r.network = v.comm.nodes() > 1;
+  r.slots = stream.slots;
   r.loops = stream.loops;
   double queue = 0;
   const auto loop = [&](int slices, std::int64_t slice) {

@@ -85,7 +85,8 @@ const Services::Hop& Services::mean_hop() const {
   Hop& mean = *mean_hop_;
   if (edges_.empty()) return mean;
   for (std::size_t e = 0; e < edges_.size(); ++e) mean.alone += alone(e), mean.latency += latency(e);
-  mean.alone /= static_cast<double>(edges_.size()), mean.latency /= static_cast<double>(edges_.size());
+  mean.alone /= static_cast<double>(edges_.size());
+  mean.latency /= static_cast<double>(edges_.size());
   return mean;
 }
 

@@ -98,14 +98,17 @@ class SharpPath {
       users = {{static_cast<std::uint32_t>(station), own, other}, {static_cast<std::uint32_t>(beside), other, own}};
       merge_users(users);
     };
-    share(up, down), share(down, up);
+    share(up, down);
+    share(down, up);
   }
 
   /// Adds a station. \param service  (bytes of a slice) -> Service
   template <class F>
   void add(F service, double latency) {
     Station w;
-    w.whole = service(bytes_.whole), w.tail = service(bytes_.tail), w.latency = latency;
+    w.whole = service(bytes_.whole);
+    w.tail = service(bytes_.tail);
+    w.latency = latency;
     w.as_they_come = !chain_;
     path_.stations.push_back(w);
   }

@@ -144,9 +144,13 @@ class TreePath {
     Station w;
     const std::int64_t leaf = ups_.empty() ? root_ : ups_.front().child;
     const Spot spot{spots_.empty() ? leaf : spots_.back().node, copies_apart, latency > 0};
-    if (!v_.costs.in_place) w.whole.pass = copies(spot, bytes_.whole), w.tail.pass = copies(spot, bytes_.tail);
+    if (!v_.costs.in_place) {
+      w.whole.pass = copies(spot, bytes_.whole);
+      w.tail.pass = copies(spot, bytes_.tail);
+    }
     w.latency = latency;
-    stations_.push_back(w), spots_.push_back(spot);
+    stations_.push_back(w);
+    spots_.push_back(spot);
   }
   /// NVLS, s: copying the chunks of all heads, slower alongside a head that serves more nodes.
   double copies(const Spot& spot, double bytes) const {
@@ -170,23 +174,28 @@ class TreePath {
   void add_worker(Spot spot, std::size_t hop, Next next) {
     Station w;
     if (layout_.by_nvswitch) {
-      w.whole = at_head(spot, bytes_.whole), w.tail = at_head(spot, bytes_.tail), w.as_they_come = true;
+      w.whole = at_head(spot, bytes_.whole);
+      w.tail = at_head(spot, bytes_.tail);
+      w.as_they_come = true;
       // The copies of its node limit its pace, whether or not they are on this path.
       if (!v_.costs.in_place) w.gap = copies(spot, bytes_.whole);
       if (next != by_network && v_.plan.op != CollectiveOp::reduce_scatter) w.latency = v_.costs.hop_inside.value;
-      stations_.push_back(w), spots_.push_back(spot);
+      stations_.push_back(w);
+      spots_.push_back(spot);
       return;
     }
     const double part = threads_at(spot);
     const auto service = [&](double bytes) {
       return Service{s_.threads(bytes, part), 0, s_.link(hop, bytes), s_.copying(bytes, part)};
     };
-    w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
+    w.whole = service(bytes_.whole);
+    w.tail = service(bytes_.tail);
     if (next == inside) {
       w.latency = v_.costs.hop_inside.value;
       if (v_.costs.cut_through) w.hand_on = v_.costs.gpu_overhead(bytes_.whole).value;
     }
-    stations_.push_back(w), spots_.push_back(spot);
+    stations_.push_back(w);
+    spots_.push_back(spot);
   }
   void add_last(std::int64_t leaf) {
     Station w;
@@ -194,8 +203,10 @@ class TreePath {
     const auto service = [&](double bytes) {
       return Service{s_.receive(bytes, part), 0, 0, s_.receiving(bytes, part)};
     };
-    w.whole = service(bytes_.whole), w.tail = service(bytes_.tail);
-    stations_.push_back(w), spots_.push_back({leaf, gpus_ - 1, false});
+    w.whole = service(bytes_.whole);
+    w.tail = service(bytes_.tail);
+    stations_.push_back(w);
+    spots_.push_back({leaf, gpus_ - 1, false});
   }
 
   /// Adds the proxy thread and the NIC that send on an edge.
@@ -204,7 +215,8 @@ class TreePath {
     proxy.server = nic.server = true;
     proxy.as_they_come = nic.as_they_come = layout_.by_nvswitch;
     const Messages by_proxy = count(spot, true), by_nic = count(spot, false);
-    proxy.whole = s_.proxy(by_proxy, bytes_.whole), proxy.tail = s_.proxy(by_proxy, bytes_.tail);
+    proxy.whole = s_.proxy(by_proxy, bytes_.whole);
+    proxy.tail = s_.proxy(by_proxy, bytes_.tail);
     nic.whole = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.whole);
     nic.tail = s_.nic(spot.edge, by_nic, siblings, spot.up, bytes_.tail);
     if (!contentions_.empty()) {
@@ -214,13 +226,16 @@ class TreePath {
       const double beyond = (std::min(alone, contention.alone_between) + contention.alone_between) / 2;
       const double pass = std::max(s_.here(spot.edge) * siblings, beyond);
       // Contention at this time replaces that of all connections that cross the links during the call.
-      nic.whole.pass = bytes_.whole * pass, nic.tail.pass = bytes_.tail * pass;
+      nic.whole.pass = bytes_.whole * pass;
+      nic.tail.pass = bytes_.tail * pass;
       nic.gap = bytes_.whole * contention.round_between;
     }
     // An acknowledgement takes the same path back.
     nic.latency = nic.credit = v_.costs.network_latency(bytes_.whole).value + s_.latency(spot.edge);
-    stations_.push_back(proxy), spots_.push_back(spot);
-    stations_.push_back(nic), spots_.push_back(spot);
+    stations_.push_back(proxy);
+    spots_.push_back(spot);
+    stations_.push_back(nic);
+    spots_.push_back(spot);
   }
 
   // ---- the users of each station ----
@@ -278,7 +293,10 @@ class TreePath {
       // The level decides, then the position, because a hop in a chain is faster than one between nodes.
       const std::int64_t off =
           (anywhere ? 0 : 64 * std::abs(levels_[i] - level)) + std::abs(spots_[i].position - position);
-      if (off < least) least = off, best = i;
+      if (off < least) {
+        least = off;
+        best = i;
+      }
     }
     return best;
   }
@@ -370,15 +388,19 @@ class TreePath {
 
 TreeLayout chain_layout(const Communicator& comm, int channels) {
   TreeLayout layout;
-  layout.gpus = comm.gpus(), layout.pattern = comm.tree_pattern;
-  for (int c = 0; c < channels; ++c)
-    layout.shapes.push_back(comm.tree_shape(c)), layout.index.push_back(comm.tree_index(c));
+  layout.gpus = comm.gpus();
+  layout.pattern = comm.tree_pattern;
+  for (int c = 0; c < channels; ++c) {
+    layout.shapes.push_back(comm.tree_shape(c));
+    layout.index.push_back(comm.tree_index(c));
+  }
   return layout;
 }
 
 TreeLayout head_layout(const Communicator& comm, int channels, std::size_t head) {
   TreeLayout layout;
-  layout.by_nvswitch = true, layout.head = head;
+  layout.by_nvswitch = true;
+  layout.head = head;
   const int gpu = comm.heads[head], nic = comm.nodes() > 1 ? comm.nic_of_gpu[static_cast<std::size_t>(gpu)] : -1;
   // All channels of a head leave by the NIC of its GPU, and alternate between the two trees.
   layout.shapes.assign(static_cast<std::size_t>(channels), {{gpu}, nic, nic});

@@ -43,7 +43,8 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
     auto end = other;
     while (end != others.end() && end->resource == resource) ++end;
     if (other != end) f(resource, own.subspan(first, last - first), std::span<const Background::Use>(other, end));
-    other = end, first = last;
+    other = end;
+    first = last;
   }
 }
 
@@ -63,13 +64,17 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
     for (const Background::Use& u : theirs) load += u.use * others.rate[u.item].value;
     // A link that can carry all demands limits nobody.
     if (load <= full) return;
-    for (const Background::Use& u : own) contended.push_back({resource, u.item, u.use}), meets[u.item] = true;
+    for (const Background::Use& u : own) {
+      contended.push_back({resource, u.item, u.use});
+      meets[u.item] = true;
+    }
     for (const Background::Use& u : theirs) {
       std::uint32_t& n = number[u.item];
       // Only items that share a contended link with an own channel take part. There may be many others elsewhere.
       if (n == no_link) {
         n = static_cast<std::uint32_t>(caps.size());
-        caps.push_back(others.rate[u.item]), weights.push_back(others.weight[u.item]);
+        caps.push_back(others.rate[u.item]);
+        weights.push_back(others.weight[u.item]);
       }
       contended.push_back({resource, n, u.use});
     }
@@ -78,7 +83,10 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
   const LinkShares shares = share_links(caps, weights, std::move(contended));
   for (std::size_t i = 0; i < rate.size(); ++i)
     // Never more than alone: other traffic does not make a call faster.
-    if (meets[i] && shares.rate[i] < rate[i]) out.rate[i] = shares.rate[i], out.link[i] = shares.link[i];
+    if (meets[i] && shares.rate[i] < rate[i]) {
+      out.rate[i] = shares.rate[i];
+      out.link[i] = shares.link[i];
+    }
   return out;
 }
 
@@ -155,7 +163,10 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   std::size_t slowest = rate.size();
   for (std::size_t c = 0; c < rate.size(); ++c) {
     const Seconds other = before + group.channels[c].at(shared.rate[c]) - group.longest;
-    if (other > makespan) makespan = other, slowest = c;
+    if (other > makespan) {
+      makespan = other;
+      slowest = c;
+    }
   }
   // A result that others do not slow down stays unchanged, bit by bit.
   if (slowest == rate.size()) return;

@@ -210,7 +210,10 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
         // Equal numbers of connections on links of equal rate, for teams of one shape, are one value. Values are few,
         // while uses are millions.
         const auto [value, fresh] = values.try_emplace({connections, own.rate_kind(k), team.shape}, values.size());
-        if (fresh) links.add_value(connections), found.values.push_back({connections, own.lowest(k), team.shape});
+        if (fresh) {
+          links.add_value(connections);
+          found.values.push_back({connections, own.lowest(k), team.shape});
+        }
         links.add_use(x.first_item[t] + channel, value->second);
       }
     }
@@ -261,8 +264,10 @@ void CollectiveTimer::sign_nodes(Collective& x) const {
 LinkShares CollectiveTimer::share(const Collective& x) const {
   std::vector<BytesPerSecond> caps(x.team_of.size());
   std::vector<double> weights(x.team_of.size());
-  for (std::uint32_t i = 0; i < caps.size(); ++i)
-    weights[i] = x.weight(i), caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
+  for (std::uint32_t i = 0; i < caps.size(); ++i) {
+    weights[i] = x.weight(i);
+    caps[i] = x.timed[x.team_of[i]]->time.channels[i - x.first_item[x.team_of[i]]].cap;
+  }
   std::vector<LinkUse> uses;  // of links inside nodes
   std::map<std::uint64_t, std::size_t> stands;
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
@@ -303,7 +308,10 @@ void CollectiveTimer::share_with_others(Collective& x) const {
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
     // Only items that others limit can end later than before.
     const Seconds makespan = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : Seconds{};
-    if (makespan > x.time.makespan) x.time.makespan = makespan, x.time.bottleneck = name_of_resource(shared.link[i]);
+    if (makespan > x.time.makespan) {
+      x.time.makespan = makespan;
+      x.time.bottleneck = name_of_resource(shared.link[i]);
+    }
   }
   x.rate = std::move(shared.rate);
 }
@@ -340,7 +348,8 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
       x->timed.push_back(known);
     } else {
       TimedTeam timed = time_team(communicators, kind, *x->teams, t);
-      x->timed.push_back(timed.shape), crossed[t] = std::move(timed.crossed);
+      x->timed.push_back(timed.shape);
+      crossed[t] = std::move(timed.crossed);
       if (!faulty) known = timed.shape;
     }
     x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
@@ -360,7 +369,8 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
     if (slowest && shape.time.result.makespan <= slowest->result.makespan) continue;
     slowest = &shape.time;
     x->time.makespan = shape.time.result.makespan;
-    x->time.algorithm = name_of(shape.plan.algorithm), x->time.protocol = name_of(shape.plan.protocol);
+    x->time.algorithm = name_of(shape.plan.algorithm);
+    x->time.protocol = name_of(shape.plan.protocol);
     x->time.channels = shape.plan.open_channels();
     x->time.bottleneck = bottleneck_of(*x, t);
   }
@@ -375,7 +385,10 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
     x->time.makespan = {};
     std::uint32_t last = 0;
     for (std::uint32_t i = 0; i < x->rate.size(); ++i)
-      if (const Seconds t = x->at(i, x->rate[i]); t > x->time.makespan) x->time.makespan = t, last = i;
+      if (const Seconds t = x->at(i, x->rate[i]); t > x->time.makespan) {
+        x->time.makespan = t;
+        last = i;
+      }
     // The bottleneck changes only if sharing has cost time, beyond rounding.
     if (x->time.makespan > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
       x->time.bottleneck = name_of_resource(shares.link[last]);

@@ -65,7 +65,10 @@ class FlowTraffic final : public Traffic {
       // `members` grows during the loop: kinds that share a link with a member, directly or through others.
       for (std::size_t m = 0; m < members.size(); ++m)
         for (std::size_t i = first + 1; i < kinds.size(); ++i)
-          if (!done[i] && meetings_.meet(kinds[members[m]], kinds[i])) done[i] = true, members.push_back(i);
+          if (!done[i] && meetings_.meet(kinds[members[m]], kinds[i])) {
+            done[i] = true;
+            members.push_back(i);
+          }
       if (members.size() == 1) {
         paces[first] = 1;
         continue;
@@ -110,8 +113,10 @@ class FlowTraffic final : public Traffic {
       // Reset while it is added, so that `most` is 0 again for the next set without a pass over all links.
       for (const std::uint32_t k : kinds)
         collectives_[k]->for_each_load([&](const Collective::Load& load) {
-          if (const double part = std::exchange(most[load.resource], 0.0); part > 0)
-            all[load.resource] += part, ++sets[load.resource];
+          if (const double part = std::exchange(most[load.resource], 0.0); part > 0) {
+            all[load.resource] += part;
+            ++sets[load.resource];
+          }
         });
     }
     for (const std::unique_ptr<Collective>& x : collectives_) {

@@ -70,7 +70,8 @@ LinkUses LinkUsesBuilder::build() {
         wide ? layout->wide.push_back(packed) : layout->uses.push_back(static_cast<std::uint32_t>(packed));
       }
   LinkUses made;
-  made.layout_ = std::move(layout), made.values_ = std::move(values_);
+  made.layout_ = std::move(layout);
+  made.values_ = std::move(values_);
   return made;
 }
 

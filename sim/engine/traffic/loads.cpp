@@ -62,7 +62,9 @@ void CollectiveTimer::find_behind(Collective& x) const {
   std::map<NodeKey, std::vector<std::uint32_t>> known;  // for each resource the index of the one that it is behind
   for (std::size_t n = 0; n < x.teams->nodes.size(); ++n) {
     const std::uint32_t node = x.teams->nodes[n];
-    own.clear(), place.clear(), key.clear();
+    own.clear();
+    place.clear();
+    key.clear();
     // Items count from the first of the node, so that nodes where other teams do the same have the same key.
     const std::uint32_t base = x.first_item[x.teams->members[x.teams->first[n]].team];
     for (std::uint32_t m = x.teams->first[n]; m < x.teams->first[n + 1]; ++m) {
@@ -76,7 +78,8 @@ void CollectiveTimer::find_behind(Collective& x) const {
       for (const std::uint32_t port : ports_[node]) {
         const auto it = std::lower_bound(links.begin(), links.end(), port, below);
         if (it == links.end() || it->link != port) continue;
-        own.push_back({port, it->kind}), place.push_back(static_cast<std::size_t>(it - links.begin()));
+        own.push_back({port, it->kind});
+        place.push_back(static_cast<std::size_t>(it - links.begin()));
         const LinkUses::Users users = x.fabric->users(it->kind);
         key.push_back(users.size());
         for (const LinkUses::Use u : users) {
@@ -86,7 +89,8 @@ void CollectiveTimer::find_behind(Collective& x) const {
       }
     key.push_back(end_of_part);
     for (; next < x.inside.size() && node_of(x.inside[next].resource) == node; ++next) {
-      own.push_back({x.inside[next].resource, Collective::none}), place.push_back(next);
+      own.push_back({x.inside[next].resource, Collective::none});
+      place.push_back(next);
       key.push_back(link_of(own.back().resource));
     }
     const auto [it, fresh] = known.try_emplace(key);
@@ -112,7 +116,9 @@ std::vector<std::uint32_t> CollectiveTimer::behind_in_node(const Collective& x, 
     LinkOfNode link;
     link.load = l;
     const auto add = [&](std::uint32_t item, double use) {
-      items.push_back(item), link.use.push_back(use), link.sum += use;
+      items.push_back(item);
+      link.use.push_back(use);
+      link.sum += use;
     };
     if (own[l].kind != Collective::none)
       for (const LinkUses::Use u : x.fabric->users(own[l].kind)) add(u.item, u.use);

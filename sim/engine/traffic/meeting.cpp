@@ -31,7 +31,8 @@ class Sets {
     return i;
   }
   void merge(std::uint32_t a, std::uint32_t b) {
-    a = find(a), b = find(b);
+    a = find(a);
+    b = find(b);
     parent_[std::max(a, b)] = std::min(a, b);
   }
 
@@ -128,7 +129,10 @@ std::vector<double> Meetings::solve(const Flight& flight) {
   std::vector<double> times;
   for (const std::uint32_t kind : flight) {
     // A kind that is in flight twice counts once, with twice its uses.
-    if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind), times.push_back(0);
+    if (kinds.empty() || kinds.back() != kind) {
+      kinds.push_back(kind);
+      times.push_back(0);
+    }
     times.back() += 1;
   }
   add_loads(kinds, times);
@@ -150,7 +154,9 @@ std::vector<double> Meetings::solve(const Flight& flight) {
     std::vector<double> own_times;
     for (std::uint32_t m = k; m < kinds.size(); ++m) {
       if (!contended[m] || sets.find(m) != k) continue;
-      members.push_back(m), joined.push_back(kinds[m]), own_times.push_back(times[m]);
+      members.push_back(m);
+      joined.push_back(kinds[m]);
+      own_times.push_back(times[m]);
       // The key has repetitions, because twice in flight is a different case from once.
       key.insert(key.end(), static_cast<std::size_t>(times[m]), kinds[m]);
     }
@@ -231,7 +237,10 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   std::vector<double> weights;
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
-    if (n == Collective::none) n = static_cast<std::uint32_t>(item_of.size()), item_of.push_back(use.item);
+    if (n == Collective::none) {
+      n = static_cast<std::uint32_t>(item_of.size());
+      item_of.push_back(use.item);
+    }
     use.item = n;
   }
   const auto collective_of = [&](std::uint32_t item) {
@@ -239,7 +248,8 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   };
   for (const std::uint32_t item : item_of) {
     if (item >= own) {
-      caps.push_back(timer_.others()->rate[item - own]), weights.push_back(timer_.others()->weight[item - own]);
+      caps.push_back(timer_.others()->rate[item - own]);
+      weights.push_back(timer_.others()->weight[item - own]);
       continue;
     }
     const std::size_t k = collective_of(item);

@@ -97,11 +97,14 @@ LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vecto
   for (const BindingLinks::Link& l : links)
     for (const LinkUses::Use& u : binding.users(l)) ++problem.first[u.item + 1];
   for (std::size_t i = 0; i < caps.size(); ++i) problem.first[i + 1] += problem.first[i];
-  problem.link.resize(problem.first.back()), problem.use.resize(problem.first.back());
+  problem.link.resize(problem.first.back());
+  problem.use.resize(problem.first.back());
   std::vector<std::uint32_t> next(problem.first.begin(), problem.first.end() - 1);
   for (std::uint32_t l = 0; l < links.size(); ++l)
-    for (const LinkUses::Use& u : binding.users(links[l]))
-      problem.link[next[u.item]] = l, problem.use[next[u.item]++] = u.use;
+    for (const LinkUses::Use& u : binding.users(links[l])) {
+      problem.link[next[u.item]] = l;
+      problem.use[next[u.item]++] = u.use;
+    }
   Sharing sharing = fill(problem);
   // A level is a rate divided by the weight.
   LinkShares shares;

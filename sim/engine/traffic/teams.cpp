@@ -50,7 +50,10 @@ Spread spread_of(const Communicator& comm, const std::vector<std::uint32_t>& ran
         for (std::size_t i = 0; i < spread.nodes.size(); ++i) place.emplace(spread.nodes[i], i);
       at = place.try_emplace(node, at).first->second;
     }
-    if (at == spread.nodes.size()) spread.nodes.push_back(node), spread.gpus.emplace_back();
+    if (at == spread.nodes.size()) {
+      spread.nodes.push_back(node);
+      spread.gpus.emplace_back();
+    }
     spread.gpus[at].push_back(static_cast<int>(rank % per_node));
   }
   // In a pair inside a node the first rank sends, so the order counts. Otherwise NCCL follows the numbers of GPUs.
