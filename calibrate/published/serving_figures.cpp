@@ -14,7 +14,7 @@ namespace serving {
 
 namespace {
 
-constexpr double ms = 1e3, us = 1e6;
+constexpr double ms = 1e3;
 
 double& of(ServingFigures& figures, ServingMetric metric) { return figures[static_cast<std::size_t>(metric)]; }
 

@@ -12,6 +12,7 @@
 #include "fabricast/report/serving_interval.hpp"
 #include "mapping.hpp"
 #include "serving_spread.hpp"
+#include "source_mean.hpp"
 
 namespace fabricast {
 
@@ -125,21 +126,9 @@ std::vector<ServingMean> serving_means(const std::vector<ServingSummary>& summar
       ServingMean m;
       m.metric = static_cast<ServingMetric>(metric);
       m.experts = experts;
-      for (const ServingSummary& s : summaries) {
-        if (s.experts != experts || s.metric != m.metric || s.forecast == 0) continue;
-        ++m.sources;
-        m.rows += s.forecast;
-        m.within += s.within;
-        m.mean += s.mean;
-        m.median += s.median;
-        m.bias += s.bias;
-      }
-      if (m.sources == 0) continue;
-      const auto n = static_cast<double>(m.sources);
-      m.mean /= n;
-      m.median /= n;
-      m.bias /= n;
-      means.push_back(m);
+      published::average(m, summaries,
+                         [&](const ServingSummary& s) { return s.experts == experts && s.metric == m.metric; });
+      if (m.sources > 0) means.push_back(m);
     }
   return means;
 }

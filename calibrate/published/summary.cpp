@@ -9,6 +9,7 @@
 #include "../validate/median.hpp"
 #include "fabricast/calibrate/published_validation.hpp"
 #include "mapping.hpp"
+#include "source_mean.hpp"
 
 namespace fabricast {
 
@@ -60,20 +61,7 @@ std::vector<PublishedSummary> summarize_published(const std::vector<PublishedRes
 
 SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, bool experts) {
   SourceMean m;
-  for (const PublishedSummary& s : summaries) {
-    if (s.experts != experts || s.forecast == 0) continue;
-    ++m.sources;
-    m.rows += s.forecast;
-    m.within += s.within;
-    m.mean += s.mean;
-    m.median += s.median;
-    m.bias += s.bias;
-  }
-  if (m.sources == 0) return m;
-  const auto n = static_cast<double>(m.sources);
-  m.mean /= n;
-  m.median /= n;
-  m.bias /= n;
+  published::average(m, summaries, [&](const PublishedSummary& s) { return s.experts == experts; });
   return m;
 }
 

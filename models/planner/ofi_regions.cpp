@@ -69,12 +69,12 @@ E named(const json& j, const char* key) {
   return *found;
 }
 
+constexpr std::array platforms{std::pair{"p5", OfiPlatform::p5}, std::pair{"p5en", OfiPlatform::p5en},
+                               std::pair{"p6_b200", OfiPlatform::p6_b200}, std::pair{"p6_b300", OfiPlatform::p6_b300}};
+
 using Regions = std::map<std::tuple<OfiPlatform, CollectiveOp, std::int64_t>, std::vector<OfiRegion>>;
 
 Regions read() {
-  constexpr std::array platforms{std::pair{"p5", OfiPlatform::p5}, std::pair{"p5en", OfiPlatform::p5en},
-                                 std::pair{"p6_b200", OfiPlatform::p6_b200},
-                                 std::pair{"p6_b300", OfiPlatform::p6_b300}};
   const json all = json::parse(embedded_planner("ofi_regions.json"));
   Regions regions;
   for (const auto& [name, platform] : platforms)
@@ -112,6 +112,8 @@ bool OfiRegion::contains(const OfiPoint& p) const {
 }
 
 std::span<const OfiRegion> ofi_regions(OfiPlatform platform, CollectiveOp op, std::int64_t gpus) {
+  // Most clusters are not on EFA, and need not wait until the data are read.
+  if (std::none_of(platforms.begin(), platforms.end(), [&](const auto& p) { return p.second == platform; })) return {};
   static const Regions regions = read();
   const auto found = regions.find({platform, op, gpus});
   if (found == regions.end()) return {};

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../report/json_parts.hpp"
 #include "../scenario/effective.hpp"
 #include "fabricast/bill/cost.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -11,11 +12,6 @@
 namespace fabricast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// Rounded to ten digits, so that output is the same on every machine.
-double ten(double value) { return rounded(value, 10); }
 
 // Fields that do not apply to an item are left out. `metres` is the total length of all cables of the line.
 Json line_json(const BillLine& l, const Cost::Line* priced) {
@@ -26,20 +22,20 @@ Json line_json(const BillLine& l, const Cost::Line* priced) {
   if (!l.name.empty()) j["name"] = l.name;
   j["count"] = l.count;
   if (l.ports > 0) j["ports"] = l.ports;
-  if (l.rate.value > 0) j["rate_gbps"] = ten(l.rate.value * 8e-9);
+  if (l.rate.value > 0) j["rate_gbps"] = digits(l.rate.value * 8e-9);
   if (l.item == Item::switch_box) j["link"] = name_of(l.link);
   if (l.item == Item::cable || l.item == Item::transceiver) {
     j["medium"] = name_of(l.medium);
-    j["up_to_m"] = ten(l.up_to.value);
+    j["up_to_m"] = digits(l.up_to.value);
   }
-  if (l.metres.value > 0) j["metres"] = ten(l.metres.value);
+  if (l.metres.value > 0) j["metres"] = digits(l.metres.value);
   if (l.item != Item::rack) {
-    j["power_w"] = ten(l.each.power.value);
+    j["power_w"] = digits(l.each.power.value);
     j["power_source"] = l.each.source;
   }
   if (!priced) return j;
   // null: not priced.
-  j["price"] = priced->unit ? Json(ten(*priced->unit)) : Json();
+  j["price"] = priced->unit ? Json(digits(*priced->unit)) : Json();
   j["price_source"] = priced->source;
   return j;
 }
@@ -49,19 +45,19 @@ Json cost_json(const Prices& prices, const Cost& cost, const std::vector<Work>& 
   j["currency"] = prices.currency;
   j["date"] = prices.date;
   j["label"] = prices.label;
-  j["bought"] = ten(cost.bought);
-  j["per_gpu"] = ten(cost.per_gpu());
-  j["network_share"] = ten(cost.network_share());
+  j["bought"] = digits(cost.bought);
+  j["per_gpu"] = digits(cost.per_gpu());
+  j["network_share"] = digits(cost.network_share());
   j["not_priced"] = cost.not_priced;
-  j["per_hour"] = ten(cost.per_hour);
-  j["energy_per_hour"] = ten(cost.energy_per_hour);
-  j["job_share"] = ten(cost.job_share);
+  j["per_hour"] = digits(cost.per_hour);
+  j["energy_per_hour"] = digits(cost.energy_per_hour);
+  j["job_share"] = digits(cost.job_share);
   Json list = Json::array();
   for (const Work& w : work) {
-    Json one{{"what", w.what}, {"time_s", ten(w.time.value)}, {"cost", ten(cost.of_time(w.time))}};
+    Json one{{"what", w.what}, {"time_s", digits(w.time)}, {"cost", digits(cost.of_time(w.time))}};
     if (w.tokens > 0) {
-      one["tokens"] = ten(w.tokens);
-      one["cost_per_million_tokens"] = ten(cost.of_time(w.time) / w.tokens * 1e6);
+      one["tokens"] = digits(w.tokens);
+      one["cost_per_million_tokens"] = digits(cost.of_time(w.time) / w.tokens * 1e6);
     }
     list.push_back(std::move(one));
   }
@@ -94,11 +90,11 @@ std::string bill_json(const Bill& bill, const Prices* prices, const Cost* cost, 
                      {"cables", bill.cables(use.tier)}});
   b["lines"] = std::move(lines);
   b["tiers"] = std::move(tiers);
-  b["equipment_w"] = ten(bill.equipment_watts());
-  b["network_w"] = ten(bill.network_watts());
-  b["building_w"] = ten(bill.mean_watts());
-  b["pue"] = ten(bill.pue);
-  b["load"] = ten(bill.load);
+  b["equipment_w"] = digits(bill.equipment_watts());
+  b["network_w"] = digits(bill.network_watts());
+  b["building_w"] = digits(bill.mean_watts());
+  b["pue"] = digits(bill.pue);
+  b["load"] = digits(bill.load);
   b["notes"] = bill.notes;
   if (prices && cost) j["cost"] = cost_json(*prices, *cost, work);
   return j.dump(2) + "\n";

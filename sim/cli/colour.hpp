@@ -9,8 +9,8 @@
 
 namespace fabricast {
 
-/// Whether a stream gets colour: it is a terminal, TERM is not `dumb`, NO_COLOR is unset or empty (no-color.org), and no
-/// launcher has started this process as a rank.
+/// Whether a stream gets colour: it is a terminal, TERM is not `dumb`, NO_COLOR is unset or empty (no-color.org), and
+/// no launcher has started this process as a rank.
 /// \param stream  file descriptor
 bool shows_colour(int stream);
 

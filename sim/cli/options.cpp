@@ -258,7 +258,9 @@ void emit(const std::string& path, const std::string& content) {
     const HeldStop whole;
     return write_file(path, content);
   }
-  const std::string shown = shows_colour(STDOUT_FILENO) ? coloured_report(content) : content;
+  std::string coloured;
+  if (shows_colour(STDOUT_FILENO)) coloured = coloured_report(content);
+  const std::string_view shown = coloured.empty() ? std::string_view(content) : coloured;
   errno = 0;
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
   // A reader such as `head` may close the pipe early; that is not an error.

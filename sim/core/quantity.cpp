@@ -238,6 +238,12 @@ std::string to_text(Seconds seconds) {
   return shortest(seconds.value, time_units);
 }
 
+std::string short_text(Seconds time) {
+  using namespace literals;
+  if (time >= 1.0_s) return fmt::format("{:.4g} s", time.value);
+  return time >= 1.0_ms ? fmt::format("{:.4g} ms", milliseconds(time)) : fmt::format("{:.4g} us", microseconds(time));
+}
+
 std::string to_text(BytesPerSecond rate) {
   // Rates of links are given in bits, as vendors do.
   constexpr std::array bits = {Unit{"Tbps", 0.125e12}, Unit{"Gbps", 0.125e9}, Unit{"Mbps", 0.125e6}};

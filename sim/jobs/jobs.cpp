@@ -158,8 +158,7 @@ class Comparison {
     for (const auto& sample : beside_of(owners)) {
       std::vector<BytesPerSecond> sum(f_.flows.size());
       for (std::size_t i = 0; i < sample->rate.size(); ++i)
-        if (sample->owner[i] >= runners_.size())
-          sum[sample->owner[i] - runners_.size()] = sum[sample->owner[i] - runners_.size()] + sample->rate[i];
+        if (sample->owner[i] >= runners_.size()) sum[sample->owner[i] - runners_.size()] += sample->rate[i];
       for (std::size_t k = 0; k < sum.size(); ++k) got[k].push_back(sum[k]);
     }
     for (std::size_t k = 0; k < got.size(); ++k) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "../report/json_parts.hpp"
 #include "../scenario/effective.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -16,19 +17,6 @@
 namespace fabricast {
 
 namespace {
-
-using namespace literals;
-
-using Json = nlohmann::ordered_json;
-
-double digits(double value) { return rounded(value, 10); }
-double digits(Seconds t) { return digits(t.value); }
-
-/// A time in us, ms or s, whichever fits.
-std::string time_text(Seconds t) {
-  if (t >= 1.0_s) return fmt::format("{:.4g} s", t.value);
-  return t >= 1.0_ms ? fmt::format("{:.4g} ms", milliseconds(t)) : fmt::format("{:.4g} us", microseconds(t));
-}
 
 // Differences below a millionth are rounding.
 std::string gain_text(Seconds other, Seconds best) {
@@ -60,7 +48,7 @@ std::string job_table(const JobsForecast& f) {
   for (const JobRow& row : f.jobs)
     out += fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name,
                        row.hosts.size(), row.shape.leaves, row.shape.leaf_hops, row.what, what,
-                       time_text(row.alone.time), time_text(row.beside.time), row.slowdown(), row.beside.bottleneck);
+                       short_text(row.alone.time), short_text(row.beside.time), row.slowdown(), row.beside.bottleneck);
   for (const FlowRow& row : f.flows)
     out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, row.what, what,
                        gigabytes_per_second(row.got), gigabytes_per_second(row.wanted));
@@ -112,11 +100,11 @@ std::string placement_table(const World& world, const JobsForecast& f) {
       f.free, f.hosts);
   for (const PlacementTrial& t : f.trials)
     out += fmt::format("{} {:<15} {:>6} {:>6} {:>8} {:>10} {:>10}\n", t.given ? '*' : ' ', name_of(t.placement),
-                       t.shape.leaves, t.shape.groups, t.shape.leaf_hops, time_text(t.alone), time_text(t.beside));
+                       t.shape.leaves, t.shape.groups, t.shape.leaf_hops, short_text(t.alone), short_text(t.beside));
   const PlacementTrial& best = f.trials.front();
   out += "# crossing: hops of a ring in rank order that leave a leaf; *: the scenario's own placement\n\n";
   out += fmt::format("recommended: {}{}, {} with the others running\n", name_of(best.placement),
-                     best.given ? " (as it is)" : "", time_text(best.beside));
+                     best.given ? " (as it is)" : "", short_text(best.beside));
   for (const Placement other : {Placement::in_order, Placement::random})
     out += fmt::format("  gain over {:<9} {}\n", name_of(other), gain_text(f.trial(other)->beside, best.beside));
   out += fmt::format("  gain over the same hosts in random rank order: {}\n", gain_text(f.shuffled, best.beside));

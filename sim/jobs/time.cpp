@@ -30,57 +30,43 @@ Program program_of_call(const World& world, const Plan& plan) {
 JobTime time_call(const World& world, std::int64_t size, const RunOptions& options) {
   Forecast forecast = run_plans(world, {plan_workload(world, size)}, options);
   const ForecastRow& row = forecast.rows.front();
-  JobTime time;
-  time.time = row.time;
-  time.time_p5 = row.time_p5;
-  time.time_p95 = row.time_p95;
-  time.time_worst = row.time_worst;
-  time.samples = forecast.samples;
-  time.bottleneck = row.result.bottleneck.name;
-  time.collectives = program_of_call(world, row.plan);
   // The benchmark tool may repeat calls faster than a call takes alone (overlap); the network is then always busy.
-  time.duty = {std::min(1.0, row.result.makespan / row.time)};
-  time.fingerprint = forecast.fingerprint;
-  return time;
+  const double duty = std::min(1.0, row.result.makespan / row.time);
+  return {row.time,
+          row.time_p5,
+          row.time_p95,
+          row.time_worst,
+          forecast.samples,
+          row.result.bottleneck.name,
+          program_of_call(world, row.plan),
+          {duty},
+          forecast.fingerprint};
 }
 
 /// Sets the collectives and their duties. The collective that runs longest gives the bottleneck of the job.
-void set_collectives(JobTime& time, const Program& program, const std::vector<CollectiveUse>& uses) {
-  time.collectives.groups = program.groups;
+JobTime with_collectives(JobTime job, const Program& program, const std::vector<CollectiveUse>& uses) {
+  job.collectives.groups = program.groups;
   Seconds longest;
   for (const CollectiveUse& use : uses) {
-    time.collectives.collectives.push_back(use.kind);
-    time.duty.push_back(use.time / time.time);
+    job.collectives.collectives.push_back(use.kind);
+    job.duty.push_back(use.time / job.time);
     if (use.time > longest) {
       longest = use.time;
-      time.bottleneck = use.alone.bottleneck;
+      job.bottleneck = use.alone.bottleneck;
     }
   }
+  return job;
 }
 
 JobTime of_step(const StepForecast& f) {
-  JobTime time;
-  time.time = f.time;
-  time.time_p5 = f.time_p5;
-  time.time_p95 = f.time_p95;
-  time.time_worst = f.time_worst;
-  time.samples = f.samples;
-  time.fingerprint = f.fingerprint;
-  set_collectives(time, f.program, f.collectives);
-  return time;
+  return with_collectives({f.time, f.time_p5, f.time_p95, f.time_worst, f.samples, {}, {}, {}, f.fingerprint},
+                          f.program, f.collectives);
 }
 
 // A decode step in steady state; the load of requests over time is not part of the traffic.
 JobTime of_inference(const InferenceForecast& f) {
-  JobTime time;
-  time.time = f.step.time;
-  time.time_p5 = f.step_p5;
-  time.time_p95 = f.step_p95;
-  time.time_worst = f.step_worst;
-  time.samples = f.samples;
-  time.fingerprint = f.fingerprint;
-  set_collectives(time, f.step.program, f.step.collectives);
-  return time;
+  return with_collectives({f.step.time, f.step_p5, f.step_p95, f.step_worst, f.samples, {}, {}, {}, f.fingerprint},
+                          f.step.program, f.step.collectives);
 }
 
 }  // namespace

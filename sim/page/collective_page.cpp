@@ -24,6 +24,10 @@ std::string with_90(const std::string& range) { return fmt::format("90 % interva
 std::string rate_text(BytesPerSecond rate) {
   return value_text(gigabytes_per_second(rate), Measure::number, "GB/s", 3);
 }
+std::string rate_interval(BytesPerSecond rate, double factor, std::string_view unit) {
+  return with_90(
+      range_text(gigabytes_per_second(rate / factor), gigabytes_per_second(rate * factor), Measure::number, unit));
+}
 std::string size_text(std::int64_t bytes) { return value_text(static_cast<double>(bytes), Measure::bytes); }
 
 /// One line: the operation, the GPUs, the network, and NCCL.
@@ -58,9 +62,7 @@ std::string answer_text(const Forecast& forecast) {
   const BytesPerSecond bus = forecast.bus_bandwidth(row);
   std::string text =
       fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
-  if (row.factor > 1)
-    text += fmt::format(" ({})", with_90(range_text(gigabytes_per_second(bus / row.factor),
-                                                    gigabytes_per_second(bus * row.factor), Measure::number)));
+  if (row.factor > 1) text += fmt::format(" ({})", rate_interval(bus, row.factor, {}));
   text += fmt::format(", bound by {}.", bound_text(row));
   // Run-to-run variation is mentioned only where it matters. A frequency of one in twenty needs more samples than a
   // maximum.
@@ -80,10 +82,9 @@ std::vector<KeyFigure> figures_of(const Forecast& forecast) {
     return f;
   };
   const ForecastRow& last = forecast.rows.back();
-  const double bus = gigabytes_per_second(forecast.bus_bandwidth(last));
-  KeyFigure rate{
-      fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(forecast.bus_bandwidth(last)), {}};
-  if (last.factor > 1) rate.range = with_90(range_text(bus / last.factor, bus * last.factor, Measure::number, "GB/s"));
+  const BytesPerSecond bus = forecast.bus_bandwidth(last);
+  KeyFigure rate{fmt::format("bus bandwidth at {}", size_text(last.bytes)), rate_text(bus), {}};
+  if (last.factor > 1) rate.range = rate_interval(bus, last.factor, "GB/s");
   std::vector<KeyFigure> figures = {rate, time(last)};
   if (forecast.rows.size() > 1) figures.push_back(time(forecast.rows.front()));
   figures.push_back(

@@ -40,10 +40,6 @@ double flops_per_gpu(const InferenceStep& step, bool prompts_only) {
   return of_sequence * step.batch * step.layout.data / static_cast<double>(step.layout.ranks());
 }
 
-// What the engine may use, which is less than the GPU's memory (memory_capacity).
-Bytes capacity_of(const World& world, const InferenceStep& step) {
-  return memory_capacity(step, world.scenario().node.spec);
-}
 MemoryUse memory_at(const World& world, const InferenceStep& step, int batch) {
   return peak_memory(step.model, memory_question(step, batch, world.scenario().node.spec.gpus));
 }
@@ -53,7 +49,7 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
   std::vector<int> batches;
   // A bound for small models, which memory would hardly limit.
   constexpr int most = 1 << 14;
-  const Bytes capacity = capacity_of(world, step);
+  const Bytes capacity = memory_capacity(step, world.scenario().node.spec);
   for (int b = 1; b <= most && memory_at(world, step, b).total() <= fractional(capacity); b *= 2) batches.push_back(b);
   if (std::find(batches.begin(), batches.end(), step.batch) == batches.end()) batches.push_back(step.batch);
   std::sort(batches.begin(), batches.end());
@@ -219,7 +215,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
                         (prompts_only ? static_cast<double>(step.input) : step.speculation.tokens_per_step());
   if (!reduces) f.tokens_per_second = tokens * step.layout.data / f.step.time.value;
   f.near_the_limit = needs_more_memory(step, world.scenario().node.spec);
-  f.capacity = capacity_of(world, step);
+  f.capacity = memory_capacity(step, world.scenario().node.spec);
   f.memory = memory_at(world, step, step.batch);
   if (batches && !prompts_only && !reduces) f.batches = batch_rows(world, step, sample);
   const bool apart = spec.disaggregated.prefill.gpus > 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "../report/json_parts.hpp"
 #include "../scenario/effective.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -14,11 +15,8 @@ namespace fabricast {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// A number with 10 digits. Infinite values, which mean never, become null.
-Json digits(double value) { return std::isfinite(value) ? Json(rounded(value, 10)) : Json(nullptr); }
-Json digits(Seconds t) { return digits(t.value); }
+/// A time that may be infinite, which means never and becomes null.
+Json or_null(Seconds t) { return std::isfinite(t.value) ? Json(digits(t)) : Json(nullptr); }
 
 // Every class appears, also idle ones and those without a rate: a reader may have rates of their own.
 Json class_json(const RiskClass& c) {
@@ -60,12 +58,12 @@ Json month_json(const MonthForecast& m) {
 
 Json checkpoint_json(const CheckpointPlan& c) {
   return {{"bytes", c.bytes.value},
-          {"every_s", digits(c.every)},
-          {"best_s", digits(c.best)},
+          {"every_s", or_null(c.every)},
+          {"best_s", or_null(c.best)},
           {"pause_s", digits(c.pause)},
           {"durable_s", digits(c.durable)},
           {"load_s", digits(c.load)},
-          {"between_stops_s", digits(c.between_stops)}};
+          {"between_stops_s", or_null(c.between_stops)}};
 }
 
 }  // namespace

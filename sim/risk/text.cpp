@@ -21,12 +21,10 @@ using namespace literals;
 
 constexpr std::size_t most_rows = 12;
 
-/// Four digits, in s, ms or us.
+/// A time from microseconds to hours.
 std::string time_text(Seconds t) {
   if (!std::isfinite(t.value)) return "never";
-  if (t >= 10000.0_s) return fmt::format("{:.1f} h", t.value / 3600);
-  if (t >= 1.0_s) return fmt::format("{:.4g} s", t.value);
-  return t >= 1.0_ms ? fmt::format("{:.4g} ms", milliseconds(t)) : fmt::format("{:.4g} us", microseconds(t));
+  return t >= 10000.0_s ? fmt::format("{:.1f} h", t.value / 3600) : short_text(t);
 }
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }

@@ -4,8 +4,8 @@
 // of the same form (docs/formats.md, "Measured cases"). A case becomes a scenario, and CaseRunner forecasts it with any
 // hardware parameters.
 //
-// Times of rows are in microseconds, as in the files; sizes are in bytes. Free
-// functions keep no state. A CaseRunner is immutable after construction and may be used by several threads at once.
+// Times of rows are in microseconds, as in the files; sizes are in bytes. Free functions keep no state. A CaseRunner is
+// immutable after construction and may be used by several threads at once.
 //
 // Not modelled: fabrics that a source does not describe. They are assumed to be non-blocking with adaptive routing.
 #pragma once
@@ -87,7 +87,7 @@ class CaseRunner {
   /// \param residuals  also compute the properties that the distribution of errors depends on; this takes most of the
   ///                   time
   ForecastOfCase run(const Hardware& hardware, bool residuals = false) const;
-  /// Forecasts (s) of some rows, by their indices.
+  /// Forecasts of some rows, by their indices.
   std::vector<Seconds> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
   const MeasuredCase& measured() const { return *case_; }
   /// The scenario of the case, without hardware parameters.

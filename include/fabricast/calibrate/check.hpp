@@ -6,8 +6,8 @@
 // the distribution of forecast errors that intervals use too (residual/residual.hpp). docs/models/check.md derives the
 // test and the rule, and says how often they are right.
 //
-// Ratios are measured over forecast: above 1 means slow. Results do not depend on
-// the number of threads. All functions only read their arguments and are safe to call concurrently.
+// Ratios are measured over forecast: above 1 means slow. Results do not depend on the number of threads. All functions
+// only read their arguments and are safe to call concurrently.
 //
 // Not modelled: three causes at once, and faults whose effect a scenario cannot express.
 #pragma once

@@ -7,8 +7,8 @@
 // system. Optional keys: `noise`, the relative uncertainty that a fit assumes; `held_out`, which keeps a step out of
 // all fits; `note`.
 //
-// An error is forecast / measured - 1. Intervals cover the parameters of GPU and software and the
-// spread of the model, not the network (report/step_interval.hpp).
+// An error is forecast / measured - 1. Intervals cover the parameters of GPU and software and the spread of the model,
+// not the network (report/step_interval.hpp).
 //
 // Functions on whole lists use all cores; results do not depend on the number of threads. Long ones throw Interrupted
 // on Ctrl-C. `progress` callbacks receive the fraction that is done, may be empty, and may be called from any thread.

@@ -3,8 +3,9 @@
 // protocol/costs.hpp describes the stations and computes these numbers from the hardware parameters of the node. Each
 // algorithm may then adjust them (CollectiveAlgorithm::adjust_costs). docs/models/protocols.md gives the equations.
 //
-// Sizes and rates are of payload unless "on the wire" is stated. A size in bytes may be an average, and then a fraction.
-// Factors are dimensionless. Defaults describe costs that do not exist, so an algorithm only sets what it has.
+// Sizes and rates are of payload unless "on the wire" is stated. A size in bytes may be an average, and then a
+// fraction. Factors are dimensionless. Defaults describe costs that do not exist, so an algorithm only sets what it
+// has.
 //
 // Not here: the rates of links, and how calls and channels share them (sim/engine).
 //
@@ -51,8 +52,8 @@ struct ProtocolCosts {
 
   static constexpr double burst_bytes = 256;
 
-  /// The highest rate at which threads move the data of a connection: for sends and receives that of all parts of
-  /// a pair, which go over several channels at once; with NVLS that of one head's chunks.
+  /// The highest rate at which threads move the data of a connection: for sends and receives that of all parts of a
+  /// pair, which go over several channels at once; with NVLS that of one head's chunks.
   BytesPerSecond most_rate(const Plan& plan) const { return copy_rate * plan.parts / copies; }
   /// The same while data go up and down a tree at once.
   BytesPerSecond steady_rate(const Plan& plan) const {

@@ -42,6 +42,7 @@ std::string to_text(Seconds seconds);      ///< the shortest exact text: `330ns`
 std::string to_text(BytesPerSecond rate);  ///< `400Gbps`; always in bits, as data sheets give link rates
 std::string to_text(Metres metres);        ///< `20m`
 std::string to_text(Watts power);          ///< `700W`
+std::string short_text(Seconds time);      ///< four digits in s, ms or us: `12.34 ms`
 std::string to_text(double number);        ///< the shortest decimal that reads back to the same value
 
 /// The value rounded to this many significant digits, so that last-bit differences between machines do not show in

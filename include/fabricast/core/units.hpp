@@ -75,6 +75,7 @@ constexpr Seconds& operator*=(Seconds& a, double x) { return a = a * x; }
 constexpr Seconds& operator/=(Seconds& a, double x) { return a = a / x; }
 
 constexpr BytesPerSecond operator+(BytesPerSecond a, BytesPerSecond b) { return {a.value + b.value}; }
+constexpr BytesPerSecond& operator+=(BytesPerSecond& a, BytesPerSecond b) { return a = a + b; }
 constexpr BytesPerSecond operator-(BytesPerSecond a, BytesPerSecond b) { return {a.value - b.value}; }
 constexpr BytesPerSecond operator*(BytesPerSecond a, double x) { return {a.value * x}; }
 constexpr BytesPerSecond operator*(double x, BytesPerSecond a) { return {a.value * x}; }
@@ -106,7 +107,7 @@ constexpr int log2_up(std::int64_t n) { return static_cast<int>(std::bit_width(s
 constexpr double microseconds(Seconds t) { return t.value * 1e6; }
 constexpr double milliseconds(Seconds t) { return t.value * 1e3; }
 constexpr double gigabytes_per_second(BytesPerSecond r) { return r.value * 1e-9; }
-/// For arithmetic with fractions, and the nearest whole number of bytes of its result.
+/// For arithmetic with fractions, and the nearest whole number of bytes of its result. \pre b >= 0
 constexpr double fractional(Bytes b) { return static_cast<double>(b.value); }
 constexpr Bytes whole_bytes(double b) { return {static_cast<std::int64_t>(b + 0.5)}; }
 

@@ -13,8 +13,8 @@
 // a probability between p and n p. p says nothing about a cluster that is not healthy: how slow that cluster is depends
 // on its fault (calibrate/check.hpp).
 //
-// Sizes are in bytes. Not modelled: other jobs on the fabric, the first
-// call, in-place results. Only the flow engine has error distributions.
+// Sizes are in bytes. Not modelled: other jobs on the fabric, the first call, in-place results. Only the flow engine
+// has error distributions.
 //
 // Pure functions except for the progress callback; safe to call concurrently. Results do not depend on the number of
 // threads.

@@ -4,8 +4,8 @@
 // A layout is derived from a scenario or read from a topology file. The planner's search uses it with NCCL's
 // bandwidths. The node's graph has the same links, with the rates of the hardware data.
 //
-// Indices refer to the lists of NodeLayout; bandwidths are numbers in GB/s, the unit of NCCL, of one direction. Plain values and pure functions;
-// safe to call concurrently.
+// Indices refer to the lists of NodeLayout; bandwidths are numbers in GB/s, the unit of NCCL, of one direction. Plain
+// values and pure functions; safe to call concurrently.
 #pragma once
 
 #include <array>

@@ -28,8 +28,8 @@ struct JobRow {
 /// One background flow.
 struct FlowRow {
   std::string name, what;
-  /// Rates of all its connections, averaged over time: the rate that it requests, and the rate that it gets concurrently
-  /// with all jobs (in the median sample).
+  /// Rates of all its connections, averaged over time: the rate that it requests, and the rate that it gets
+  /// concurrently with all jobs (in the median sample).
   BytesPerSecond wanted, got;
 };
 

@@ -8,8 +8,8 @@
 // Only the step is repeated for every sample of the network. Everything else is computed on the sample with the median
 // step time. docs/models/inference.md has the model and its validation.
 //
-// Rates are of all replicas together. Results do not depend on
-// the number of threads. The functions only read the World and may run concurrently on one World.
+// Rates are of all replicas together. Results do not depend on the number of threads. The functions only read the World
+// and may run concurrently on one World.
 //
 // Not modelled: eviction of KV caches as such, caches in host memory, routers that consider caches, and context
 // parallelism.
@@ -74,7 +74,7 @@ struct DisaggregatedForecast {
   Seconds decode;              ///< of a decode step, with the average overlap with KV-cache transfers
   Seconds decode_alone;        ///< of a decode step without transfers
   Seconds transfer;            ///< of the KV-cache transfer of one request, concurrent with a decode step
-  Seconds exposed;             ///< part of `transfer` that remain after the prompt has been computed
+  Seconds exposed;             ///< part of `transfer` that remains after the prompt has been computed
   Bytes bytes;                 ///< KV cache of one request that is sent
   double prefill_rate = 0;     ///< requests/s that prefill GPUs and KV-cache transfers sustain
   double decode_rate = 0;      ///< requests/s that the decode GPUs sustain

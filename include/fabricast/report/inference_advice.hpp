@@ -3,8 +3,8 @@
 // The goal depends on the phase: the time of the step for decode, prefill and all_reduce, tokens per second and GPU for
 // both. The table of all changes is sim/report/inference_settings.cpp; docs/models/inference.md lists them.
 //
-// Rates are per second and GPU, gains fractions. Results do not depend on the number of threads. The
-// functions only read the World and may run concurrently on one World.
+// Rates are per second and GPU, gains fractions. Results do not depend on the number of threads. The functions only
+// read the World and may run concurrently on one World.
 //
 // Not tried: two changes at once, more GPUs, other requests. Effects of precision on the quality of answers are not
 // modelled.

@@ -7,8 +7,7 @@
 //
 // Variation by random ECMP hashes is not part of the interval. The percentiles over samples show it.
 //
-// Results do not depend on the number of threads. The functions may run
-// concurrently on one World and one MeasuredSite.
+// Results do not depend on the number of threads. The functions may run concurrently on one World and one MeasuredSite.
 #pragma once
 
 #include <optional>

@@ -8,8 +8,8 @@
 // Splits differ in degrees of parallelism, chunks per stage, ZeRO stage, micro-batch and recomputation. Model, GPUs,
 // global batch and software are the scenario's.
 //
-// Results do not depend on the number of threads. The functions only read the
-// World and may run concurrently on one World.
+// Results do not depend on the number of threads. The functions only read the World and may run concurrently on one
+// World.
 //
 // Not modelled: convergence. Not varied: global batch, placement, settings of NCCL.
 #pragma once
@@ -55,8 +55,8 @@ struct SplitSearch {
 /// own split counts as fitting if `run` accepts it: near the limit of memory, or with `memory: ignore`.
 SplitSearch search_splits(const World& world);
 
-/// A rough step time from closed formulas: kernels as in the forecast, collectives at the rates of links, the
-/// pipeline bubble, and gradients that overlap as far as computation lasts. Nothing is simulated.
+/// A rough step time from closed formulas: kernels as in the forecast, collectives at the rates of links, the pipeline
+/// bubble, and gradients that overlap as far as computation lasts. Nothing is simulated.
 Seconds estimate_step(const World& world, const TrainingStep& step);
 
 /// The forecast of a split.

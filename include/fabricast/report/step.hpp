@@ -5,8 +5,8 @@
 // network (ECMP hashes) combined with a sample of slow hosts and jitter. The median sample is kept with its timeline,
 // breakdown and collectives.
 //
-// Results do not depend on the number of threads. The functions only read the
-// World and may run concurrently on one World.
+// Results do not depend on the number of threads. The functions only read the World and may run concurrently on one
+// World.
 //
 // Not modelled: convergence, input pipelines, and hosts whose slowness changes within a step. A trace has no tokens,
 // FLOPs or memory.

@@ -3,8 +3,8 @@
 // The table of all changes is sim/report/step_settings.cpp; docs/models/training-answers.md lists them. Changes that do
 // not fit in memory are reported separately: they show what more memory would gain.
 //
-// Gains are fractions of the step. Results do not depend on the number of threads.
-// The functions only read the World and may run concurrently on one World.
+// Gains are fractions of the step. Results do not depend on the number of threads. The functions only read the World
+// and may run concurrently on one World.
 //
 // Not tried: two changes at once (report/plan.hpp does that for splits), more GPUs, another batch.
 #pragma once

@@ -5,8 +5,8 @@
 // rings and trees again with fewer channels. NCCL's choice stays unless the fastest gains more than `least_gain`
 // (docs/models/what-if.md).
 //
-// Sizes are in bytes. Results do not depend on the number of threads. The functions only read the
-// World and may run concurrently on one World.
+// Sizes are in bytes. Results do not depend on the number of threads. The functions only read the World and may run
+// concurrently on one World.
 //
 // Not covered: the number of threads, which stays NCCL's, and communicators of other shapes than all ranks or one node.
 #pragma once

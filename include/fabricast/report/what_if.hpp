@@ -3,9 +3,9 @@
 // `explain` tries every change on one size. `advise` tries changes that only set variables of NCCL, on all sizes of the
 // scenario, and combines those that help. The table of all changes is sim/report/settings.cpp.
 //
-// Times are medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1
-// minus the geometric mean of time after / time before, with equal weights. Results do not depend on the number of
-// threads. The functions only read the World and may run concurrently on one World.
+// Times are medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1 minus the
+// geometric mean of time after / time before, with equal weights. Results do not depend on the number of threads. The
+// functions only read the World and may run concurrently on one World.
 //
 // Not considered: prices, and SMs that channels take from computation.
 #pragma once
