@@ -37,7 +37,7 @@ class Examination {
   Examination(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,
               const std::map<Cause, double>& weights, const RunOptions& options)
       : measured_(measured), site_(site), weights_(weights), options_(options) {
-    for (const MeasuredSeries& m : measured_) effective_.push_back(to_yaml(m.scenario));
+    for (const MeasuredSeries& m : measured_) changes_.emplace_back(m.scenario);
   }
 
   CheckReport operator()() {
@@ -64,9 +64,7 @@ class Examination {
 
   World world_of(const std::vector<std::string>& set, std::size_t m) const {
     if (set.empty()) return build_world(measured_[m].scenario, searches_);
-    // The change is applied to the text of the effective scenario, so a symptom may set any key, and the result is
-    // validated like a scenario of a user.
-    return build_world(changed(measured_[m].scenario, effective_[m], set), searches_);
+    return build_world(changes_[m].with(set), searches_);
   }
 
   /// Forecasts the cluster as it should be, with the properties that the distribution of errors depends on.
@@ -239,7 +237,7 @@ class Examination {
   const MeasuredSite& site_;
   const std::map<Cause, double>& weights_;
   const RunOptions& options_;
-  std::vector<std::string> effective_;
+  std::vector<ScenarioChanges> changes_;  ///< by series
   const std::shared_ptr<SearchStore> searches_ = make_search_store();
   // By row, one series after the other.
   std::vector<ResidualRow> rows_;

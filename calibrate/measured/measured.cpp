@@ -64,10 +64,10 @@ std::vector<std::string> set_harness(const LogTable& table, const Imported& log,
   return set;
 }
 
-MeasuredSeries series_with(const World& world, const std::string& effective, std::vector<std::string> set,
-                           CollectiveOp op, const std::map<std::int64_t, Seconds>& times, std::string from) {
+MeasuredSeries series_with(const ScenarioChanges& changes, std::vector<std::string> set, CollectiveOp op,
+                           const std::map<std::int64_t, Seconds>& times, std::string from) {
   set.push_back(fmt::format("workload.collective={}", name_of(op)));
-  MeasuredSeries series{changed(world.scenario(), effective, set), {}, std::move(from), {}, {}};
+  MeasuredSeries series{changes.with(set), {}, std::move(from), {}, {}};
   std::vector<std::int64_t> sizes;
   for (const auto& [bytes, time] : times) {
     sizes.push_back(bytes);
@@ -80,7 +80,7 @@ MeasuredSeries series_with(const World& world, const std::string& effective, std
 }  // namespace
 
 std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string& path, const World& world) {
-  const std::string effective = to_yaml(world.scenario());
+  const ScenarioChanges changes(world.scenario());
   std::vector<MeasuredSeries> list;
   for (const LogTable& table : log.tables) {
     const auto op = collective_of(table, world);
@@ -97,7 +97,7 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
       if (!fresh) it->second = std::min(it->second, time);
     }
     if (times.empty()) continue;
-    list.push_back(series_with(world, effective, std::move(set), *op, times, path));
+    list.push_back(series_with(changes, std::move(set), *op, times, path));
     list.back().hosts = table.hosts;
     list.back().nics = picked_nics(log.nccl);
   }
@@ -108,7 +108,7 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
 }
 
 std::vector<MeasuredSeries> series_of_scenario(const World& world) {
-  const std::string effective = to_yaml(world.scenario());
+  const ScenarioChanges changes(world.scenario());
   std::vector<MeasuredSeries> list;
   for (std::size_t i = 0; i < world.scenario().measured.texts.size(); ++i) {
     const auto op = static_cast<CollectiveOp>(i);
@@ -120,7 +120,7 @@ std::vector<MeasuredSeries> series_of_scenario(const World& world) {
       times[value.bytes.value] = value.time > Seconds{} ? value.time : at_rate;
     }
     if (times.empty()) continue;
-    list.push_back(series_with(world, effective, {}, op, times, fmt::format("measured.{}", name_of(op))));
+    list.push_back(series_with(changes, {}, op, times, fmt::format("measured.{}", name_of(op))));
   }
   return list;
 }

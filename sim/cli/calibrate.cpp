@@ -4,8 +4,6 @@
 // serving have fits of their own (steps.cpp, serving.cpp), because their parameters, rows and errors are others.
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -40,10 +38,6 @@ std::vector<MeasuredCase> chosen_cases(const Options& options, std::vector<Measu
   return cases;
 }
 
-void show_fit(int iteration, double loss) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: mean loss {:.5f} ", iteration, loss);
-}
-
 constexpr int shipped_iterations = 40;  ///< as in the fit whose parameters are shipped
 
 // Percentages, because options are whole numbers.
@@ -51,7 +45,7 @@ FitOptions fit_options_of(const Options& options) {
   FitOptions o;
   o.identified = options.integer("identified", 0, 0, 100000) / 100.0;
   o.prior_weight *= options.integer("prior-weight", 100, 1, 100000) / 100.0;
-  o.progress = show_fit;
+  o.progress = show_iteration;
   return o;
 }
 
@@ -161,7 +155,7 @@ int residuals(const std::vector<std::string>& arguments) {
   const std::vector<MeasuredCase> cases = chosen_cases(options);
   FitOptions how;
   how.iterations = shipped_iterations;
-  how.progress = show_fit;
+  how.progress = show_iteration;
   // From the priors: the shipped fit has seen all sites, and errors of held-out sites would come out too small.
   const CrossValidation crossed = leave_out(cases, prior_hardware(), how, LeftOut::fifth);
   if (!output.empty()) emit(output, residual_model_json(crossed.errors->all, options.text("source", "learned")));

@@ -344,4 +344,8 @@ std::function<void(double)> progress_bar() {
   };
 }
 
+void show_iteration(int iteration, double loss) {
+  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
+}
+
 }  // namespace fabricast

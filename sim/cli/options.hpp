@@ -157,5 +157,7 @@ void write_page(const Page& page, const std::string& html, const std::string& sv
 /// A progress callback that draws a bar on standard error if that is a terminal and the work takes more than a second;
 /// otherwise empty.
 std::function<void(double)> progress_bar();
+/// Shows an iteration of a fit and its loss, in one line of standard error if that is a terminal.
+void show_iteration(int iteration, double loss);
 
 }  // namespace fabricast

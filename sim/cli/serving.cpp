@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include "fabricast/calibrate/published_serving_validation.hpp"
 #include "fabricast/core/file.hpp"
 
@@ -25,10 +23,6 @@ Hardware chosen_hardware(const Options& options) {
   Hardware hardware = options.has("from-priors") ? prior_hardware() : shipped_hardware();
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   return hardware;
-}
-
-void show_fit(int iteration, double loss) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
 }
 
 }  // namespace
@@ -66,7 +60,7 @@ int fit_serving_of(const Options& options) {
   const std::string output = output_path(options, "output");
   ServingFitOptions how;
   how.iterations = options.integer("iterations", how.iterations, 1, 1000);
-  how.progress = show_fit;
+  how.progress = show_iteration;
   const std::vector<MappedServing> rows = chosen_rows(options);
   const Fit fit = fit_serving(rows, chosen_hardware(options), how);
   std::vector<FittedParameter> found = fit.parameters;

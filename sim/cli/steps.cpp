@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "fabricast/calibrate/published_validation.hpp"
@@ -77,10 +75,6 @@ std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
   return kinds;
 }
 
-void show_step_fit(int iteration, double loss) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\riteration {}: loss {:.5g} ", iteration, loss);
-}
-
 }  // namespace
 
 int validate_steps_of(const Options& options) {
@@ -127,7 +121,7 @@ int fit_steps_of(const Options& options) {
   if (options.has("profile")) overlay_profile(hardware, read_file(options.text("profile")), options.text("profile"));
   StepFitOptions how;
   how.iterations = options.integer("iterations", 20, 1, 1000);
-  how.progress = show_step_fit;
+  how.progress = show_iteration;
   const std::vector<StepCase> steps = steps_to_fit(chosen_of(options));
   Fit fit = fit_steps(steps, hardware, how);
   if (options.has("spread")) {

@@ -89,23 +89,31 @@ Residual SiteResiduals::of(const ResidualRow& asked) const {
   return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
 }
 
-// The mean of n rows is a linear function of them: its variance is the mean of all entries of S, and its covariance
-// with measured rows the mean of theirs.
-Residual SiteResiduals::of_mean(const std::vector<ResidualRow>& asked) const {
+// A weighted sum of rows is a linear function of them: its variance is w' S w, and its covariance with measured rows
+// the weighted sum of theirs.
+Residual SiteResiduals::of_sum(const std::vector<ResidualRow>& asked, const std::vector<double>& weights) const {
   const Solved& s = *solved_;
   const std::vector<PlacedRow> rows = placed_rows(s.model, asked);
-  const double share = 1 / static_cast<double>(rows.size());
-  const double before = covariance(s.model, rows).sum() * share * share;
+  const Eigen::Map<const Eigen::VectorXd> w(weights.data(), static_cast<Eigen::Index>(weights.size()));
+  const double before = w.dot(covariance(s.model, rows) * w);
   if (s.placed.empty()) return {0, std::sqrt(before), s.freedom, 0};
   Eigen::VectorXd with = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(s.placed.size()));
   double own = 0;
-  for (const PlacedRow& row : rows) {
-    own += own_variance(s.model, row) * share * share;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    own += own_variance(s.model, rows[r]) * weights[r] * weights[r];
     for (std::size_t i = 0; i < s.placed.size(); ++i)
-      with[static_cast<Eigen::Index>(i)] += share * shared_variance(s.model, row, s.placed[i]);
+      with[static_cast<Eigen::Index>(i)] += weights[r] * shared_variance(s.model, rows[r], s.placed[i]);
   }
   const double left = std::max(before - s.root.matrixL().solve(with).squaredNorm(), own);
   return {with.dot(s.pull), std::sqrt(left * s.widened), s.freedom, 1 - left / before};
+}
+
+Residual SiteResiduals::of_mean(const std::vector<ResidualRow>& rows) const {
+  return of_sum(rows, std::vector<double>(rows.size(), 1 / static_cast<double>(rows.size())));
+}
+
+Residual SiteResiduals::of_difference(const ResidualRow& one, const ResidualRow& other) const {
+  return of_sum({one, other}, {1, -1});
 }
 
 std::vector<Residual> SiteResiduals::of(const std::vector<ResidualRow>& rows) const {

@@ -133,17 +133,8 @@ class Allocator {
   std::vector<Holder> holder_;  ///< by host
 };
 
-}  // namespace
-
-Allocation allocate(const Scenario& scenario, const Locality* locality, bool shared) {
-  return Allocator(scenario, locality, shared).run();
-}
-
-bool needs_locality(const Scenario& s) {
-  return needs_fabric(s.cluster.placement) ||
-         std::any_of(s.jobs.begin(), s.jobs.end(), [](const JobSpec& job) { return needs_fabric(job.placement); });
-}
-
+/// The smallest number of hosts that the fabric can have: enough for the highest host number in the scenario, and for
+/// all jobs, taken hosts and storage together.
 std::uint32_t least_hosts(const Scenario& s) {
   // In 64 bits, because sections may ask for millions of hosts each. `last` covers the highest number that is named.
   std::uint64_t sum = static_cast<std::uint64_t>(s.cluster.nodes), last = 0;
@@ -171,5 +162,18 @@ std::uint32_t least_hosts(const Scenario& s) {
   storage.erase(std::unique(storage.begin(), storage.end()), storage.end());
   return static_cast<std::uint32_t>(std::max(sum + storage.size(), last));
 }
+
+}  // namespace
+
+Allocation allocate(const Scenario& scenario, const Locality* locality, bool shared) {
+  return Allocator(scenario, locality, shared).run();
+}
+
+bool needs_locality(const Scenario& s) {
+  return needs_fabric(s.cluster.placement) ||
+         std::any_of(s.jobs.begin(), s.jobs.end(), [](const JobSpec& job) { return needs_fabric(job.placement); });
+}
+
+int hosts_on_fabric(const Scenario& s) { return std::max(s.cluster.size, static_cast<int>(least_hosts(s))); }
 
 }  // namespace fabricast

@@ -374,12 +374,12 @@ class Reading {
   }
 
   template <class Refuse>
-  void check_placement(Scenario& s, Refuse refuse) {
-    ClusterSpec& c = s.cluster;
+  static void check_placement(const Scenario& s, Refuse refuse) {
+    const ClusterSpec& c = s.cluster;
     if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is only for placement: list");
     if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
     // Without a size the fabric is as large as its users need. A stated size must hold them all.
-    const int size = std::max(c.size, static_cast<int>(least_hosts(s)));
+    const int size = hosts_on_fabric(s);
     if (c.size > 0 && c.size < size)
       refuse("cluster.size", fmt::format("{} hosts are fewer than {} ({})", c.size,
                                          s.jobs.empty() && c.taken.empty() && s.background.empty()
@@ -389,7 +389,6 @@ class Reading {
     if (c.filled.value > 0 && c.size == 0)
       refuse("cluster.filled", "is a fraction of all hosts on the fabric, but cluster.size is missing",
              "write e.g. size: 128");
-    c.size = size;
   }
 
   template <class Refuse>
@@ -487,6 +486,11 @@ ReadResult parse_scenario(const std::string& text, const std::string& path, cons
 ReadResult read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
   constexpr std::size_t most = std::size_t{4} << 20;  // far more than any scenario; rejects mistaken names early
   return parse_scenario(read_file(path, most), path, overrides);
+}
+
+Scenario plain_scenario(const std::string& node) {
+  return parse_scenario("fabricast: 1\nnode: {profile: " + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "scenario")
+      .scenario;
 }
 
 }  // namespace fabricast

@@ -33,7 +33,6 @@ constexpr std::string_view number_pattern = R"(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+
 Scenario smallest_scenario(const std::string& node) {
   Scenario s =
       parse_scenario("fabricast: 1\nnode: {" + node + "}\ncluster: {nodes: 1}\nworkload: {}\n", "describe").scenario;
-  s.cluster.size = 0;           // the default, which the reader has replaced by the number of hosts
   s.node.spec.profile.clear();  // given above; not a default
   return s;
 }

@@ -342,6 +342,7 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   std::vector<Diagnostic> stated;  // warnings on single variables, which the reader has already reported
   NcclSettings settings = parse_nccl_environment(main_version(s), environment_with(s, machine_environment(s)), stated);
   // The scenario inside the world is changed: reports show the hosts that are forecast.
+  parts->scenario.cluster.size = hosts_on_fabric(s);
   if (hosts_of_node(s, settings) > 1) fill_domains(parts->scenario, parts->warnings);
   const int hosts = hosts_of_node(s, settings);
   NodeSpec spec = s.node.spec;

@@ -6,6 +6,7 @@
 
 #include "effective.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/scenario/allocation.hpp"
 
 namespace fabricast {
 
@@ -123,6 +124,7 @@ void trim(Json& flows, const BackgroundSpec& spec) {
 
 nlohmann::ordered_json effective_json(const Scenario& scenario) {
   Scenario copy = scenario;
+  copy.cluster.size = hosts_on_fabric(scenario);
   JsonWriter writer;
   visit_fields(writer, copy);
   Json j = writer.take();

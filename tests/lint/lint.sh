@@ -20,6 +20,7 @@ arrows_point_down() {
       split(path, part, "/")
       if (part[1] == "include") return part[3]
       if (part[2] == "engine" && part[4] != "") return part[3]
+      if (part[2] == "answer") return part[3] ~ /^(collective|step|inference|common)$/ ? "report" : part[3]
       return part[1] == "calibrate" ? "calibrate" : part[2]
     }
     BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; ++i) rank[name[i]] = i }
@@ -42,15 +43,15 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|report|gate|bill|risk|jobs|plan|plugin|cli)/|sim/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|plugin|cli)/|sim/answer/(common|collective|step|inference|gate|bill|risk|jobs|plan)/|sim/answer/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/|sim/residual/'
   adapter 'nlopt' 'calibrate/residuals/'
   adapter 'boost' 'sim/cli/|sim/routing/parting.cpp|sim/residual/residual.cpp'
   adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|hwloc' 'calibrate/probe/'
-  adapter 'mpi' 'sim/plan/mpi/'
-  adapter 'sqlite3' 'sim/plan/sqlite_store.cpp'
+  adapter 'mpi' 'sim/answer/plan/mpi/'
+  adapter 'sqlite3' 'sim/answer/plan/sqlite_store.cpp'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }

@@ -4,11 +4,11 @@
 set -eu
 lint=$1 tree=$2/lint-tree/tree
 rm -rf "$2/lint-tree"
-mkdir -p "$tree/include/fabricast/core" "$tree/sim/core" "$tree/sim/report" "$tree/models/planner" "$tree/calibrate" "$tree/tests"
+mkdir -p "$tree/include/fabricast/core" "$tree/sim/core" "$tree/sim/answer/step" "$tree/models/planner" "$tree/calibrate" "$tree/tests"
 cd "$tree"
 
 printf '#pragma once\n#include <vector>\n' > include/fabricast/core/good.hpp
-printf '#include "../core/near.hpp"\n#include "fabricast/core/good.hpp"\n// exit(1) in words\nvoid f() { _exit(1); }\n' > sim/report/good.cpp
+printf '#include "../../core/near.hpp"\n#include "fabricast/core/good.hpp"\n// exit(1) in words\nvoid f() { _exit(1); }\n' > sim/answer/step/good.cpp
 sh "$lint" "$tree"
 
 printf '#include <vector>\n' > include/fabricast/core/twice.hpp
@@ -16,8 +16,8 @@ printf '#pragma once\nstruct Same {\n};\n' > include/fabricast/core/one.hpp
 printf '#pragma once\nclass Same : Other {};\n' > include/fabricast/core/two.hpp
 printf '#pragma once\n#include <fmt/format.h>\n' > include/fabricast/core/shows.hpp
 printf '#include "fabricast/planner/planner.hpp"\n' > sim/core/up.cpp
-printf '#include "../report/near.hpp"\n' > sim/core/sideways.cpp
-printf '#include "fabricast/attic/attic.hpp"\n' > sim/report/nowhere.cpp
+printf '#include "../answer/step/near.hpp"\n' > sim/core/sideways.cpp
+printf '#include "fabricast/attic/attic.hpp"\n' > sim/answer/step/nowhere.cpp
 printf '#include <yaml-cpp/yaml.h>\n' > models/planner/yaml.cpp
 printf 'void g() {\n  std::cout << 1;\n}\n' > calibrate/prints.cpp
 printf 'void g() { exit(1); }\n' > sim/core/ends.cpp
@@ -35,6 +35,7 @@ include/fabricast/core/shows.hpp:2: a public header shows more than the standard
 include/fabricast/core/twice.hpp:1: #pragma once is missing
 include/fabricast/core/two.hpp:2: Same is the name of another type in include/fabricast/core/one.hpp
 models/planner/yaml.cpp:1: yaml-cpp is included outside sim/scenario/
+sim/answer/step/nowhere.cpp:1: the layer "attic" has no place in tests/lint/lint.sh
 sim/core/ends.cpp:1: only sim/cli prints and ends the program
 sim/core/joined.cpp:2: two statements joined by a comma
 sim/core/later.cpp:1: a word that is not to be here
@@ -42,7 +43,6 @@ sim/core/long.cpp:501: more than 500 lines: split it by concept
 sim/core/sideways.cpp:1: core includes report, which lies above it
 sim/core/up.cpp:1: core includes planner, which lies above it
 sim/core/words.cpp:1: the word here is KV-cache transfer
-sim/report/nowhere.cpp:1: the layer "attic" has no place in tests/lint/lint.sh
 tests/words.txt:1: a word that is not to be here
 END
 if sh "$lint" "$tree" > ../found; then echo 'the lint found nothing'; exit 1; fi

@@ -1,7 +1,7 @@
 // `explain` of inference: what limits a step, and which changes of the scenario would help. Each change is simulated.
 //
 // The goal depends on the phase: the time of the step for decode, prefill and all_reduce, tokens per second and GPU for
-// both. The table of all changes is sim/report/inference_settings.cpp; docs/models/inference.md lists them.
+// both. The table of all changes is sim/answer/inference/settings.cpp; docs/models/inference.md lists them.
 //
 // Rates are per second and GPU, gains fractions. Results do not depend on the number of threads. The functions only
 // read the World and may run concurrently on one World.

@@ -1,6 +1,6 @@
 // `explain` of a training step: what limits it, and which changes of the scenario would help. Each change is simulated.
 //
-// The table of all changes is sim/report/step_settings.cpp; docs/models/training-answers.md lists them. Changes that do
+// The table of all changes is sim/answer/step/settings.cpp; docs/models/training-answers.md lists them. Changes that do
 // not fit in memory are reported separately: they show what more memory would gain.
 //
 // Gains are fractions of the step. Results do not depend on the number of threads. The functions only read the World

@@ -1,5 +1,7 @@
-// `export tuner`: a table for NCCL's example tuner plugin. For each operation and size it holds what to run on this
-// cluster [NCCL-tuner-9.2].
+// `export tuner` and `export profile`: what NCCL should run on this cluster for each operation and size. The first is
+// a table for NCCL's example tuner plugin [NCCL-tuner-9.2], which covers all sizes. The second is a profile for the
+// plugin of this project (docs/tuner-plugin.md): only ranges of sizes where another choice is faster than NCCL's in the
+// whole 90 % interval of the gain.
 //
 // For powers of two from 256 B to 16 GiB, all algorithms and protocols that NCCL considers are simulated, and the best
 // rings and trees again with fewer channels. NCCL's choice stays unless the fastest gains more than `least_gain`
@@ -11,10 +13,12 @@
 // Not covered: the number of threads, which stays NCCL's, and communicators of other shapes than all ranks or one node.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/residual/residual.hpp"
 
 namespace fabricast {
 
@@ -61,14 +65,40 @@ struct TunerTable {
 struct TunerTables {
   World world;                       ///< what is tuned
   std::vector<TunerTable> job;       ///< for the communicator of all ranks
-  std::vector<TunerTable> one_node;  ///< for that of one NCCL node, without faults; empty with one node or one GPU each
+  World node;                        ///< one NCCL node of it, without faults; empty with one node or one GPU each
+  std::vector<TunerTable> one_node;  ///< for the communicator of `node`; empty like it
 };
 
 /// Simulates the sizes and makes the tables.
 /// \throws UserError if the scenario does not use the flow engine; Interrupted on Ctrl-C
 TunerTables tuner_tables(const World& world, const RunOptions& options = {});
 
-/// The configuration file of the plugin.
+/// The configuration file of the example plugin.
 std::string tuner_csv(const TunerTables& tables);
+
+/// A range of sizes in which NCCL should choose otherwise.
+struct TunerOverride {
+  std::int64_t first = 0, last = 0;  ///< both included; counted as in TunerRange
+  TunerChoice choice;
+  /// 90 % interval of the saved share of the time of NCCL's choice, at the range's least certain size: least, likely,
+  /// most. The least is above 0.
+  std::array<double, 3> gain{};
+};
+/// The overrides of one operation and communicator, ascending; none if NCCL's choices stand.
+struct TunerOverrides {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t nodes = 1, ranks = 2;  ///< of the communicator
+  std::vector<TunerOverride> ranges;
+};
+
+/// The overrides of all tables. What is not known of a gain is what the two forecasts do not have in common: errors of
+/// one site are correlated (residual/residual.hpp), more so for equal algorithms and protocols.
+/// \param site  measured rows of the site, which narrow the intervals
+/// \throws UserError if NCCL's version is not stated, because its own choice is then unknown; Interrupted on Ctrl-C
+std::vector<TunerOverrides> tuner_overrides(const TunerTables& tables, const SiteResiduals& site,
+                                            const RunOptions& options = {});
+
+/// The overrides as JSON, in the form of docs/formats.md#tuner-profile.
+std::string tuner_profile(const World& world, const std::vector<TunerOverrides>& overrides);
 
 }  // namespace fabricast

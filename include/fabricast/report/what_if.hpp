@@ -1,7 +1,7 @@
 // What would help a collective: changes of the scenario, each simulated, and their gains (docs/models/what-if.md).
 //
 // `explain` tries every change on one size. `advise` tries changes that only set variables of NCCL, on all sizes of the
-// scenario, and combines those that help. The table of all changes is sim/report/settings.cpp.
+// scenario, and combines those that help. The table of all changes is sim/answer/collective/settings.cpp.
 //
 // Times are medians over all samples. Gains are fractions of the time that is saved; over several sizes, 1 minus the
 // geometric mean of time after / time before, with equal weights. Results do not depend on the number of threads. The

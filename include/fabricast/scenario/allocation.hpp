@@ -36,9 +36,9 @@ Allocation allocate(const Scenario& scenario, const Locality* locality, bool sha
 /// Whether the placement policy of some job depends on where hosts attach to the fabric.
 bool needs_locality(const Scenario& scenario);
 
-/// The smallest number of hosts that the fabric can have: enough for the highest host number in the scenario, and for
-/// all jobs, taken hosts and storage together.
+/// Hosts on the fabric: `cluster.size`, but at least as many as its users need. They need enough for the highest host
+/// number in the scenario, and for all jobs, taken hosts and storage together.
 /// \throws UserError if a range of hosts is invalid
-std::uint32_t least_hosts(const Scenario& scenario);
+int hosts_on_fabric(const Scenario& scenario);
 
 }  // namespace fabricast

@@ -4,9 +4,19 @@
 // `describe` and the JSON Schema. Sections whose keys depend on a kind (`fabric`, `routing`) hold the spec of the
 // registered kind as std::any. docs/formats.md describes every key.
 //
-// After reading, a Scenario is a plain value: copies are independent, and it holds no pointers into itself. Quantities
-// are in SI units. The hardware parameters and the content of files are part of it, except for traces and prices, which
-// are read when they are needed.
+// After reading, a Scenario is a plain value: copies are independent, it holds no pointers into itself, and its members
+// may be changed:
+//
+//     Scenario s = plain_scenario("hgx-h100");
+//     s.cluster.nodes = 16;
+//     s.nccl.env["NCCL_ALGO"] = "ring";
+//     const Forecast f = run_forecast(build_world(s));
+//
+// build_world checks what depends on several sections. What the reader derives from a key when it reads it does not
+// follow a later change: defaults that depend on `node`, and the split of a step. `--set` words given to the reader do.
+//
+// Quantities are in SI units. The hardware parameters and the content of files are part of a Scenario, except for
+// traces and prices, which are read when they are needed.
 //
 // Reading is safe concurrently. A Scenario may be read from several threads.
 #pragma once
@@ -49,7 +59,7 @@ struct NvlinkDomainSpec {
 /// The section `cluster`: the job's hosts and where they are.
 struct ClusterSpec {
   int nodes = 1;  ///< hosts of the job
-  int size = 0;   ///< hosts on the fabric; 0 in a file: as many as are needed. Set by the reader
+  int size = 0;   ///< hosts on the fabric; 0: as many as are needed (`hosts_on_fabric`), and never 0 in a World
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
   std::vector<int> order;          ///< host numbers in rank order, for placement `list`
@@ -209,6 +219,11 @@ ReadResult read_scenario(const std::string& path, const std::vector<std::string>
 /// \param path  name of the file, for messages and for relative paths
 ReadResult parse_scenario(const std::string& text, const std::string& path,
                           const std::vector<std::string>& overrides = {});
+
+/// A scenario in which everything has its default: one node of a kind, one all-reduce per size.
+/// \param node  a node profile, as `fabricast list nodes` names them
+/// \throws UserError if there is no such profile
+Scenario plain_scenario(const std::string& node = "hgx-h100");
 
 /// The effective scenario as YAML: every default is filled in. Reading it gives the same scenario. Paths of files are
 /// absolute.

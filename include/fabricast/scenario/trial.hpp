@@ -32,10 +32,20 @@ std::vector<T> one_if(bool applies, std::string what, std::vector<std::string> s
 std::string env_word(std::string_view variable, std::string_view value);
 std::string env_word(std::string_view variable, std::int64_t value);
 
-/// The scenario with further `--set` words. Every other key keeps its value, including values that were defaults.
-/// \param effective  `to_yaml(scenario)`, computed once for many changes
-/// \throws UserError if a key does not exist or the changed scenario is invalid
-Scenario changed(const Scenario& scenario, const std::string& effective, const std::vector<std::string>& set);
+/// A scenario, and changes of it by `--set` words. What all changes have in common is prepared once.
+class ScenarioChanges {
+ public:
+  explicit ScenarioChanges(const Scenario& scenario);
+  /// The scenario with further words. Every other key keeps its value, including values that were defaults, and the
+  /// result is checked as if it had been read from a file.
+  /// \throws UserError if a key does not exist or the changed scenario is invalid
+  Scenario with(const std::vector<std::string>& set) const;
+  /// Whether some key of a changed scenario has another value.
+  bool differs(const Scenario& made) const;
+
+ private:
+  std::string file_, effective_;
+};
 
 /// Replaces the message sizes of the scenario.
 void set_sizes(Scenario& scenario, const std::vector<std::int64_t>& bytes);

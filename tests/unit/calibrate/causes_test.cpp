@@ -68,10 +68,9 @@ constexpr std::array places = {
     Place{Cause::known_regression, old, two_hosts},
 };
 
-std::vector<ForecastRow> rows_of(const Scenario& scenario, const std::string& effective, CollectiveOp op,
-                                 std::vector<std::string> set) {
+std::vector<ForecastRow> rows_of(const ScenarioChanges& changes, CollectiveOp op, std::vector<std::string> set) {
   set.push_back("workload.collective=" + std::string(name_of(op)));
-  Scenario made = changed(scenario, effective, set);
+  Scenario made = changes.with(set);
   set_sizes(made, {1 << 10, 1 << 20, 1 << 28});
   return run_forecast(build_world(std::move(made))).rows;
 }
@@ -98,16 +97,16 @@ TEST_CASE("the table of causes is in the order of Cause, and each cause is in th
 TEST_CASE("symptoms of a cause run, and one of them slows some size by 2 % or more", "[calibrate]") {
   for (const Place& place : places) {
     const Scenario scenario = scenario_of(place.there);
-    const std::string effective = to_yaml(scenario);
+    const ScenarioChanges changes(scenario);
     const auto symptoms = kind_of(place.cause).symptoms(build_world(scenario));
     INFO(name_of(place.cause) << " at\n" << place.there);
     CHECK_FALSE(symptoms.empty());
     double most = 0;
     for (const CollectiveOp op : {CollectiveOp::all_reduce, CollectiveOp::alltoall}) {
-      const auto healthy = rows_of(scenario, effective, op, {});
+      const auto healthy = rows_of(changes, op, {});
       for (const Symptom& symptom : symptoms) {
         INFO(symptom.what);
-        const auto rows = rows_of(scenario, effective, op, symptom.set);
+        const auto rows = rows_of(changes, op, symptom.set);
         REQUIRE(rows.size() == healthy.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
           const Seconds time = symptom.quantile >= 1 ? rows[i].time_worst : rows[i].time_p95;
@@ -133,7 +132,7 @@ TEST_CASE("symptoms keep the faults of the scenario", "[calibrate]") {
   for (const Cause cause : {Cause::slow_nic, Cause::straggler, Cause::degraded_pcie})
     for (const Symptom& symptom : kind_of(cause).symptoms(build_world(scenario))) {
       if (!symptom.set.front().starts_with("faults=")) continue;
-      const Scenario made = changed(scenario, to_yaml(scenario), symptom.set);
+      const Scenario made = ScenarioChanges(scenario).with(symptom.set);
       REQUIRE(made.faults.size() >= 2);
       CHECK(made.faults[0].link == "node1.nic3");
       CHECK(made.faults[0].rate.value == 0.2);
@@ -143,13 +142,13 @@ TEST_CASE("symptoms keep the faults of the scenario", "[calibrate]") {
 
 TEST_CASE("a delay per call is added at every size", "[calibrate]") {
   const Scenario scenario = scenario_of(two_hosts);
-  const std::string effective = to_yaml(scenario);
-  const auto usual = rows_of(scenario, effective, CollectiveOp::all_reduce, {});
-  const auto slow = rows_of(scenario, effective, CollectiveOp::all_reduce, {"node.call_delay=15us"});
+  const ScenarioChanges changes(scenario);
+  const auto usual = rows_of(changes, CollectiveOp::all_reduce, {});
+  const auto slow = rows_of(changes, CollectiveOp::all_reduce, {"node.call_delay=15us"});
   for (std::size_t i = 0; i < usual.size(); ++i)
     CHECK((slow[i].time - usual[i].time).value == Catch::Detail::Approx(15e-6).epsilon(1e-6));
   // Four hosts' chain of hops over the network takes each hop's delay at least once.
-  const auto far = rows_of(scenario, effective, CollectiveOp::all_reduce, {"node.nics.delay=10us"});
+  const auto far = rows_of(changes, CollectiveOp::all_reduce, {"node.nics.delay=10us"});
   for (std::size_t i = 0; i + 1 < usual.size(); ++i) CHECK(far[i].time - usual[i].time > Seconds{9e-6});
 }
 

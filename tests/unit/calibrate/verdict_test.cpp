@@ -25,7 +25,7 @@ Scenario cluster(const std::string& rest = "") {
 /// Times of a scenario changed by `set`, multiplied by `factor`, as measurements of the unchanged scenario.
 MeasuredSeries measured_as(const Scenario& scenario, double factor, const std::vector<std::string>& set = {}) {
   MeasuredSeries series{scenario, {}, "test.log", {}, {}};
-  const Scenario changed_one = set.empty() ? scenario : changed(scenario, to_yaml(scenario), set);
+  const Scenario changed_one = set.empty() ? scenario : ScenarioChanges(scenario).with(set);
   for (const ForecastRow& row : run_forecast(build_world(changed_one)).rows) series.times.push_back(row.time * factor);
   return series;
 }

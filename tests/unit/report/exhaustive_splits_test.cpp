@@ -48,7 +48,7 @@ World world_of_case(const SmallCase& c) {
 
 class BruteForce {
  public:
-  explicit BruteForce(const World& world) : world_(world), effective_(to_yaml(world.scenario())) {}
+  explicit BruteForce(const World& world) : world_(world), changes_(world.scenario()) {}
 
   double fastest() {
     const TrainingStep step = step_of(world_);
@@ -96,7 +96,7 @@ class BruteForce {
                                           word("recompute", name_of(s.recompute))};
     try {
       // The words change the step alone, so the world of GPUs and network serves all.
-      const Scenario made = changed(world_.scenario(), effective_, set);
+      const Scenario made = changes_.with(set);
       const int domain = nvlink_ranks(made);
       const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, domain);
       if (memory_of_step(step, domain).share() > 1) return;
@@ -109,7 +109,7 @@ class BruteForce {
   }
 
   const World& world_;
-  std::string effective_;
+  ScenarioChanges changes_;
   double fastest_ = std::numeric_limits<double>::infinity();
   int accepted_ = 0;
 };

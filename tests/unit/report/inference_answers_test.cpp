@@ -41,12 +41,12 @@ TEST_CASE("a what-if of a decode step equals a run of the changed scenario", "[i
   const Explained e = explain(one_node, "model: {preset: llama3-8b}, batch: 8, parallel: {tensor: 4}, launch: eager");
   const InferenceForecast& f = e.found.forecast;
   REQUIRE(e.found.what_ifs.size() >= 3);
-  const std::string effective = to_yaml(e.world.scenario());
+  const ScenarioChanges changes(e.world.scenario());
   for (std::size_t i = 0; i < e.found.what_ifs.size(); ++i) {
     const InferenceWhatIf& w = e.found.what_ifs[i];
     CAPTURE(w.what);
     if (i > 0) CHECK(w.gain <= e.found.what_ifs[i - 1].gain);
-    const auto other = build_world(changed(e.world.scenario(), effective, w.set));
+    const auto other = build_world(changes.with(w.set));
     const InferenceForecast again = run_inference(other);
     CHECK(again.step.time == w.step);
     CHECK(w.gain == Approx(1 - again.step.time.value / f.step.time.value));
@@ -74,7 +74,7 @@ TEST_CASE("a change that does nothing to an inference step gains nothing", "[inf
   const auto world =
       test::world_of(one_node + "workload: {kind: inference, model: {preset: llama3-8b}, launch: graph}\n");
   const InferenceForecast f = run_inference(world);
-  const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
+  const auto again = build_world(ScenarioChanges(world.scenario()).with({"name=other"}));
   CHECK(run_inference(again).step.time.value == f.step.time.value);
   CHECK(run_inference(again, {}, false).step.time.value == f.step.time.value);
   // These GPUs do not communicate: no change of the network is reported, nor one that the scenario already has.
@@ -95,7 +95,7 @@ TEST_CASE("a KV-cache transfer through host memory limits requests, and GPUDirec
   REQUIRE(direct);
   CHECK(direct->set.back() == "node.gdr=true");
   CHECK(direct->gain > 0.02);
-  const auto other = build_world(changed(e.world.scenario(), to_yaml(e.world.scenario()), direct->set));
+  const auto other = build_world(ScenarioChanges(e.world.scenario()).with(direct->set));
   const InferenceForecast again = run_inference(other);
   CHECK(tokens_per_gpu(again) == direct->tokens);
   CHECK(direct->gain == Approx(again.tokens_per_second / e.found.forecast.tokens_per_second - 1));

@@ -66,13 +66,13 @@ TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
   const StepForecast f = run_step(world);
   const std::vector<StepWhatIf> found = what_would_help_step(f);
   REQUIRE(found.size() > 2);
-  const std::string effective = to_yaml(world.scenario());
+  const ScenarioChanges changes(world.scenario());
   for (std::size_t i = 0; i < found.size(); ++i) {
     const StepWhatIf& w = found[i];
     CAPTURE(w.what);
     if (i > 0) CHECK(w.gain <= found[i - 1].gain);
     CHECK(w.gain == Approx(1 - w.time.value / f.time.value));
-    const auto other = build_world(changed(world.scenario(), effective, w.set));
+    const auto other = build_world(changes.with(w.set));
     const StepForecast again = run_step(other);
     CHECK(again.time.value == w.time.value);
     CHECK((again.memory.share() <= 1) == w.fits);
@@ -153,7 +153,7 @@ TEST_CASE("a change that does nothing gains nothing", "[step]") {
       "routing: {kind: ecmp, seed: 3, seeds: 4}\nworkload: {kind: training_step, model: {preset: llama2-7b}, "
       "framework: fsdp, batch: {global: 64}}\n");
   const StepForecast f = run_step(world);
-  const auto again = build_world(changed(world.scenario(), to_yaml(world.scenario()), {"name=other"}));
+  const auto again = build_world(ScenarioChanges(world.scenario()).with({"name=other"}));
   CHECK(run_step(again).time.value == f.time.value);
   for (const StepWhatIf& w : what_would_help_step(f)) {
     CAPTURE(w.what);
@@ -186,11 +186,11 @@ TEST_CASE("the words of a split make that split, and no other one is tried", "[p
     const SplitSearch search = search_splits(world);
     REQUIRE(search.candidates.size() > 20);
     CHECK(search.considered >= search.not_divided + search.not_fitting + search.candidates.size());
-    const std::string effective = to_yaml(world.scenario());
+    const ScenarioChanges changes(world.scenario());
     bool own = false;
     for (std::size_t i = 0; i < search.candidates.size(); i += 7) {
       const SplitCandidate& c = search.candidates[i];
-      const Scenario made = changed(world.scenario(), effective, words_of(c.split, base));
+      const Scenario made = changes.with(words_of(c.split, base));
       const TrainingStep step = training_step(made.workload.training, made.node.spec, made.hardware, 8);
       CHECK(split_of(step) == c.split);
       CHECK(step.layout.ranks() == 32);
@@ -212,11 +212,11 @@ TEST_CASE("a plan ranks forecasts as `run` gives them, whatever the number of th
   REQUIRE(result.rows.size() == 12);
   CHECK(result.considered == result.not_divided + result.not_fitting + result.left_out + 12);
   CHECK(std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.given; }) == 1);
-  const std::string effective = to_yaml(world.scenario());
+  const ScenarioChanges changes(world.scenario());
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const PlanRow& row = result.rows[i];
     if (i > 0) CHECK(row.time.value >= result.rows[i - 1].time.value);
-    const auto other = build_world(changed(world.scenario(), effective, row.set));
+    const auto other = build_world(changes.with(row.set));
     CHECK(run_step(other).time.value == row.time.value);
   }
   // The estimate that selects splits is accurate enough for that.

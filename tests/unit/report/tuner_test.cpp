@@ -142,7 +142,7 @@ TEST_CASE("names and order of fields are those of the plugin", "[tuner]") {
   inside.op = CollectiveOp::all_reduce, inside.nodes = 1, inside.ranks = 8;
   inside.ranges = {{0, largest, {Algorithm::nvls, Protocol::simple, 24, 0}, 0, 2}};
   std::string lines;
-  std::istringstream in(tuner_csv({world, {table}, {inside}}));
+  std::istringstream in(tuner_csv({world, {table}, {}, {inside}}));
   for (std::string line; std::getline(in, line);)
     if (line[0] != '#') lines += line + "\n";
   CHECK(lines ==
@@ -158,4 +158,56 @@ TEST_CASE("a table requires the flow engine", "[tuner]") {
   const auto world = world_of(clusters[1] + "network: {engine: bound}\n");
   CHECK_THROWS_AS(tuner_tables(world), UserError);
   CHECK_THROWS_AS(advise(world), UserError);
+}
+
+TEST_CASE("a profile overrides NCCL only where the whole interval of the gain is above zero", "[tuner]") {
+  const auto world = world_of(
+      "node: {profile: hgx-h100-roce}\ncluster: {nodes: 6}\nfabric: {kind: fat_tree, switch: {ports: 32}}\n"
+      "routing: {kind: ecmp, seeds: 3}\nnccl: {version: \"2.28.3\"}\nworkload: {}\n");
+  const TunerTables tables = tuner_tables(world);
+  const SiteResiduals site(shipped_residuals(), {}, {});
+  const std::vector<TunerOverrides> all = tuner_overrides(tables, site);
+  REQUIRE(all.size() == 10);  // five operations on the job and on one node
+  std::size_t ranges = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const TunerOverrides& o = all[k];
+    const TunerTable& table = k < 5 ? tables.job[k] : tables.one_node[k - 5];
+    const World& of = k < 5 ? world : tables.node;
+    CHECK(o.op == table.op);
+    CHECK(o.ranks == table.ranks);
+    std::int64_t before = -1;
+    for (const TunerOverride& range : o.ranges) {
+      CAPTURE(name_of(o.op), o.nodes, range.first);
+      ++ranges;
+      CHECK(range.first > before);
+      CHECK(range.last >= range.first);
+      before = range.last;
+      CHECK(range.gain[0] > 0);
+      CHECK(range.gain[1] > range.gain[0]);
+      CHECK(range.gain[2] > range.gain[1]);
+      CHECK(range.gain[2] < 1);
+      // At one of its sizes at least, NCCL's own choice takes as much longer as the range says.
+      double nearest_gain = 1;
+      for (const TunerPoint& p : table.points) {
+        if (p.bytes < range.first || p.bytes > range.last) continue;
+        const ForecastRow nccl = run_plans(of, {plan_collective(of.planner(), o.op, p.bytes)}).rows.front();
+        CHECK(nccl.algorithm == p.nccl.algorithm);
+        CHECK(nccl.protocol == p.nccl.protocol);
+        const double gain = 1 - run_one(of, o.op, p.bytes, range.choice).rows.front().time / nccl.time;
+        if (std::abs(gain - range.gain[1]) < std::abs(nearest_gain - range.gain[1])) nearest_gain = gain;
+      }
+      CHECK(nearest_gain == Catch::Detail::Approx(range.gain[1]).epsilon(1e-6));
+    }
+  }
+  CHECK(ranges > 0);
+  // A site that is known less well is overridden less.
+  ResidualModel vague = shipped_residuals();
+  vague.row *= 100;
+  std::size_t left = 0;
+  const SiteResiduals unsure(vague, {}, {});
+  for (const TunerOverrides& o : tuner_overrides(tables, unsure)) left += o.ranges.size();
+  CHECK(left == 0);
+  const auto unknown = world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {}\n");
+  const TunerTables of_unknown = tuner_tables(unknown);
+  CHECK_THROWS_AS(tuner_overrides(of_unknown, site), UserError);
 }

@@ -48,6 +48,31 @@ TEST_CASE("without measurements a row is a Student t with the scale of its terms
   CHECK(unmeasured(m, row).scale == Approx(1));
 }
 
+TEST_CASE("what two rows have in common cancels in their difference", "[residual]") {
+  ResidualModel m = plain_model();
+  m.row = 0.05;
+  const ResidualRow a = row_of(1 << 10), b = row_of(1 << 20);
+  const double rho = std::exp(-1.0);  // ten octaves apart
+  const SiteResiduals nothing(m, {}, {});
+  CHECK(nothing.of_difference(a, b).scale == Approx(std::sqrt(2 * 0.09 * (1 - rho) + 2 * 0.0025)));
+  CHECK(nothing.of_difference(a, a).scale == Approx(std::sqrt(2 * 0.0025)));
+  // A parameter on which both depend alike adds nothing, and one on which they depend in opposite ways four times.
+  ResidualRow c = a, d = b;
+  c.effects[2] = d.effects[2] = 1, c.own[2] = d.own[2] = 0.4;
+  CHECK(nothing.of_difference(c, d).scale == Approx(nothing.of_difference(a, b).scale));
+  d.effects[2] = -1;
+  const double opposite =
+      std::pow(nothing.of_difference(c, d).scale, 2) - std::pow(nothing.of_difference(a, b).scale, 2);
+  CHECK(opposite == Approx(4 * 0.16));
+  // With measured rows: var(a - b) = 2 var(a) + 2 var(b) - 4 var((a + b) / 2), whatever is known.
+  const SiteResiduals site(m, {row_of(1 << 12), row_of(1 << 24)}, {0.2, -0.1});
+  const auto square = [](const Residual& r) { return r.scale * r.scale; };
+  const Residual apart = site.of_difference(a, b);
+  CHECK(square(apart) == Approx(2 * square(site.of(a)) + 2 * square(site.of(b)) - 4 * square(site.of_mean({a, b}))));
+  CHECK(apart.median == Approx(site.of(a).median - site.of(b).median));
+  CHECK(site.of_difference(b, a).median == Approx(-apart.median));
+}
+
 TEST_CASE("one measured row informs another by their similarity", "[residual]") {
   const ResidualModel m = plain_model();
   const ResidualRow a = row_of(1 << 10), b = row_of(1 << 20);

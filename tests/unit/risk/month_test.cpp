@@ -1,11 +1,11 @@
 // Months that are drawn, against closed forms.
-#include "../../../sim/risk/month.hpp"
+#include "../../../sim/answer/risk/month.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
-#include "../../../sim/risk/checkpoint.hpp"
+#include "../../../sim/answer/risk/checkpoint.hpp"
 
 namespace fabricast {
 namespace {

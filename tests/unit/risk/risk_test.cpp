@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "../../../sim/risk/elements.hpp"
-#include "../../../sim/risk/flaps.hpp"
+#include "../../../sim/answer/risk/elements.hpp"
+#include "../../../sim/answer/risk/flaps.hpp"
 #include "fabricast/report/step.hpp"
 #include "support/worlds.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/world.hpp"
 #include "fabricast/topology/file.hpp"
 #include "support/begin_as.hpp"
 #include "support/scratch.hpp"
@@ -39,6 +40,21 @@ using List = std::vector<std::string>;
 std::string_view fabric_kind(const Scenario& s) { return topologies()[s.fabric.kind].name; }
 std::string_view routing_kind(const Scenario& s) { return routing_policies()[s.routing.kind].name; }
 
+TEST_CASE("members of a read scenario may be changed", "[scenario]") {
+  Scenario s = plain_scenario("dgx-a100");
+  s.cluster.nodes = 16;
+  s.nccl.env["NCCL_ALGO"] = "ring";
+  const Scenario read = parsed(
+      "fabricast: 1\nnode: {profile: dgx-a100}\ncluster: {nodes: 16}\nworkload: {}\nnccl: {env: {NCCL_ALGO: ring}}\n");
+  CHECK(to_yaml(s) == to_yaml(read));
+  CHECK(build_world(s).scenario().cluster.size == 16);
+  // The hosts on the fabric follow the job's, also when it has been written and read again.
+  s = parsed(to_yaml(plain_scenario()));
+  s.cluster.nodes = 3;
+  CHECK(build_world(s).allocation().main.size() == 3);
+  CHECK_THROWS_AS(plain_scenario("no-such-node"), UserError);
+}
+
 TEST_CASE("defaults depend on the named hardware", "[scenario]") {
   const Scenario s = parsed(minimal);
   CHECK(s.node.spec.gpus == 8);
@@ -46,7 +62,7 @@ TEST_CASE("defaults depend on the named hardware", "[scenario]") {
   CHECK(fabric_kind(s) == "rail_optimized");
   CHECK(routing_kind(s) == "adaptive");
   CHECK(s.fabric.basics.switch_box.rate == BytesPerSecond{50e9});
-  CHECK(s.cluster.size == 4);
+  CHECK(s.cluster.size == 0);  // as many as are needed
   CHECK(s.workload.harness.tool == Tool::nccl_tests);
   CHECK(s.network.engine == EngineKind::flow);
   const auto sizes = s.sizes();

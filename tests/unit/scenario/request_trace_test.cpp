@@ -51,7 +51,7 @@ TEST_CASE("a changed scenario finds its trace, whatever folder it is in", "[trac
   std::filesystem::current_path(folder / "");
   const Scenario read = parse_scenario(scenario, "below/scenario.yaml").scenario;
   const std::string effective = to_yaml(read);
-  const Scenario changed_one = changed(read, effective, {"workload.batch=4"});
+  const Scenario changed_one = ScenarioChanges(read).with({"workload.batch=4"});
   std::filesystem::current_path(here);
   CHECK(changed_one.workload.inference.load.trace.size() == 1);
   CHECK(parse_scenario(effective, "/elsewhere/scenario.yaml").scenario.workload.inference.load.trace.size() == 1);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "fabricast/report/step.hpp"
-#include "sim/report/variation.hpp"
+#include "sim/answer/collective/variation.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {

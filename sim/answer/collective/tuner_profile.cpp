@@ -1,0 +1,173 @@
+// Where NCCL should choose otherwise: ranges of sizes in which another choice is faster in the whole 90 % interval of the
+// gain (report/tuner.hpp, docs/tuner-plugin.md).
+//
+// With forecasts t of NCCL's choice and t' of the other, and errors y = ln(measured / forecast) of both, the saved share
+// is
+//
+//     1 - t' / t e^(y' - y)
+//
+// y' - y is a Student t whose scale follows from the covariance of the two rows: errors that both have in common, such
+// as those of a NIC's rate, cancel.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "../common/json_parts.hpp"
+#include "fabricast/core/error.hpp"
+#include "fabricast/core/parallel.hpp"
+#include "fabricast/report/residual_rows.hpp"
+#include "fabricast/report/tuner.hpp"
+#include "fabricast/report/unstated.hpp"
+
+namespace fabricast {
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+Plan forced(const World& world, CollectiveOp op, std::int64_t bytes, const TunerChoice& c) {
+  return plan_collective(world.planner(), op, bytes, c.algorithm, c.protocol, c.channels);
+}
+
+/// A size at which a table overrides NCCL: rows 2 i and 2 i + 1 of the forecast are its choice and NCCL's.
+struct Overridden {
+  std::size_t point;
+  std::array<double, 3> gain{};
+};
+
+/// The plans of both choices at all overridden sizes.
+std::vector<Plan> plans_of(const World& world, const TunerTable& table, const std::vector<Overridden>& list) {
+  std::vector<Plan> plans;
+  for (const Overridden& o : list) {
+    const TunerPoint& p = table.points[o.point];
+    plans.push_back(forced(world, table.op, p.bytes, p.choice));
+    plans.push_back(forced(world, table.op, p.bytes, p.nccl));
+  }
+  return plans;
+}
+
+/// The effects of unstated inputs on both choices. add_unstated would vary NCCL's own choice along with them.
+void add_unstated_to_plans(Forecast& forecast, const TunerTable& table, const std::vector<Overridden>& list,
+                           const RunOptions& options) {
+  const World& world = forecast.world;
+  for (UnstatedInput& input : unstated_inputs(world.scenario())) forecast.unstated.push_back({std::move(input), {}});
+  for (UnstatedEffect& effect : forecast.unstated) {
+    effect.ratios.assign(effect.input.others.size(), std::vector<double>(forecast.rows.size(), 1));
+    in_parallel(effect.input.others.size(), thread_count(options.threads), [&](std::size_t k) {
+      try {
+        const Scenario other = with_input(world.scenario(), effect.input.key, effect.input.others[k].value);
+        const World changed = build_world(other, world.searches()).with_samples(world.samples()).with_times_only();
+        const Forecast f = run_plans(changed, plans_of(changed, table, list), one_thread);
+        for (std::size_t r = 0; r < f.rows.size(); ++r) effect.ratios[k][r] = f.rows[r].time / forecast.rows[r].time;
+        // Such a machine cannot exist, so its ratios stay 1.
+      } catch (const UserError&) {}
+    });
+  }
+}
+
+/// The sizes whose gain is above zero in its whole interval.
+std::vector<Overridden> certain(const World& world, const TunerTable& table, const SiteResiduals& site,
+                                const RunOptions& options) {
+  std::vector<Overridden> list;
+  for (std::size_t i = 0; i < table.points.size(); ++i) {
+    const TunerPoint& p = table.points[i];
+    if (p.nccl.time > Seconds{} && p.choice.time < p.nccl.time) list.push_back({i});
+  }
+  if (list.empty()) return list;
+  constexpr double own_part = 0.1;  // of the progress; each group of parameters takes as long again
+  Forecast forecast = run_plans(world, plans_of(world, table, list), part_of(options, 0, own_part));
+  add_unstated_to_plans(forecast, table, list, options);
+  const std::vector<ResidualRow> rows = residual_rows(forecast, part_of(options, own_part, 1));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Residual apart = site.of_difference(rows[2 * i], rows[2 * i + 1]);
+    const double ratio = forecast.rows[2 * i].time / forecast.rows[2 * i + 1].time * std::exp(apart.median),
+                 factor = std::exp(apart.half_width());
+    list[i].gain = {1 - ratio * factor, 1 - ratio, 1 - ratio / factor};
+  }
+  std::erase_if(list, [](const Overridden& o) { return o.gain[0] <= 0; });
+  return list;
+}
+
+/// Where the choice changes between two simulated sizes: at their geometric mean, as in a table.
+std::int64_t middle(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
+}
+
+bool same(const TunerChoice& a, const TunerChoice& b) {
+  return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
+}
+
+TunerOverrides overrides_of(const TunerTable& table, const std::vector<Overridden>& list) {
+  TunerOverrides all{table.op, table.nodes, table.ranks, {}};
+  const std::vector<TunerPoint>& points = table.points;
+  std::size_t before = 0;
+  for (const Overridden& o : list) {
+    const std::int64_t bytes = points[o.point].bytes;
+    const std::int64_t last = o.point + 1 < points.size() ? middle(bytes, points[o.point + 1].bytes) - 1
+                                                          : std::numeric_limits<std::int64_t>::max();
+    const bool follows = !all.ranges.empty() && before + 1 == o.point;
+    before = o.point;
+    if (follows && same(all.ranges.back().choice, points[o.point].choice)) {
+      TunerOverride& range = all.ranges.back();
+      range.last = last;
+      if (o.gain[0] < range.gain[0]) range.gain = o.gain;
+      continue;
+    }
+    // Smaller sizes than the smallest simulated one are as that.
+    const std::int64_t first = o.point > 0 ? middle(points[o.point - 1].bytes, bytes) : 0;
+    all.ranges.push_back({first, last, points[o.point].choice, o.gain});
+  }
+  return all;
+}
+
+OrderedJson json_of(const TunerOverride& o) {
+  return {{"from", o.first},
+          {"to", o.last},
+          {"algorithm", name_of(o.choice.algorithm)},
+          {"protocol", name_of(o.choice.protocol)},
+          {"channels", o.choice.channels},
+          {"gain", {rounded(o.gain[0], 3), rounded(o.gain[1], 3), rounded(o.gain[2], 3)}}};
+}
+
+}  // namespace
+
+std::vector<TunerOverrides> tuner_overrides(const TunerTables& tables, const SiteResiduals& site,
+                                            const RunOptions& options) {
+  const Scenario& s = tables.world.scenario();
+  if (!s.nccl.version_given || !nccl_versions(s).known())
+    throw UserError::at("nccl.version", "is not stated, and a profile overrides the choices of one version",
+                        "write e.g. nccl: {version: \"2.28.3\"}");
+  std::vector<TunerOverrides> all;
+  const auto add = [&](const World& world, const std::vector<TunerTable>& list) {
+    for (const TunerTable& table : list) {
+      const auto count = static_cast<double>(tables.job.size() + tables.one_node.size());
+      const double done = static_cast<double>(all.size()) / count;
+      const RunOptions part = part_of(options, done, done + 1 / count);
+      all.push_back(overrides_of(table, certain(world, table, site, part)));
+    }
+  };
+  add(tables.world, tables.job);
+  if (!tables.one_node.empty()) add(tables.node, tables.one_node);
+  return all;
+}
+
+std::string tuner_profile(const World& world, const std::vector<TunerOverrides>& overrides) {
+  OrderedJson tables = OrderedJson::array();
+  for (const TunerOverrides& o : overrides) {
+    if (o.ranges.empty()) continue;
+    OrderedJson ranges = OrderedJson::array();
+    for (const TunerOverride& range : o.ranges) ranges.push_back(json_of(range));
+    tables.push_back({{"collective", name_of(o.op)}, {"nodes", o.nodes}, {"ranks", o.ranks}, {"overrides", ranges}});
+  }
+  const OrderedJson json{{"format", "fabricast tuner profile"},
+                         {"version", 1},
+                         {"fabricast", version_text()},
+                         {"scenario", world.scenario().name},
+                         {"nccl", to_text(world.planner().comm.version)},
+                         {"tables", tables}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace fabricast
