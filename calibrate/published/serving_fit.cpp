@@ -23,7 +23,7 @@ namespace serving {
 namespace {
 
 /// Per source, engine and kind of model.
-constexpr std::size_t most_scenarios = 8;
+constexpr std::size_t most_scenarios = 16;
 /// Typical relative errors of forecasts of known engines, and the number of independent figures that those of a source,
 /// metric and kind of model count as.
 constexpr double noise_of_steps = 0.06, noise_of_waits = 0.2, figures_worth = 6;

@@ -48,7 +48,9 @@ void say_weights(Json& workload, const ServingRow& row, std::string_view word, M
   } else if (row.model.starts_with("deepseek")) {
     workload["precision"] = "bf16";
     workload["experts"] = {{"precision", "fp4"}};
-    assume("workload.experts.precision", "fp4", "its published 4-bit checkpoint keeps attention in 16 bits");
+    workload["projection_precision"] = "fp4";
+    assume("workload.projection_precision", "fp4",
+           "its published 4-bit checkpoint keeps the rest of attention in 16 bits [DeepSeek-FP4]");
   } else {
     workload["precision"] = word;
   }

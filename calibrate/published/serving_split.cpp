@@ -57,7 +57,23 @@ int expert_tensor_of(const Workers& w, MappedServing& mapped) {
   return split;
 }
 
-Json parallel_of(const Workers& w, int gpus, MappedServing& mapped) {
+/// With whole experts on the ranks of a worker if they cannot be split as stated: 8-bit weights have a scale per block
+/// of 128 rows, and engines refuse narrower slices. Some launchers of wide expert parallelism report it as degree 1.
+Workers with_possible_experts(Workers w, const ServingRow& row, MappedServing& mapped) {
+  constexpr std::int64_t block = 128;
+  const ModelPreset* model = find_by_name(model_presets(), row.model);
+  const int split = w.expert_tensor > 0 ? w.expert_tensor : w.tensor * w.data;
+  if (!model || !mapped.experts || w.expert > 1) return w;
+  if (model->dimensions.expert_ffn / split >= block || model->dimensions.experts % split != 0) return w;
+  mapped.assumed.push_back({"workload.parallel.expert", fmt::format("{}", split),
+                            "slices of an expert on so many ranks would be narrower than a block of its scales"});
+  w.expert = split;
+  w.expert_tensor = 0;
+  return w;
+}
+
+Json parallel_of(const Workers& stated, int gpus, const ServingRow& row, MappedServing& mapped) {
+  const Workers w = with_possible_experts(stated, row, mapped);
   Json parallel = {{"tensor", w.tensor}};
   if (w.pipeline > 1) parallel["pipeline"] = w.pipeline;
   if (w.expert > 1) parallel["expert"] = w.expert;
@@ -97,7 +113,7 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
   // With shared GPUs the stated degrees are of one replica; with separate workers they are of all GPUs.
   if (apart ? stated != all : all % stated != 0)
     return miss(mapped, fmt::format("workload.parallel: the degrees need {} GPUs, but there are {}", stated, all));
-  workload["parallel"] = parallel_of(decoding, apart ? decoding.gpus() : gpus, mapped);
+  workload["parallel"] = parallel_of(decoding, apart ? decoding.gpus() : gpus, row, mapped);
   if (!apart) {
     if (row.note.find("tp 1 assumed") != std::string::npos)
       mapped.assumed.push_back({"workload.parallel.tensor", "1", "the source does not state the split"});
@@ -106,7 +122,7 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
   // GPUs that fill up the last node are prefill workers (serving_systems.cpp).
   const int prompts = gpus - decoding.gpus();
   workload["disaggregated"] = {
-      {"prefill", {{"gpus", prompts}, {"parallel", parallel_of(apart->prompts, prompts, mapped)}}}};
+      {"prefill", {{"gpus", prompts}, {"parallel", parallel_of(apart->prompts, prompts, row, mapped)}}}};
 }
 
 }  // namespace fabricast::serving

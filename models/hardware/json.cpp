@@ -126,6 +126,7 @@ void read_serving(const json& file, std::map<std::string, ServingStack, std::les
     s.reserves = j.at("reserves");
     s.memory_of_free = j.at("memory_of_free");
     s.own_all_reduce = j.at("own_all_reduce");
+    s.merges = j.at("merges");
     s.attention_kernels = j.at("attention_kernels");
     s.latent_kernels = j.at("latent_kernels");
     s.ffn_kernels = j.at("ffn_kernels");

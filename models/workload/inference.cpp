@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/workload/dispatcher.hpp"
 #include "fabricast/workload/stages.hpp"
 #include "stage_queue.hpp"
 #include "token_messages.hpp"
@@ -302,10 +303,21 @@ class InferenceBuilder {
     for (std::size_t h = 0; h < halves; ++h) work_on(h), feed_forward(experts, count);
   }
 
+  /// How often a token is dispatched. Kernels for many tokens send it once to each rank that holds some of its experts
+  /// [DeepEP, TensorRT-LLM-all-to-all], those for few tokens once per expert, unless the engine merges these, too.
+  double copies_of_token() const {
+    const int ranks = step_.layout.expert;
+    const Routing routing = routing_of(step_.model);
+    if (pass_->prompts == 0 && !step_.stack.merges) return routing.active;
+    // Redundant experts and uneven shares leave no equal parts, for which the probability is known.
+    if (routing.experts % ranks != 0) return std::min(routing.active, ranks);
+    return ranks * reached_share(routing, ranks);
+  }
+
   /// Dispatches tokens to their experts, or combines the results. \param bytes  per element
   void collective_copies(double bytes, int count) {
     const double copies =
-        static_cast<double>(pass_->tokens()) * step_.model.active_experts / step_.layout.tensor * step_.imbalance;
+        static_cast<double>(pass_->tokens()) * copies_of_token() / step_.layout.tensor * step_.imbalance;
     const double token = static_cast<double>(step_.model.hidden) * bytes;
     call(stage_->expert, Part::expert, CollectiveOp::alltoall,
          static_cast<double>(bytes_of_tokens(copies * token, token, step_.layout.expert)), count);

@@ -91,8 +91,10 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("precision", spec.precision, "precision of linear layers: GEMMs, and weights unless weight_precision is given");
   visit("weight_precision", spec.weight_precision,
         "precision of linear layers' weights in memory; auto: that of their GEMMs");
+  visit("projection_precision", spec.projection_precision,
+        "precision of attention's output projection, GEMM and weights; auto: as other linear layers");
   visit("cache_precision", spec.cache_precision,
-        "precision of the KV cache; auto: fp8 if GEMMs use 8 bits or fewer, else bf16");
+        "precision of the KV cache; auto: fp8 if GEMMs, or those of experts, use 8 bits or fewer, else bf16");
   visit("phase", spec.phase,
         "what is timed: a decode step, a batch of prompts, requests from end to end, or one all-reduce of tensor "
         "parallelism");
@@ -138,8 +140,16 @@ GemmPrecision linear_of(const InferenceSpec& spec) {
 GemmPrecision experts_of(const InferenceSpec& spec) {
   const GemmPrecision linear = linear_of(spec);
   const Precision compute = precision_or(spec.experts.precision, linear.compute);
-  const Precision weights = spec.experts.precision == ExpertPrecision::automatic ? linear.weights : compute;
+  const Precision weights = spec.experts.precision == GemmChoice::automatic ? linear.weights : compute;
   return {compute, precision_or(spec.experts.weight_precision, weights)};
+}
+
+// Some 4-bit checkpoints quantize only this projection of attention, the largest one of latent attention.
+GemmPrecision projection_of(const InferenceSpec& spec) {
+  const GemmPrecision linear = linear_of(spec);
+  if (spec.projection_precision == GemmChoice::automatic) return linear;
+  const Precision given = precision_or(spec.projection_precision, linear.compute);
+  return {given, given};
 }
 
 /// Engines narrow weights when they load them, but never widen them in memory.
@@ -289,8 +299,10 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
         fmt::format("framework: {}", name_of(stack.framework)));
   spec.stack = stack.name;
   // Engines keep the cache in 8 bits where they compute in 8 bits or fewer.
+  // Checkpoints with GEMMs of 8 bits or fewer, be it only in their experts, usually come with scales for such a cache.
+  const double narrowest = std::min(bytes_of(spec.precision), bytes_of(experts_of(spec).compute));
   if (spec.cache_precision == CacheChoice::automatic)
-    spec.cache_precision = bytes_of(spec.precision) <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
+    spec.cache_precision = narrowest <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
   if (spec.scheduler.batching == Batching::automatic)
     spec.scheduler.batching = spec.chunk > 0 || stack.mixed ? Batching::mixed : Batching::prompts_first;
   check_load(spec.load, faults);
@@ -332,6 +344,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   const Kernels kernels = resolve_kernels(node, hardware);
   check_precision(kernels, spec.precision, "workload.precision");
   check_precision(kernels, experts_of(spec).compute, "workload.experts.precision");
+  check_precision(kernels, projection_of(spec).compute, "workload.projection_precision");
   // The default batch is the largest that fits in memory, so it needs the complete step.
   if (spec.batch == 0) spec.batch = largest_batch(inference_step(spec, node, nvlink_nodes, hardware), node);
 }
@@ -355,6 +368,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
   step.experts = experts_of(spec);
+  step.projection = projection_of(spec);
   step.redundant_experts = spec.experts.redundant;
   step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
   step.batch = spec.batch;

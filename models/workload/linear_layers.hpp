@@ -30,6 +30,9 @@ inline std::vector<Linear> attention_gemms(const Transformer& m, double tensor) 
   return layers;
 }
 
+/// The output projection's place among `attention_gemms`.
+inline std::size_t output_projection(const Transformer& m) { return m.kv_rank == 0 ? 1 : 2; }
+
 /// The GEMMs of latent attention that project latent vectors up to the heads.
 inline std::vector<Linear> latent_gemms(const Transformer& m, double tensor) {
   const std::vector<Linear> all = attention_gemms(m, tensor);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "fabricast/workload/stages.hpp"
+#include "linear_layers.hpp"
 
 namespace fabricast {
 
@@ -259,6 +260,9 @@ class StageMemory {
     const Precision weights = q_.weights.value_or(q_.precision);
     use_.parameters = layers * operand_bytes_of(weights) + vocabulary_elements() * bytes_ +
                       sparse_ * expert_elements() * operand_bytes_of(q_.expert_weights.value_or(weights));
+    const double projection = attention_gemms(m_, tensor())[output_projection(m_)].in * d(m_.hidden);
+    use_.parameters += (dense_ + sparse_) * projection *
+                       (operand_bytes_of(q_.projection_weights.value_or(weights)) - operand_bytes_of(weights));
     // If there are fewer key-value heads than ranks, several ranks hold the same head. All ranks hold a latent vector.
     const double width = m_.kv_rank > 0
                              ? d(m_.cache_width())

@@ -154,6 +154,7 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
     steps.back().precision = Precision::fp8;
     steps.back().weights.reset();
     steps.back().expert_weights.reset();
+    steps.back().projection_weights.reset();
   }
   return steps;
 }

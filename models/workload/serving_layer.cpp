@@ -34,12 +34,17 @@ class PassTimer {
 
   LayerTime attention() const {
     LayerTime t;
-    const std::vector<Linear> gemms = attention_gemms(m_, tensor_);
-    for (const Linear& l : gemms) multiply(t, tokens_, l, step_.linear);
+    std::vector<Linear> gemms = attention_gemms(m_, tensor_);
+    for (std::size_t i = 0; i < gemms.size(); ++i)
+      multiply(t, tokens_, gemms[i], i == output_projection(m_) ? step_.projection : step_.linear);
     t.attention = attended();
     const double widths = d(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
     const int kernels = stack_.attention_kernels + (m_.kv_rank > 0 ? stack_.latent_kernels : 0);
     elementwise(t, kernels, outside() + tokens_ * stack_.attention * widths);
+    if (step_.projection != step_.linear) {
+      cast(t, {gemms[output_projection(m_)]}, step_.projection);
+      gemms.erase(gemms.begin() + static_cast<std::ptrdiff_t>(output_projection(m_)));
+    }
     cast(t, gemms, step_.linear);
     return t;
   }
@@ -189,6 +194,7 @@ MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_
   q.precision = step.linear.compute;
   q.weights = step.linear.weights;
   q.expert_weights = step.experts.weights;
+  q.projection_weights = step.projection.weights;
   q.cache_precision = step.cache;
   q.sequence = step.input + step.output;
   q.batch = batch;

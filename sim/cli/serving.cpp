@@ -47,7 +47,7 @@ int validate_serving_of(const Options& options) {
   } else {
     // The errors that the documentation states are of rows that the fit has not seen. Errors in the fit are shown next
     // to them.
-    page.results = leave_out_serving(rows, prior_hardware(), shipped_hardware(), {}, progress_bar());
+    page.results = leave_out_serving(rows, prior_hardware(), hardware, {}, progress_bar());
     if (!markdown.empty()) page.in_the_fit = validate_serving(rows, hardware);
   }
   if (!markdown.empty()) emit(markdown, serving_markdown(page));

@@ -26,6 +26,7 @@ struct ServingStack {
   double reserves = 1;   ///< fraction of its output for which a request needs room to be admitted
   bool memory_of_free = false;  ///< `memory` is a fraction of what weights and workspace leave free; else of the whole
   bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as a kernel of the engine
+  bool merges = false;          ///< dispatch of decoded tokens sends a token once per rank; else once per expert
   // Numbers of kernels besides GEMMs, per layer unless stated otherwise.
   int attention_kernels = 0;  ///< of attention: norm, rotation, attention, cache
   int latent_kernels = 0;     ///< additional ones of latent attention: into and out of the latent space, by head

@@ -44,8 +44,9 @@ struct InferenceStep {
   Transformer model;
   ParallelLayout layout;         ///< `data`: replicas, each with its own requests
   std::uint32_t first_rank = 0;  ///< of these GPUs in the job; above 0 if other GPUs process the prompts
-  GemmPrecision linear;          ///< of all linear layers except routed experts
+  GemmPrecision linear;          ///< of all linear layers except the following
   GemmPrecision experts;         ///< of routed experts
+  GemmPrecision projection;      ///< of attention's output projection
   Precision cache = Precision::bf16;
   int batch = 1;                       ///< sequences that a replica decodes concurrently
   std::int64_t input = 1, output = 1;  ///< tokens of a request

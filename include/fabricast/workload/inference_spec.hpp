@@ -54,10 +54,10 @@ struct EnumNames<CacheChoice> {
   static constexpr std::array<std::string_view, 3> names{"auto", "bf16", "fp8"};
 };
 
-/// Precision of the GEMMs of routed experts; automatic: as all other GEMMs.
-enum class ExpertPrecision { automatic, bf16, fp16, fp8, fp4 };
+/// Precision of GEMMs that may differ from the others; automatic: as all other GEMMs.
+enum class GemmChoice { automatic, bf16, fp16, fp8, fp4 };
 template <>
-struct EnumNames<ExpertPrecision> {
+struct EnumNames<GemmChoice> {
   static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
 };
 
@@ -116,7 +116,7 @@ struct SchedulerSpec {
 };
 
 struct ServingExpertSpec {
-  ExpertPrecision precision = ExpertPrecision::automatic;
+  GemmChoice precision = GemmChoice::automatic;
   WeightChoice weight_precision = WeightChoice::automatic;
   int redundant = 0;  ///< additional copies of experts, summed over all ranks
 };
@@ -135,6 +135,7 @@ struct InferenceSpec {
   ModelSpec model;
   Precision precision = Precision::bf16;
   WeightChoice weight_precision = WeightChoice::automatic;
+  GemmChoice projection_precision = GemmChoice::automatic;
   CacheChoice cache_precision = CacheChoice::automatic;
   InferencePhase phase = InferencePhase::decode;
   int batch = 1;  ///< sequences that a replica serves concurrently; 0: as many as fit in memory

@@ -53,6 +53,7 @@ struct MemoryQuestion {
   std::int64_t tokens = 0;                  ///< tokens of one pass, of all sequences; 0: one per sequence, for decoding
   std::optional<Precision> weights;         ///< of linear layers; none: as `precision`
   std::optional<Precision> expert_weights;  ///< of routed experts; none: as `weights`
+  std::optional<Precision> projection_weights;  ///< of attention's output projection; none: as `weights`
   Precision cache_precision = Precision::bf16;
   int redundant_experts = 0;  ///< additional copies of experts, summed over all ranks
   int nvlink_ranks = 8;       ///< upper limit of tensor parallelism in proposals

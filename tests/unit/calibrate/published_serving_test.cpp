@@ -164,7 +164,8 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
             "moe_tp1 ep32 batch 16); columns of decode") == json::parse(R"({"fabricast": 1,
     "nvlink_domain": {"nodes": 17}, "node": {"profile": "gb300-nvl72", "gpus": 2}, "cluster": {"nodes": 17},
     "workload": {"kind": "inference", "framework": "tensorrt_llm", "stack": "tensorrt-llm-1.0",
-      "model": {"preset": "deepseek-v3"}, "precision": "bf16", "experts": {"precision": "fp4"}, "cache_precision": "fp8",
+      "model": {"preset": "deepseek-v3"}, "precision": "bf16", "experts": {"precision": "fp4"},
+      "projection_precision": "fp4", "cache_precision": "fp8",
       "parallel": {"tensor": 1, "expert": 32, "data": 32},
       "disaggregated": {"prefill": {"gpus": 2, "parallel": {"tensor": 1, "expert": 2, "data": 2}}},
       "phase": "both", "batch": 16, "input": 1024, "output": 1024}})"));
@@ -177,6 +178,12 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
   CHECK(padded.at("workload").at("disaggregated") ==
         json::parse(R"({"prefill": {"gpus": 8, "parallel": {"tensor": 1, "expert_tensor": 4, "data": 8}}})"));
   CHECK(padded.at("workload").at("parallel") == json::parse(R"({"tensor": 1, "expert_tensor": 8, "data": 8})"));
+  // Experts of 2,048 hidden elements cannot be split 32 ways, as stated: 64 is less than a block of scales.
+  const json wide = scenario_of(
+      "x,gpu=gb200;count=40;nodes=10;net=nvlink-nvl72,deepseek-v3,sglang,0.5,fp8/"
+      "?,1,1,1,32,requests,1024,1024,512,tpot_ms,24,"
+      "disaggregated: prefill 1 x (tp1 pp1 dp8 ep1 batch 1); decode 1 x (tp1 pp1 dp32 moe_tp32 ep1 batch 16)");
+  CHECK(wide.at("workload").at("parallel") == json::parse(R"({"tensor": 1, "expert": 32, "data": 32})"));
   // Experts' weights of 4 bits where there are no such GEMMs; the largest batch.
   const json narrow = scenario_of(
       "x,gpu=h100-sxm;count=2;nodes=1;net=nvswitch,gpt-oss-120b,vllm-0.6,,fp4/bf16,2,1,1,1,offline,1024,256,fills "

@@ -219,6 +219,44 @@ TEST_CASE("few tokens read few experts", "[inference]") {
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
 }
 
+TEST_CASE("many tokens go once to each rank that has one of their experts", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3");
+  spec.precision = Precision::fp8, spec.parallel.expert = 2;
+  InferenceStep step = step_of(spec);
+  // Of the six pairs of four experts, one lies on the other rank of two: a token reaches 2 (1 - 1/6) ranks on average.
+  step.model.experts = 4, step.model.active_experts = 2, step.model.expert_groups = step.model.active_groups = 0;
+  InferencePass prompts;
+  prompts.prompts = 1, prompts.queries = prompts.keys = 12;
+  const auto dispatched = [&](const InferencePass& pass) {
+    return bytes_of_collective(inference_program(step, {pass}, 1, true).program, CollectiveOp::alltoall);
+  };
+  CHECK(dispatched(prompts) == 20 * 7168);
+  // One copy per expert in decode passes, unless the engine merges them, too.
+  InferencePass decode;
+  decode.sequences = 12, decode.context = 100;
+  CHECK(dispatched(decode) == 24 * 7168);
+  step.stack.merges = true;
+  CHECK(dispatched(decode) == 20 * 7168);
+}
+
+TEST_CASE("attention's output projection may have fewer bits than the rest", "[inference]") {
+  InferenceSpec spec = spec_of("deepseek-v3");
+  const NodeSpec node = node_of("hgx-b200");
+  spec.experts.precision = GemmChoice::fp4, spec.parallel.expert = 8;
+  const InferenceStep wide = step_of(spec, 1, node);
+  spec.projection_precision = GemmChoice::fp4;
+  const InferenceStep narrow = step_of(spec, 1, node);
+  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
+  // 128 heads of 128 by 7168 in each of 61 layers: 4 bits and their scales of 8 for 16 elements, instead of 16 bits.
+  CHECK(held(wide) - held(narrow) == Approx(61. * 128 * 128 * 7168 * (2 - 0.5625)));
+  InferencePass pass;
+  pass.prompts = 1, pass.queries = pass.keys = 8192;
+  CHECK(time_pass(narrow, pass).attention.gemms < 0.8 * time_pass(wide, pass).attention.gemms);
+  CHECK(time_pass(narrow, pass).sparse.gemms == time_pass(wide, pass).sparse.gemms);
+  // Experts of fewer than 8 bits bring a cache of 8.
+  CHECK(wide.cache == Precision::fp8);
+}
+
 TEST_CASE("experts split over several replicas receive the tokens of all", "[inference]") {
   InferenceSpec spec = spec_of("deepseek-v3");
   spec.precision = Precision::fp8;
