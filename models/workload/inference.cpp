@@ -311,7 +311,7 @@ class InferenceBuilder {
     if (pass_->prompts == 0 && !step_.stack.merges) return routing.active;
     // Redundant experts and uneven shares leave no equal parts, for which the probability is known.
     if (routing.experts % ranks != 0) return std::min(routing.active, ranks);
-    return ranks * reached_share(routing, ranks);
+    return merged_copies(routing, ranks, 1).within;
   }
 
   /// Dispatches tokens to their experts, or combines the results. \param bytes  per element

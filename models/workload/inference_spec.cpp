@@ -298,8 +298,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
         fmt::format("{} is a release of {}, not of {}", stack.name, name_of(stack.framework), name_of(spec.framework)),
         fmt::format("framework: {}", name_of(stack.framework)));
   spec.stack = stack.name;
-  // Engines keep the cache in 8 bits where they compute in 8 bits or fewer.
-  // Checkpoints with GEMMs of 8 bits or fewer, be it only in their experts, usually come with scales for such a cache.
+  // Engines keep the cache in 8 bits where they compute in 8 bits or fewer, be it only in experts.
   const double narrowest = std::min(bytes_of(spec.precision), bytes_of(experts_of(spec).compute));
   if (spec.cache_precision == CacheChoice::automatic)
     spec.cache_precision = narrowest <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;

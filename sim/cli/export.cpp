@@ -12,17 +12,15 @@ namespace fabricast {
 
 namespace {
 
-/// Writes to the file of `--output`, or to standard output.
-void write(const Options& options, const std::string& text) {
-  emit(options.has("output") ? output_path(options, "output") : "-", text);
-}
+/// The file to write; `-`: standard output.
+std::string place_of(const Options& options) { return options.has("output") ? output_path(options, "output") : "-"; }
 
 void export_tuner(const Options& options, const World& world, const RunOptions& how) {
-  write(options, tuner_csv(tuner_tables(world, how)));
+  emit(place_of(options), tuner_csv(tuner_tables(world, how)));
 }
 
 void export_env(const Options& options, const World& world, const RunOptions& how) {
-  write(options, env_script(advise(world, how)));
+  emit(place_of(options), env_script(advise(world, how)));
 }
 
 /// The plugin knows a profile by the fingerprint in its name, so the file's name follows from its content.
@@ -31,8 +29,7 @@ void export_profile(const Options& options, const World& world, const RunOptions
   const TunerTables tables = tuner_tables(world, part_of(how, 0.1, 0.4));
   const std::vector<TunerOverrides> overrides = tuner_overrides(tables, site.residuals, part_of(how, 0.4, 1));
   const std::string text = tuner_profile(world, overrides);
-  if (!options.has("output")) return emit("-", text);
-  std::string path = output_path(options, "output");
+  std::string path = place_of(options);
   if (path == "-") return emit("-", text);
   constexpr std::string_view ending = ".json";
   if (path.ends_with(ending)) path.resize(path.size() - ending.size());
@@ -75,7 +72,7 @@ int export_verb(const std::vector<std::string>& arguments) {
     throw UserError(fmt::format("fabricast export: unknown export '{}'", what), suggestion(what, names_of(exports)));
   if (what != "profile" && options.has("measured"))
     throw UserError("--measured is for `export profile`", "leave it out");
-  if (options.has("output")) (void)output_path(options, "output");  // before work that takes long
+  (void)place_of(options);  // a path that cannot be written is an error before work that takes long
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
   if (const WorkloadKind kind = world.scenario().workload.kind; kind != WorkloadKind::collective)

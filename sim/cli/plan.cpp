@@ -1,7 +1,7 @@
 // `plan`: forecasts many configurations and chooses among them.
 //
-// Two kinds of work share the verb: a sweep over the axes of a study (sim/answer/plan), and a search for splits of a training
-// step (sim/answer/step/search.cpp), whose rows do not follow from axes.
+// Two kinds of work share the verb: a sweep over the axes of a study (sim/answer/plan), and a search for splits of a
+// training step (sim/answer/step/search.cpp), whose rows do not follow from axes.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,8 +1,8 @@
 // Metrics: the numbers that describe a configuration. They are the columns of a sweep, and the names that an objective
 // and its conditions can use.
 //
-// The table of metrics is in sim/answer/plan/metrics.cpp. Each line gives a name that ends in the unit, a description, the
-// better direction, and a function that reads the value from the results of a configuration. A metric has no value
+// The table of metrics is in sim/answer/plan/metrics.cpp. Each line gives a name that ends in the unit, a description,
+// the better direction, and a function that reads the value from the results of a configuration. A metric has no value
 // where it makes no sense, e.g. the bus bandwidth of a training step. `fabricast list metrics` prints the table.
 //
 // Pure functions; safe to call concurrently.

@@ -1,7 +1,7 @@
 // Ranks: the processes of one job, which send each other texts. This is all that a sweep needs of MPI.
 //
-// MPI itself runs in a separate program (sim/answer/plan/mpi), which is started only if a launcher has started several ranks.
-// A process that runs alone neither needs nor loads MPI. The separation also keeps MPI apart from SimGrid, a library
+// MPI itself runs in a separate program (sim/answer/plan/mpi), which is started only if a launcher has started several
+// ranks. A process that runs alone neither needs nor loads MPI. The separation also keeps MPI apart from SimGrid, a library
 // with functions of the same names.
 #pragma once
 

@@ -6,14 +6,21 @@
 // Ratios are times divided by the time with the assumed values. Spreads are standard deviations of ln(time).
 #pragma once
 
+#include <functional>
+
 #include "fabricast/report/forecast.hpp"
 
 namespace fabricast {
 
+/// Forecasts the rows of a forecast in another world.
+using Rerun = std::function<Forecast(const World& other)>;
+
 /// Sets `unstated` of the forecast. A value with which NCCL would stop has ratio 1. Results do not depend on the number
 /// of threads. Safe to call concurrently for different forecasts.
+/// \param rerun  for rows that do not follow from the scenario; by default the scenario's forecast, with the choices
+///                that NCCL makes there. Called by several threads at once
 /// \throws Interrupted on Ctrl-C
-void add_unstated(Forecast& forecast, const RunOptions& options = {});
+void add_unstated(Forecast& forecast, const RunOptions& options = {}, const Rerun& rerun = {});
 
 /// Standard deviation of ln(time) of a row because of one input, around the time with the assumed value. Ratios are
 /// weighted with the probabilities of their values.

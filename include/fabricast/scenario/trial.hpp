@@ -28,6 +28,15 @@ std::vector<T> one_if(bool applies, std::string what, std::vector<std::string> s
   return list;
 }
 
+/// The changes of each kind in a table, without kinds that do not apply. \param kinds  functions of the ground
+template <class Kinds, class Ground>
+std::vector<std::vector<Trial>> trials_of(const Kinds& kinds, const Ground& ground) {
+  std::vector<std::vector<Trial>> all;
+  for (const auto& kind : kinds)
+    if (std::vector<Trial> list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  return all;
+}
+
 /// The `--set` word for a variable of NCCL: `nccl.env.NCCL_ALGO=ring`.
 std::string env_word(std::string_view variable, std::string_view value);
 std::string env_word(std::string_view variable, std::int64_t value);

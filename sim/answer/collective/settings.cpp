@@ -248,12 +248,7 @@ constexpr Kind kinds[] = {
 
 }  // namespace
 
-std::vector<Alternatives> trials_for(const Situation& situation) {
-  std::vector<Alternatives> all;
-  for (const Kind kind : kinds)
-    if (Alternatives list = kind(situation); !list.empty()) all.push_back(std::move(list));
-  return all;
-}
+std::vector<Alternatives> trials_for(const Situation& situation) { return trials_of(kinds, situation); }
 
 // Such changes can be tried on a running cluster without touching hardware.
 bool is_nccl_setting(const Trial& trial) {

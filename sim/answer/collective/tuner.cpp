@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "fabricast/report/what_if.hpp"
+#include "tuner_parts.hpp"
 
 namespace fabricast {
 
@@ -30,11 +31,6 @@ bool is_plain(Algorithm algorithm) { return algorithm == Algorithm::ring || algo
 constexpr double worth_varying = 1.2;
 
 TunerChoice choice_of(const ForecastRow& row) { return {row.algorithm, row.protocol, row.channels, row.time}; }
-
-// Times are not compared: the same choice has another time at another size.
-bool same(const TunerChoice& a, const TunerChoice& b) {
-  return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
-}
 
 /// What was simulated of one size.
 struct Tried {
@@ -116,16 +112,9 @@ std::vector<TunerRange> ranges_of(const std::vector<TunerPoint>& points, TunerCh
   std::vector<TunerRange> ranges;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const TunerChoice& choice = points[i].*which;
-    if (ranges.empty() || !same(ranges.back().choice, choice)) {
-      // Between two sizes the choice changes at their geometric mean.
-      std::int64_t first = 0;
-      if (i > 0) {
-        const double below = static_cast<double>(points[i - 1].bytes), here = static_cast<double>(points[i].bytes);
-        first = static_cast<std::int64_t>(std::sqrt(below * here));
-        ranges.back().last = first - 1;
-      }
-      ranges.push_back({first, std::numeric_limits<std::int64_t>::max(), choice, i, i});
-    }
+    if (ranges.empty() || !same(ranges.back().choice, choice))
+      ranges.push_back({first_size(points, i), 0, choice, i, i});
+    ranges.back().last = last_size(points, i);
     ranges.back().end = i + 1;
   }
   return ranges;

@@ -1,8 +1,8 @@
-// Where NCCL should choose otherwise: ranges of sizes in which another choice is faster in the whole 90 % interval of the
-// gain (report/tuner.hpp, docs/tuner-plugin.md).
+// Where NCCL should choose otherwise: ranges of sizes in which another choice is faster in the whole 90 % interval of
+// the gain (report/tuner.hpp, docs/tuner-plugin.md).
 //
-// With forecasts t of NCCL's choice and t' of the other, and errors y = ln(measured / forecast) of both, the saved share
-// is
+// With forecasts t of NCCL's choice and t' of the other, and errors y = ln(measured / forecast) of both, the saved
+// share is
 //
 //     1 - t' / t e^(y' - y)
 //
@@ -11,15 +11,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "../common/json_parts.hpp"
 #include "fabricast/core/error.hpp"
-#include "fabricast/core/parallel.hpp"
 #include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/tuner.hpp"
 #include "fabricast/report/unstated.hpp"
+#include "tuner_parts.hpp"
 
 namespace fabricast {
 
@@ -48,25 +47,6 @@ std::vector<Plan> plans_of(const World& world, const TunerTable& table, const st
   return plans;
 }
 
-/// The effects of unstated inputs on both choices. add_unstated would vary NCCL's own choice along with them.
-void add_unstated_to_plans(Forecast& forecast, const TunerTable& table, const std::vector<Overridden>& list,
-                           const RunOptions& options) {
-  const World& world = forecast.world;
-  for (UnstatedInput& input : unstated_inputs(world.scenario())) forecast.unstated.push_back({std::move(input), {}});
-  for (UnstatedEffect& effect : forecast.unstated) {
-    effect.ratios.assign(effect.input.others.size(), std::vector<double>(forecast.rows.size(), 1));
-    in_parallel(effect.input.others.size(), thread_count(options.threads), [&](std::size_t k) {
-      try {
-        const Scenario other = with_input(world.scenario(), effect.input.key, effect.input.others[k].value);
-        const World changed = build_world(other, world.searches()).with_samples(world.samples()).with_times_only();
-        const Forecast f = run_plans(changed, plans_of(changed, table, list), one_thread);
-        for (std::size_t r = 0; r < f.rows.size(); ++r) effect.ratios[k][r] = f.rows[r].time / forecast.rows[r].time;
-        // Such a machine cannot exist, so its ratios stay 1.
-      } catch (const UserError&) {}
-    });
-  }
-}
-
 /// The sizes whose gain is above zero in its whole interval.
 std::vector<Overridden> certain(const World& world, const TunerTable& table, const SiteResiduals& site,
                                 const RunOptions& options) {
@@ -78,7 +58,9 @@ std::vector<Overridden> certain(const World& world, const TunerTable& table, con
   if (list.empty()) return list;
   constexpr double own_part = 0.1;  // of the progress; each group of parameters takes as long again
   Forecast forecast = run_plans(world, plans_of(world, table, list), part_of(options, 0, own_part));
-  add_unstated_to_plans(forecast, table, list, options);
+  // Both choices stay: NCCL's own one is that of the assumed inputs.
+  add_unstated(forecast, options,
+               [&](const World& other) { return run_plans(other, plans_of(other, table, list), one_thread); });
   const std::vector<ResidualRow> rows = residual_rows(forecast, part_of(options, own_part, 1));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Residual apart = site.of_difference(rows[2 * i], rows[2 * i + 1]);
@@ -90,23 +72,12 @@ std::vector<Overridden> certain(const World& world, const TunerTable& table, con
   return list;
 }
 
-/// Where the choice changes between two simulated sizes: at their geometric mean, as in a table.
-std::int64_t middle(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
-}
-
-bool same(const TunerChoice& a, const TunerChoice& b) {
-  return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
-}
-
 TunerOverrides overrides_of(const TunerTable& table, const std::vector<Overridden>& list) {
   TunerOverrides all{table.op, table.nodes, table.ranks, {}};
   const std::vector<TunerPoint>& points = table.points;
   std::size_t before = 0;
   for (const Overridden& o : list) {
-    const std::int64_t bytes = points[o.point].bytes;
-    const std::int64_t last = o.point + 1 < points.size() ? middle(bytes, points[o.point + 1].bytes) - 1
-                                                          : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t last = last_size(points, o.point);
     const bool follows = !all.ranges.empty() && before + 1 == o.point;
     before = o.point;
     if (follows && same(all.ranges.back().choice, points[o.point].choice)) {
@@ -115,9 +86,7 @@ TunerOverrides overrides_of(const TunerTable& table, const std::vector<Overridde
       if (o.gain[0] < range.gain[0]) range.gain = o.gain;
       continue;
     }
-    // Smaller sizes than the smallest simulated one are as that.
-    const std::int64_t first = o.point > 0 ? middle(points[o.point - 1].bytes, bytes) : 0;
-    all.ranges.push_back({first, last, points[o.point].choice, o.gain});
+    all.ranges.push_back({first_size(points, o.point), last, points[o.point].choice, o.gain});
   }
   return all;
 }

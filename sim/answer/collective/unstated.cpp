@@ -22,7 +22,7 @@ namespace {
 constexpr int most_samples = 5;
 
 /// Times of all sizes; empty if NCCL would stop with an error.
-std::vector<Seconds> times_of(const World& world, Scenario scenario) {
+std::vector<Seconds> times_of(const World& world, Scenario scenario, const Rerun& rerun) {
   std::vector<Seconds> times;
   try {
     // Most inputs change choices, not paths, so counts on links can be shared.
@@ -31,7 +31,8 @@ std::vector<Seconds> times_of(const World& world, Scenario scenario) {
                             .with_samples(world.with_samples_up_to(most_samples).samples())
                             .with_beside(world.beside())
                             .with_times_only();
-    for (const ForecastRow& row : run_forecast(other, one_thread).rows) times.push_back(row.time);
+    const Forecast forecast = rerun ? rerun(other) : run_forecast(other, one_thread);
+    for (const ForecastRow& row : forecast.rows) times.push_back(row.time);
     // E.g. a version of NCCL that does not know the scenario's GPU. The ratio stays 1: such a machine cannot exist.
   } catch (const UserError&) { times.clear(); }
   return times;
@@ -39,7 +40,7 @@ std::vector<Seconds> times_of(const World& world, Scenario scenario) {
 
 }  // namespace
 
-void add_unstated(Forecast& forecast, const RunOptions& options) {
+void add_unstated(Forecast& forecast, const RunOptions& options, const Rerun& rerun) {
   const World& world = forecast.world;
   forecast.unstated.clear();
   for (UnstatedInput& input : unstated_inputs(world.scenario())) forecast.unstated.push_back({std::move(input), {}});
@@ -58,11 +59,11 @@ void add_unstated(Forecast& forecast, const RunOptions& options) {
   std::vector<std::vector<Seconds>> times(tasks.size() + 1);
   in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
-      times[t] = times_of(world, world.scenario());
+      times[t] = times_of(world, world.scenario(), rerun);
       return;
     }
     const UnstatedInput& input = forecast.unstated[tasks[t].input].input;
-    times[t] = times_of(world, with_input(world.scenario(), input.key, input.others[tasks[t].other].value));
+    times[t] = times_of(world, with_input(world.scenario(), input.key, input.others[tasks[t].other].value), rerun);
   });
   if (!more_samples)
     for (const ForecastRow& row : forecast.rows) times.back().push_back(row.time);

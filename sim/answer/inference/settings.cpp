@@ -199,9 +199,7 @@ constexpr Kind kinds[] = {
 std::vector<Alternatives> inference_trials(const InferenceForecast& forecast) {
   const World& world = forecast.world;
   const InferenceGround ground{world, forecast, world.scenario().workload.inference, inference_of(world)};
-  std::vector<Alternatives> all;
-  for (const Kind kind : kinds)
-    if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  std::vector<Alternatives> all = trials_of(kinds, ground);
   for (const std::vector<Alternatives>& more : {network_trials(world), splits(ground)})
     all.insert(all.end(), more.begin(), more.end());
   return all;

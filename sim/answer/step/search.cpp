@@ -1,7 +1,7 @@
 // `plan --search parallel`: which split of a training step over its GPUs is fastest (report/plan.hpp).
 //
-// search_splits.cpp enumerates the splits that divide and fit, search_estimate.cpp ranks them by closed formulas, and this
-// file forecasts the best of them. The estimate only selects: its order is not that of the result.
+// search_splits.cpp enumerates the splits that divide and fit, search_estimate.cpp ranks them by closed formulas, and
+// this file forecasts the best of them. The estimate only selects: its order is not that of the result.
 #include "fabricast/report/plan.hpp"
 
 #include <algorithm>

@@ -245,9 +245,7 @@ constexpr Kind kinds[] = {
 std::vector<Alternatives> step_trials(const StepForecast& forecast) {
   const World& world = forecast.world;
   const StepGround ground{world, forecast, world.scenario().workload.training, step_of(world)};
-  std::vector<Alternatives> all;
-  for (const Kind kind : kinds)
-    if (Alternatives list = kind(ground); !list.empty()) all.push_back(std::move(list));
+  std::vector<Alternatives> all = trials_of(kinds, ground);
   for (Alternatives& list : network_trials(world)) all.push_back(std::move(list));
   for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is reported by itself
   return all;

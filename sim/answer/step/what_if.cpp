@@ -1,5 +1,5 @@
 // What limits a training step, and which changes help (report/step_advice.hpp). settings.cpp has the list of
-// changes, step_explain.cpp the text.
+// changes, explain.cpp the text.
 #include <algorithm>
 
 #include "fabricast/report/step_advice.hpp"

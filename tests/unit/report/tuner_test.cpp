@@ -196,7 +196,7 @@ TEST_CASE("a profile overrides NCCL only where the whole interval of the gain is
         const double gain = 1 - run_one(of, o.op, p.bytes, range.choice).rows.front().time / nccl.time;
         if (std::abs(gain - range.gain[1]) < std::abs(nearest_gain - range.gain[1])) nearest_gain = gain;
       }
-      CHECK(nearest_gain == Catch::Detail::Approx(range.gain[1]).epsilon(1e-6));
+      CHECK(nearest_gain == Catch::Detail::Approx(range.gain[1]).epsilon(1e-12));
     }
   }
   CHECK(ranges > 0);
