@@ -248,8 +248,8 @@ class Examination {
 }  // namespace
 
 bool CheckReport::healthy() const {
-  if (!wrong.empty() || !places.empty()) return false;
-  return suspects.front().cause == Cause::healthy;
+  if (!wrong.empty() || !places.empty() || any_at_fault(behind)) return false;
+  return suspects.empty() || suspects.front().cause == Cause::healthy;
 }
 
 CheckReport check(const std::vector<MeasuredSeries>& measured, const MeasuredSite& site,

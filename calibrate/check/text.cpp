@@ -46,13 +46,18 @@ std::string wrong_text(const std::vector<WrongRow>& wrong) {
 }
 
 std::string answer(const CheckReport& report) {
-  const Suspect& first = report.suspects.front();
   if (!report.wrong.empty()) return wrong_text(report.wrong);
+  if (report.suspects.empty())
+    return report.healthy() ? "no times: telemetry shows no rank at fault\n"
+                            : "not healthy: telemetry shows ranks at fault\n";
+  const Suspect& first = report.suspects.front();
   if (report.healthy())
     return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} times the forecast\n",
                        report.off);
   const std::string slower = fmt::format("not healthy: measured times are {:.2f} times the forecast; ", report.off);
-  // The median over runs is healthy, but a place stands out (CheckReport::healthy).
+  // The median over runs is healthy, but a rank or a place stands out (CheckReport::healthy).
+  if (first.cause == Cause::healthy && report.places.empty())
+    return fmt::format("not healthy: ranks are at fault; measured times are {:.2f} times the forecast\n", report.off);
   if (first.cause == Cause::healthy)
     return fmt::format(
         "not healthy: some runs of a test take longer than others; on average {:.2f} times the forecast\n", report.off);
@@ -89,6 +94,8 @@ std::string check_text(const Scenario& scenario, const CheckReport& report) {
   std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
   out += answer(report);
   out += places_text(report.places);
+  if (const std::string behind = behind_text(report.behind); !behind.empty()) out += "ranks behind:\n" + behind;
+  if (report.suspects.empty()) return out;
   out +=
       "\n#      collective         size    measured    forecast  90 % of sites      busbw  verdict\n"
       "#                         (B)        (us)        (us)           (us)     (GB/s)\n";
@@ -115,6 +122,7 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
          {"healthy", report.healthy()},
          {"measured_over_forecast", report.off}};
   if (!report.known.empty()) j["known_regressions"] = nlohmann::ordered_json::parse(regressions_json(report.known));
+  if (!report.behind.empty()) j["behind"] = Json::parse(behind_json(report.behind));
   for (const WrongRow& w : report.wrong)
     j["wrong_results"].push_back({{"collective", name_of(w.op)}, {"bytes", w.bytes}, {"results", w.results}});
   for (const CheckedRow& r : report.rows)

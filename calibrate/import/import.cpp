@@ -171,7 +171,7 @@ class Importer {
 
 void ImportSink::problem(int line, std::string message) {
   if (out.problems.size() < most_problems)
-    out.problems.push_back({line, std::move(message)});
+    out.problems.push_back({line, std::move(message), {}, 0});
   else
     ++out.problems_left_out;
 }
@@ -219,7 +219,8 @@ bool read_topology_block(LineReader& lines, ImportSink& sink) {
 }
 
 bool Imported::empty() const {
-  return tables.empty() && nccl.line == 0 && nccl.env.empty() && !topo && peers.empty() && !node;
+  return tables.empty() && nccl.line == 0 && nccl.env.empty() && !topo && peers.empty() && !node &&
+         job.communicators.empty() && job.records == 0;
 }
 
 Imported import_log(std::istream& in) { return Importer(in).read(); }

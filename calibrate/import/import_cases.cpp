@@ -248,7 +248,7 @@ class CaseOfTable {
 
   void harness() {
     const HarnessSpec* spec = scenario_ ? &scenario_->workload.harness : nullptr;
-    // Tables of the probe count as if nccl-tests had timed them.
+    // Tables of the probe and of jobs count as if nccl-tests had timed them: it issues calls back to back as well.
     c_.harness["tool"] = "nccl_tests";
     const auto take = [&](const char* what, int stated, int given) {
       if (stated > 0)
@@ -273,8 +273,13 @@ class CaseOfTable {
 };
 
 /// Why a table cannot be a case. Empty if it can.
-std::string unfit(const LogTable& t) {
-  if (t.tool != "nccl_tests" && t.tool != "probe")
+std::string unfit(const LogTable& t, const Scenario* scenario) {
+  if (t.live && t.ranks == 0) return "the number of ranks is not known";
+  // A job has communicators of many shapes, of which a scenario expresses those of whole nodes.
+  const int gpus = scenario ? scenario->node.spec.gpus : 0;
+  const bool whole = gpus == 0 || (t.ranks % gpus == 0 && (t.nodes == 0 || t.ranks == t.nodes * gpus));
+  if (t.live && (t.scattered || !whole)) return "its ranks are not whole nodes";
+  if (!t.live && t.tool != "nccl_tests" && t.tool != "probe")
     return fmt::format("{} is not a test of nccl-tests", t.operation.empty() ? t.tool : t.operation);
   if (t.operation.empty()) return "the log does not state the collective";
   if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("a scenario has no collective {}", t.operation);
@@ -296,7 +301,7 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
   std::vector<Diagnostic> faults;
   for (const auto& [name, log] : logs)
     for (const LogTable& t : log.tables) {
-      if (const std::string why = unfit(t); !why.empty()) {
+      if (const std::string why = unfit(t, scenario); !why.empty()) {
         out.left_out.push_back(note(name, t.line, "table left out: " + why));
         continue;
       }
@@ -312,6 +317,8 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
       for (const LogRow& row : t.rows)
         if (row.wrong > 0)
           out.left_out.push_back(note(name, row.line, "row left out: its results are wrong"));
+        else if (row.spread && static_cast<double>(row.spread->bytes_below) > 1.05 * static_cast<double>(row.bytes))
+          out.left_out.push_back(note(name, row.line, "row left out: its size is not known to within 5 %"));
         else if (row.bytes < 1)
           out.left_out.push_back(note(name, row.line, "row left out: it has 0 bytes"));
         else

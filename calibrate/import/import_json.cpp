@@ -29,12 +29,21 @@ OrderedJson table_of(const LogTable& t) {
                    {"iterations", t.iterations},
                    {"cpu_time", t.cpu_time},
                    {"details", t.details}};
+  if (t.live) j["scattered"] = t.scattered;
   OrderedJson& rows = j["rows"] = OrderedJson::array();
   for (const LogRow& r : t.rows) {
     OrderedJson row = {{"line", r.line}, {"bytes", r.bytes}, {"time_us", r.time_us}};
     // Rows dominate the size of the output, so keys that rarely hold a value are left out.
     if (r.in_place_us) row["in_place_us"] = *r.in_place_us;
     if (r.wrong > 0) row["wrong"] = r.wrong;
+    if (r.spread) {
+      row["calls"] = r.spread->calls;
+      row["matched"] = r.spread->matched;
+      row["low_us"] = r.spread->low_us;
+      row["high_us"] = r.spread->high_us;
+      if (r.spread->skew_us) row["skew_us"] = *r.spread->skew_us;
+      if (r.spread->bytes_below > 0) row["bytes_below"] = r.spread->bytes_below;
+    }
     if (r.gigabytes_per_second) row["gigabytes_per_second"] = *r.gigabytes_per_second;
     rows.push_back(std::move(row));
   }
@@ -105,6 +114,24 @@ OrderedJson peers_of(const PeerMatrix& m) {
       {"line", m.line}, {"kind", m.kind}, {"peer_to_peer", m.peer_to_peer}, {"devices", m.devices}, {"values", values}};
 }
 
+OrderedJson job_of(const JobFacts& job) {
+  OrderedJson j = {{"tool", job.tool},
+                   {"records", job.records},
+                   {"communicators", OrderedJson::array()},
+                   {"communicators_left_out", job.communicators_left_out},
+                   {"behind", OrderedJson::parse(behind_json(job.communicators))},
+                   {"left_out", job.left_out}};
+  for (const JobCommunicator& c : job.communicators)
+    j["communicators"].push_back({{"id", c.id},
+                                  {"name", c.name},
+                                  {"ranks", c.ranks},
+                                  {"nodes", c.nodes},
+                                  {"seen", c.seen},
+                                  {"calls", c.calls},
+                                  {"calls_in_part", c.part}});
+  return j;
+}
+
 }  // namespace
 
 std::string import_json(const NamedLogs& logs) {
@@ -123,11 +150,17 @@ std::string import_json(const NamedLogs& logs) {
     if (log.nccl.line > 0 || !log.nccl.env.empty()) j["nccl"] = nccl_of(log.nccl);
     if (log.topo) j["topo"] = topo_of(*log.topo);
     for (const PeerMatrix& m : log.peers) j["peers"].push_back(peers_of(m));
+    if (!log.job.tool.empty()) j["job"] = job_of(log.job);
     // A summary: the whole layout is in the topology file itself.
     if (log.node)
       j["node"] = {
           {"gpus", log.node->gpus.size()}, {"nics", log.node->nics.size()}, {"nvswitch", log.node->has_nvswitch()}};
-    for (const Problem& p : log.problems) j["problems"].push_back({{"line", p.line}, {"message", p.message}});
+    for (const Problem& p : log.problems) {
+      OrderedJson problem = {{"line", p.line}, {"message", p.message}};
+      if (p.column > 0) problem["column"] = p.column;
+      if (!p.file.empty()) problem["file"] = p.file;
+      j["problems"].push_back(std::move(problem));
+    }
     list.push_back(std::move(j));
   }
   return list.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -35,6 +35,12 @@ std::string table_line(const LogTable& t) {
   if (!t.nccl_version.empty()) text += ", NCCL " + t.nccl_version;
   if (t.iterations > 0) text += ", " + counted(t.iterations, "iteration");
   if (t.cpu_time) text += ", host times";
+  if (t.live) {
+    std::int64_t calls = 0;
+    for (const LogRow& r : t.rows) calls += r.spread ? r.spread->calls : 0;
+    text += ", " + counted(calls, "call");
+  }
+  if (t.scattered) text += ", ranks not consecutive";
   for (const auto& [key, value] : t.details) text += fmt::format(", {} {}", key, value);
   const auto wrong = std::count_if(t.rows.begin(), t.rows.end(), [](const LogRow& r) { return r.wrong > 0; });
   if (wrong > 0) text += fmt::format(", {} with wrong results", counted(wrong, "row"));
@@ -88,11 +94,34 @@ std::string nccl_lines(const NcclFacts& n) {
   return text;
 }
 
+std::string job_lines(const JobFacts& job) {
+  if (job.tool.empty()) return {};
+  std::string text = fmt::format(
+      "  {:<14} {}, {} of {}\n", "telemetry", job.tool, counted(job.records, "record"),
+      counted(static_cast<std::int64_t>(job.communicators.size()) + job.communicators_left_out, "communicator"));
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < std::min(most, job.communicators.size()); ++i) {
+    const JobCommunicator& c = job.communicators[i];
+    text += fmt::format("  {:<14} {}{}", "communicator", c.id, c.name.empty() ? "" : " (" + c.name + ")");
+    if (c.ranks > 0) text += ", " + counted(c.ranks, "rank");
+    if (c.nodes > 0) text += " on " + counted(c.nodes, "node");
+    text += fmt::format(", {} seen", c.seen);
+    if (c.calls + c.part > 0) text += fmt::format(", {} matched", counted(c.calls, "call"));
+    if (c.part > 0) text += fmt::format(", {} in part", c.part);
+    text += "\n";
+  }
+  if (job.communicators.size() > most)
+    text += fmt::format("  {:<14} {} more\n", "communicators", job.communicators.size() - most);
+  const std::string behind = behind_text(job.communicators);
+  return behind.empty() ? text : text + "  ranks behind\n" + behind;
+}
+
 }  // namespace
 
 std::string import_text(const Imported& log) {
   std::string text;
   for (const LogTable& t : log.tables) text += table_line(t);
+  text += job_lines(log.job);
   text += nccl_lines(log.nccl);
   if (log.topo)
     text += fmt::format("  line {:<6} topology matrix of {}\n", log.topo->line,

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "../../models/hardware/json_text.hpp"
 #include "fabricast/core/error.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 /// The collective of a table; the scenario's for a bare list of sizes and times; empty if it is no collective.
 std::optional<CollectiveOp> collective_of(const LogTable& table, const World& world) {
-  if (table.tool != "nccl_tests" && table.tool != "csv") return std::nullopt;
+  if (!table.live && table.tool != "nccl_tests" && table.tool != "csv") return std::nullopt;
   return table.operation.empty() ? world.scenario().workload.collective : enum_from<CollectiveOp>(table.operation);
 }
 
@@ -36,6 +37,18 @@ std::vector<std::string> picked_nics(const NcclFacts& nccl) {
   }
   return names;
 }
+
+/// Whether a table of a job ran on whole nodes of the scenario, and no more than it has. A job has communicators of
+/// other shapes, such as one GPU of every node, which a scenario cannot express.
+bool whole_nodes(const LogTable& table, const World& world) {
+  const int gpus = world.scenario().node.spec.gpus;
+  if (table.scattered || table.ranks < 1 || table.ranks % gpus != 0 || table.ranks > world.planner().comm.ranks())
+    return false;
+  return table.nodes == 0 || table.ranks == table.nodes * gpus;
+}
+
+/// The widest range of sizes that counts as one, as a ratio.
+constexpr double widest_range = 1.05;
 
 /// The `--set` words that make the scenario run on as many ranks as a table.
 std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
@@ -82,15 +95,22 @@ MeasuredSeries series_with(const ScenarioChanges& changes, std::vector<std::stri
 std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string& path, const World& world) {
   const ScenarioChanges changes(world.scenario());
   std::vector<MeasuredSeries> list;
+  int other_shapes = 0;
   for (const LogTable& table : log.tables) {
     const auto op = collective_of(table, world);
     if (!op) continue;
+    if (table.live && !whole_nodes(table, world)) {
+      ++other_shapes;
+      continue;
+    }
     std::vector<std::string> set = set_ranks(table, path, world);
     for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
     std::map<std::int64_t, Seconds> times;
     for (const LogRow& row : table.rows) {
       // Sizes of 0 bytes have no forecast to compare with.
       if (row.bytes <= 0 || !(row.time_us > 0)) continue;
+      if (row.spread && static_cast<double>(row.spread->bytes_below) > widest_range * static_cast<double>(row.bytes))
+        continue;
       const Seconds time{row.time_us * 1e-6};
       const auto [it, fresh] = times.try_emplace(row.bytes, time);
       // The fastest of repeats: interference only adds time.
@@ -101,15 +121,20 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     list.back().hosts = table.hosts;
     list.back().nics = picked_nics(log.nccl);
   }
+  if (list.empty() && other_shapes > 0)
+    throw UserError(fmt::format("no communicator of '{}' has whole nodes of the scenario, of {} GPUs each", path,
+                                world.scenario().node.spec.gpus),
+                    "`fabricast calibrate import` lists the communicators; set node.gpus and cluster.nodes as theirs");
   if (list.empty())
-    throw UserError(fmt::format("'{}' contains no collective of nccl-tests", path),
+    throw UserError(fmt::format("'{}' contains no measured collective", path),
                     "`fabricast calibrate import LOG` shows what can be read from it");
   return list;
 }
 
 std::vector<MeasuredSeries> series_of_scenario(const World& world) {
-  const ScenarioChanges changes(world.scenario());
   std::vector<MeasuredSeries> list;
+  // Most scenarios have none, and writing them down to change them takes as long as reading them.
+  std::optional<ScenarioChanges> changes;
   for (std::size_t i = 0; i < world.scenario().measured.texts.size(); ++i) {
     const auto op = static_cast<CollectiveOp>(i);
     const std::int64_t ranks = world.planner().comm.ranks();
@@ -120,7 +145,8 @@ std::vector<MeasuredSeries> series_of_scenario(const World& world) {
       times[value.bytes.value] = value.time > Seconds{} ? value.time : at_rate;
     }
     if (times.empty()) continue;
-    list.push_back(series_with(changes, {}, op, times, fmt::format("measured.{}", name_of(op))));
+    if (!changes) changes.emplace(world.scenario());
+    list.push_back(series_with(*changes, {}, op, times, fmt::format("measured.{}", name_of(op))));
   }
   return list;
 }

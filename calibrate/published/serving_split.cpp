@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "fabricast/core/scan.hpp"
+#include "fabricast/workload/model_spec.hpp"
 #include "serving_parts.hpp"
 
 namespace fabricast::serving {

@@ -31,7 +31,7 @@ std::uint64_t fingerprint(const Program& program, double interference) {
   std::uint64_t hash = mix64(std::bit_cast<std::uint64_t>(interference));
   for (const Activity& a : program.activities) {
     // Parameters change durations and numbers of calls of activities, not the graph of the program.
-    hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.seconds));
+    hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.time.value));
     hash = mix64(hash ^ std::bit_cast<std::uint64_t>(a.calls));
   }
   return hash;
@@ -70,9 +70,9 @@ Seconds StepRunner::time(const Hardware& hardware) {
   if (state_->known.size() >= most_known) state_->known.clear();
   const auto [it, fresh] = state_->known.try_emplace(fingerprint(program, step.stack.interference.value), Seconds{});
   if (!fresh) return it->second;
-  it->second = Seconds{
+  it->second =
       run_program(program, *state_->traffic, timeline_options(step.stack.interference.value, program, *state_->traffic))
-          .seconds};
+          .time;
   return it->second;
 }
 

@@ -190,11 +190,16 @@ HostNics nics_of(const NodeSpec& host, const NodeUse& use) {
 }
 
 /// Several sockets per connection share the copying and use more of the line rate [NCCL-sockets].
+// The kernel handles each byte in a time that does not depend on the line, and `nic_efficiency` was measured at
+// 200 Gb/s. With a rate r, e = 1 / (1 + (1 / e200 - 1) r / 200 Gb/s): a slow line leaves the kernel time to keep up.
 void scale_sockets(Node& node, int sockets) {
+  using namespace literals;
   if (node.spec.nics.link != LinkKind::socket) return;
+  constexpr BytesPerSecond measured = 200_Gbps;
   // However many sockets there are, they reach at most this fraction of the line rate (assumed).
   constexpr double most = 0.9;
   Parameter& efficiency = node.network.nic_efficiency;
+  efficiency.value = 1 / (1 + (1 / efficiency.value - 1) * (node.spec.nics.rate / measured));
   efficiency.value = std::max(efficiency.value, std::min(most, efficiency.value * sockets));
   node.network.thread_rate.value *= sockets;
 }

@@ -185,7 +185,7 @@ void DataParallel::finish() {
   // The optimizer works on what the rank owns: its shard, or all of it without sharding.
   const HeldParameters all = sum(layers_);
   const double held = all.plain / shard_ + all.experts / (shards() ? expert_replicas_ : 1);
-  queue_.work(optimizer(step_.kernels, Bytes{std::llround(held * step_.stack.optimizer.value)}).value, Part::optimizer,
+  queue_.work(optimizer(step_.kernels, Bytes{std::llround(held * step_.stack.optimizer.value)}), Part::optimizer,
               "optimizer");
   if (shards() && !gathers_layers() && !gathers_ahead()) queue_.wait_for(owners() ? broadcast(all) : gather(all));
 }

@@ -74,15 +74,15 @@ class InferenceBuilder {
     stage_->queue->begin(0);
     const bool own = runs_own(step_.own_all_reduce, step_.layout.tensor, bytes);
     if (own) {
-      stage_->queue->work(all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes).value, Part::tensor,
+      stage_->queue->work(all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes), Part::tensor,
                           own_kernel);
       // In a sequence of all-reduces the host launches the next one while this one runs.
-      if (!graph_) stage_->queue->wait_for(host_work(step_.stack.reduce_launch.us().value, "launch"));
+      if (!graph_) stage_->queue->wait_for(host_work(step_.stack.reduce_launch.us(), "launch"));
     } else {
       call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, static_cast<double>(bytes.value), 1);
     }
     stage_->queue->wait_for(pending());
-    stage_->queue->work(0, Part::vocabulary, "reduced");
+    stage_->queue->work({}, Part::vocabulary, "reduced");
     return {builder_.finish(), std::move(launches_)};
   }
 
@@ -153,9 +153,8 @@ class InferenceBuilder {
     const InferencePass& pass = whole_->pass;
     // The engine schedules a pass on the host, at a cost for the pass and for each sequence. It needs the tokens of the
     // previous round, so this time is exposed.
-    const double host = (step_.stack.step_fixed.value +
-                         step_.stack.sequence_fixed.value * static_cast<double>(pass.sequences + pass.prompts)) *
-                        1e-6;
+    const Seconds host = step_.stack.step_fixed.us() +
+                         step_.stack.sequence_fixed.us() * static_cast<double>(pass.sequences + pass.prompts);
     std::uint32_t scheduled = no_activity, received = no_activity;
     for (int s = 0; s < p_; ++s) {
       ServingStage& stage = stages_[index(s)];
@@ -171,7 +170,7 @@ class InferenceBuilder {
       } else {
         stage.queue->wait_for(received);
         // The host of a later stage launches nothing of this pass before the first stage has scheduled it.
-        builder_.depends(host_work(0, "host"), scheduled);
+        builder_.depends(host_work({}, "host"), scheduled);
       }
       for (const LayerRun& run : stage.runs) {
         // Layers are queued one by one if the host launches kernels ahead of the GPU, or if halves alternate.
@@ -186,7 +185,7 @@ class InferenceBuilder {
     stage_->queue->wait_for(pending());
     pending() = no_activity;
     // An activity without duration marks the end of the pass, since a dependency needs one.
-    return stage_->queue->work(0, Part::vocabulary, "tokens");
+    return stage_->queue->work({}, Part::vocabulary, "tokens");
   }
 
   void vocabulary() {
@@ -226,9 +225,9 @@ class InferenceBuilder {
   /// The last collective of this half.
   std::uint32_t& pending() { return pending_[half_]; }
 
-  std::uint32_t host_work(double seconds, const std::string& what) {
+  std::uint32_t host_work(Seconds time, const std::string& what) {
     Activity a;
-    a.seconds = seconds;
+    a.time = time;
     a.part = Part::host;
     a.label = builder_.label(what);
     const Place place{stage_->queue->actor(), stage_->host};
@@ -240,19 +239,19 @@ class InferenceBuilder {
     pending() = no_activity;
     // Without a CUDA graph each kernel waits for its launch. The host works on its own stream, so it may be ahead of
     // the GPU.
-    if (!graph_) stage_->queue->wait_for(host_work(count * launch_seconds(t, gemms), "launch"));
+    if (!graph_) stage_->queue->wait_for(host_work(count * launch_time(t, gemms), "launch"));
     stage_->queue->work(count * t.gemms, gemms, what);
-    if (t.attention > 0) stage_->queue->work(count * t.attention, Part::attention, what);
+    if (t.attention > Seconds{}) stage_->queue->work(count * t.attention, Part::attention, what);
     const Part other = gemms == Part::vocabulary ? Part::vocabulary : Part::elementwise;
     stage_->queue->work(count * t.elementwise, other, what);
   }
 
   /// Host time to launch the kernels of half a layer or of the vocabulary.
-  double launch_seconds(const LayerTime& t, Part gemms) const {
+  Seconds launch_time(const LayerTime& t, Part gemms) const {
     const ServingStack& stack = step_.stack;
-    double beside = gemms == Part::vocabulary ? 0 : stack.layer_launch.us().value / 2;
-    if (&t == &times_->sparse) beside += stack.expert_launch.us().value;
-    return t.kernels * stack.kernel_launch.us().value + beside;
+    Seconds beside = gemms == Part::vocabulary ? Seconds{} : stack.layer_launch.us() / 2;
+    if (&t == &times_->sparse) beside += stack.expert_launch.us();
+    return t.kernels * stack.kernel_launch.us() + beside;
   }
 
   void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {
@@ -268,9 +267,9 @@ class InferenceBuilder {
     if (whole_->halves.empty()) stage_->queue->wait_for(before);
     // Ranks wait for the slowest of them in every collective, which its time alone does not contain.
     const Parameter& fixed = part == Part::expert ? step_.stack.dispatch : step_.stack.collective;
-    stage_->queue->work(count * fixed.us().value, part, "fixed cost of collectives");
+    stage_->queue->work(count * fixed.us(), part, "fixed cost of collectives");
     if (!graph_) {
-      const std::uint32_t launch = host_work(0, "launch of a collective");
+      const std::uint32_t launch = host_work({}, "launch of a collective");
       // The launch time depends on the channels of the collective, which the caller knows.
       launches_.emplace_back(launch, kind);
       stage_->queue->wait_for(launch);
@@ -288,10 +287,10 @@ class InferenceBuilder {
     if (!runs_own(step_.own_all_reduce, step_.layout.tensor, bytes))
       return call(stage_->tensor, Part::tensor, CollectiveOp::all_reduce, hidden_bytes(), count);
     const Seconds kernel = all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes);
-    const double each = kernel.value + step_.stack.collective.us().value;
+    const Seconds each = kernel + step_.stack.collective.us();
     stage_->queue->wait_for(pending());
     pending() = no_activity;
-    if (!graph_) stage_->queue->wait_for(host_work(count * step_.stack.reduce_launch.us().value, "launch"));
+    if (!graph_) stage_->queue->wait_for(host_work(count * step_.stack.reduce_launch.us(), "launch"));
     stage_->queue->work(count * each, Part::tensor, own_kernel);
   }
 

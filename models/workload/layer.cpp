@@ -19,14 +19,12 @@ namespace {
 
 // A GEMM as the software runs it: the model's time, corrected by the stack's rate, and the gap to the next kernel.
 // Sizes are rounded, since they come from divisions by degrees of parallelism and from loads of experts.
-double gemm_seconds(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
+Seconds gemm_time(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
   const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
-  return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)).value / step.stack.gemm.value +
-         step.kernels.kernel_gap().value;
+  return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)) / step.stack.gemm.value +
+         step.kernels.kernel_gap();
 }
-double stream_seconds(const TrainingStep& step, double bytes) {
-  return stream(step.kernels, Bytes{std::llround(bytes)}).value;
-}
+Seconds stream_time(const TrainingStep& step, double bytes) { return stream(step.kernels, Bytes{std::llround(bytes)}); }
 
 /// Tokens of the most loaded rank, relative to the mean.
 // A capacity cuts off tokens above it, so the imbalance cannot exceed it.
@@ -56,7 +54,7 @@ class LayerTimer {
     wait_for_host(half);
     // The launch time grows with the number of GEMMs: latent attention has twice as many, and kernels between them.
     const double gemms = static_cast<double>(attention_layers().size());
-    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value * gemms / 2;
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us() * gemms / 2;
     return half;
   }
 
@@ -72,7 +70,7 @@ class LayerTimer {
     // Multiply-adds per token: (C/2)(g n + w) inside a chunk of C tokens, half of the square because of causality, and
     // 2 w n to update and to read the state. w is the width of all heads, n the state of each, g the groups.
     const double operations = tokens_ * 2 * (chunk * (keys + width) / 2 + 2 * width * state);
-    const double core = unfused_gemms(step_.kernels, operations).value;
+    const Seconds core = unfused_gemms(step_.kernels, operations);
     const double states = tokens_ / chunk * width * state;
     // Passes over memory: 4 B per convolved element, 12 B per element of w, and four passes over each chunk's states,
     // which have 32 bits.
@@ -85,7 +83,7 @@ class LayerTimer {
     half.norm = norm();
     reorder_parts(half);
     wait_for_host(half);
-    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
     return half;
   }
   /// The average mixer of a layer.
@@ -103,7 +101,7 @@ class LayerTimer {
     half.norm = norm();
     reorder_parts(half);
     wait_for_host(half);
-    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us().value;
+    if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
     return half;
   }
 
@@ -133,12 +131,12 @@ class LayerTimer {
     const double own = tokens_ / (step_.sequence_parallel && split == 1 ? tensor_ : 1);
     HalfLayer around;
     add_elementwise(around, outside() + copies * ffn_traffic() * static_cast<double>(model_.expert_ffn));
-    const double permuted = permutation(copies, std::llround(local));
+    const Seconds permuted = permutation(copies, std::llround(local));
     around.forward += permuted;
     around.elementwise += permuted;
     around.data_gradient += permuted;
     if (step_.fp8_dispatch) around.data_gradient += cast(around, {{hidden, hidden}}, own, stack_.expert_cast, false);
-    const double router = gemm_seconds(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
+    const Seconds router = gemm_time(step_, own, static_cast<double>(model_.experts), hidden, Precision::bf16);
     around.forward += router;
     around.gemms += router;
     half.before = around.forward;
@@ -148,7 +146,7 @@ class LayerTimer {
     if (model_.shared_experts > 0) {
       const double width = static_cast<double>(model_.expert_ffn * model_.shared_experts);
       for (const Linear& l : ffn_layers(width / tensor_)) {
-        const double forward = gemm(tokens_, l.out, l.in);
+        const Seconds forward = gemm(tokens_, l.out, l.in);
         half.before += forward;
         half.gemms += forward;
         half.shared += forward;
@@ -156,16 +154,16 @@ class LayerTimer {
       }
     }
     half.norm = norm();
-    half.activation = stream_seconds(step_, copies * (model_.gated ? 6 : 4) * static_cast<double>(model_.expert_ffn));
+    half.activation = stream_time(step_, copies * (model_.gated ? 6 : 4) * static_cast<double>(model_.expert_ffn));
     wait_for_host(half);
     add_launches_of_experts(half, local);
     return half;
   }
 
  private:
-  /// Seconds of `count` grouped GEMMs.
-  double gemm(double m, double n, double k, double count = 1) const {
-    return gemm_seconds(step_, m, n, k, step_.precision, count);
+  /// Time of `count` grouped GEMMs.
+  Seconds gemm(double m, double n, double k, double count = 1) const {
+    return gemm_time(step_, m, n, k, step_.precision, count);
   }
 
   double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
@@ -174,36 +172,36 @@ class LayerTimer {
   std::vector<Linear> ffn_layers(double width) const { return ffn_gemms(model_, width); }
 
   void add(HalfLayer& half, const Linear& l, double rows) const {
-    const double forward = gemm(rows, l.out, l.in);
+    const Seconds forward = gemm(rows, l.out, l.in);
     half.forward += forward;
     half.gemms += forward;
     half.data_gradient += gemm(rows, l.in, l.out);
     half.weight_gradient += gemm(l.out, l.in, rows);
   }
 
-  /// Seconds of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
+  /// Time of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
   /// and one rank's keys. A rank has one block on the diagonal. With balanced sharing it also has half of the blocks of
   /// its row; if sequences are split in order, the last rank has all of them.
-  double core(bool backward) const {
+  Seconds core(bool backward) const {
     const Kernels& k = step_.kernels;
     AttentionBlock block;
     block.heads = training_heads(model_, step_.layout.tensor);
     block.sequences = step_.micro_batch;
     block.window = std::llround(model_.window);
     block.queries = block.keys = model_.sequence / step_.layout.context;
-    double seconds = 0;
+    Seconds time;
     if (stack_.fused_attention) {
-      const auto time = [&] { return (backward ? flash_backward(k, block) : flash_forward(k, block)).value; };
-      seconds = time();
+      const auto fused = [&] { return backward ? flash_backward(k, block) : flash_forward(k, block); };
+      time = fused();
       block.causal = false;
       const double others = step_.layout.context - 1;
-      if (others > 0) seconds += time() * others / 2 * (1 + stack_.context_imbalance.value);
+      if (others > 0) time += fused() * others / 2 * (1 + stack_.context_imbalance.value);
     } else {
       // Unfused kernels compute the whole square, so every rank has as many blocks as there are ranks.
-      seconds = (backward ? unfused_backward(k, block) : unfused_forward(k, block)).value * step_.layout.context;
+      time = (backward ? unfused_backward(k, block) : unfused_forward(k, block)) * step_.layout.context;
     }
     const double kernel = stack_.fused_attention && stack_.flash_2 ? k.model.flash_2.value : 1;
-    return seconds / (kernel * stack_.attention_rate.value);
+    return time / (kernel * stack_.attention_rate.value);
   }
 
   /// Bytes of the element-wise kernels of half a layer that tensor parallelism does not split.
@@ -212,25 +210,25 @@ class LayerTimer {
     const double split = step_.sequence_parallel ? tensor_ : 1;
     return tokens_ * stack_.outside * static_cast<double>(model_.hidden) / 2 / split;
   }
-  /// Seconds of a norm, which reads and writes every token once in 16 bits.
-  double norm() const {
-    return stream_seconds(step_,
-                          4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
+  /// Time of a norm, which reads and writes every token once in 16 bits.
+  Seconds norm() const {
+    return stream_time(step_,
+                       4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
   }
   double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
   // Without a compiler each operation is a kernel of its own, which reads and writes what a fused one keeps in
   // registers.
   void add_elementwise(HalfLayer& half, double bytes) const {
-    const double seconds = stream_seconds(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
-    half.elementwise += seconds;
-    half.forward += seconds;
-    half.data_gradient += 2 * seconds;
+    const Seconds time = stream_time(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
+    half.elementwise += time;
+    half.forward += time;
+    half.data_gradient += 2 * time;
   }
-  /// Casts of GEMM inputs to 8 bits. Adds those of the forward pass to `half`, and returns the seconds of the backward
-  /// pass.
-  double cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes,
-              bool gathered) const {
-    if (!casts()) return 0;
+  /// Casts of GEMM inputs to 8 bits. Adds those of the forward pass to `half`, and returns the time of those of the
+  /// backward pass.
+  Seconds cast(HalfLayer& half, const std::vector<Linear>& layers, double rows, const Parameter& bytes,
+               bool gathered) const {
+    if (!casts()) return {};
     // `bytes` holds for delayed scaling; other recipes differ by their traffic.
     const double each = bytes.value * cast_traffic(step_.scaling) / cast_traffic(Scaling::delayed);
     double in = 0, out = 0;
@@ -238,10 +236,10 @@ class LayerTimer {
       in += cast_of(l.in, each, gathered);
       out += cast_of(l.out, each, gathered);
     }
-    const double forward = stream_seconds(step_, rows * in);
+    const Seconds forward = stream_time(step_, rows * in);
     half.forward += forward;
     half.elementwise += forward;
-    return stream_seconds(step_, rows * out);
+    return stream_time(step_, rows * out);
   }
   /// Bytes to cast `width` elements of a token. If the tensor is gathered after the cast, each rank casts its shard and
   /// transposes the whole.
@@ -251,12 +249,12 @@ class LayerTimer {
   }
   bool casts() const { return step_.precision == Precision::fp8 || step_.precision == Precision::fp4; }
 
-  /// Seconds of the permutation. Without fusion, its traffic is larger by the same factor as that of other eager
+  /// Time of the permutation. Without fusion, its traffic is larger by the same factor as that of other eager
   /// kernels.
-  double permutation(double copies, std::int64_t local_experts) const {
+  Seconds permutation(double copies, std::int64_t local_experts) const {
     const double traffic = permutation_traffic(step_.dispatcher, local_experts);
     const double passes = step_.fused_permutation ? 1 : stack_.eager.value;
-    return stream_seconds(step_, traffic * passes * copies * static_cast<double>(model_.hidden));
+    return stream_time(step_, traffic * passes * copies * static_cast<double>(model_.hidden));
   }
 
   void add_launches_of_experts(HalfLayer& half, double local_experts) const {
@@ -266,10 +264,10 @@ class LayerTimer {
     const double each = casts() && step_.capacity == 0 ? 3 : 1;
     // Dispatch, permutation, activation and combine take as many kernels as a dense block.
     const double gemms = stack_.grouped_experts ? 1 : local_experts * each;
-    half.launch = stack_.launch.us().value + gemms * stack_.expert_launch.us().value;
+    half.launch = stack_.launch.us() + gemms * stack_.expert_launch.us();
     const bool fused = step_.dispatcher == Dispatcher::hybridep;
     if (step_.cuda_graphs < CudaGraphs::router)
-      half.launch_before = (fused ? stack_.fused_launch : stack_.router_launch).us().value;
+      half.launch_before = (fused ? stack_.fused_launch : stack_.router_launch).us();
     // HybridEP counts tokens on the GPU, and with a capacity the counts are fixed, so the host need not wait for them.
     half.synchronizes = !fused && !stack_.grouped_experts && step_.capacity == 0;
   }
@@ -277,16 +275,16 @@ class LayerTimer {
   /// Copies that reorder a gathered and a reduced tensor; each is read and written [PyTorch-DTensor].
   void reorder_parts(HalfLayer& half) const {
     if (!stack_.reorders_parts || !step_.sequence_parallel || tensor_ == 1 || step_.overlap_tensor) return;
-    const double seconds = 2 * stream_seconds(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
-    half.forward += seconds;
-    half.data_gradient += seconds;
+    const Seconds time = 2 * stream_time(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
+    half.forward += time;
+    half.data_gradient += time;
   }
 
   // Host time that the GPU waits for in every layer, even where launches are ahead of it.
   void wait_for_host(HalfLayer& half) const {
-    const double seconds = stack_.layer_launch.us().value / 2;
-    half.forward += seconds;
-    half.data_gradient += 2 * seconds;
+    const Seconds time = stack_.layer_launch.us() / 2;
+    half.forward += time;
+    half.data_gradient += 2 * time;
   }
 
   const TrainingStep& step_;
@@ -316,11 +314,11 @@ double sent_tokens(const TrainingStep& step) {
 
 HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, double of_other) {
   HalfLayer mean;
-  for (double HalfLayer::*part :
-       {&HalfLayer::parts, &HalfLayer::before, &HalfLayer::forward, &HalfLayer::core, &HalfLayer::elementwise,
-        &HalfLayer::gemms, &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared,
-        &HalfLayer::before_backward, &HalfLayer::data_gradient, &HalfLayer::weight_gradient, &HalfLayer::launch_before,
-        &HalfLayer::launch})
+  mean.parts = of_one * one.parts + of_other * other.parts;
+  for (Seconds HalfLayer::*part :
+       {&HalfLayer::before, &HalfLayer::forward, &HalfLayer::core, &HalfLayer::elementwise, &HalfLayer::gemms,
+        &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared, &HalfLayer::before_backward,
+        &HalfLayer::data_gradient, &HalfLayer::weight_gradient, &HalfLayer::launch_before, &HalfLayer::launch})
     mean.*part = of_one * one.*part + of_other * other.*part;
   mean.synchronizes = one.synchronizes || other.synchronizes;
   return mean;
@@ -341,22 +339,21 @@ Seconds recompute_time(const TrainingStep& step, const LayerTimes& t, bool exper
   const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
   switch (step.recompute.kind) {
     case Recompute::none: return {};
-    case Recompute::ops:
-      return Seconds{t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2};
-    case Recompute::full: return Seconds{all(t.attention) + all(t.ffn)};
+    case Recompute::ops: return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
+    case Recompute::full: return all(t.attention) + all(t.ffn);
     case Recompute::selective: break;
   }
-  const auto with = [&](RecomputeModule module, double seconds) { return step.recompute.has(module) ? seconds : 0; };
-  double seconds = with(RecomputeModule::core_attn, t.attention.core) +
-                   with(RecomputeModule::mla_up_proj, t.attention.latent) +
-                   with(RecomputeModule::layernorm, t.attention.norm);
+  const auto with = [&](RecomputeModule module, Seconds t) { return step.recompute.has(module) ? t : Seconds{}; };
+  Seconds time = with(RecomputeModule::core_attn, t.attention.core) +
+                 with(RecomputeModule::mla_up_proj, t.attention.latent) +
+                 with(RecomputeModule::layernorm, t.attention.norm);
   // The whole feed-forward block contains its norm, activation and shared experts, so these do not count again.
   const RecomputeModule whole = experts ? RecomputeModule::moe : RecomputeModule::mlp;
-  if (step.recompute.has(whole)) return Seconds{seconds + all(t.ffn)};
-  seconds += with(RecomputeModule::layernorm, t.ffn.norm);
+  if (step.recompute.has(whole)) return time + all(t.ffn);
+  time += with(RecomputeModule::layernorm, t.ffn.norm);
   if (experts)
-    seconds += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
-  return Seconds{seconds};
+    time += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
+  return time;
 }
 
 // A GPU's power limit holds for the mean of many kernels. GEMMs draw more than the limit at the full clock, so a long run
@@ -364,10 +361,10 @@ Seconds recompute_time(const TrainingStep& step, const LayerTimes& t, bool exper
 // not depend on the clock near its top. A mix therefore takes the longer of its time at the full clock and its energy
 // over the limit: GEMMs take t - sum of (1 - p) of the others, but at least t / burst [gpu-measurements-2026-11].
 double boost_of(const Kernels& kernels, const KernelMix& mix) {
-  if (mix.gemms <= 0) return 1;
+  if (mix.gemms <= Seconds{}) return 1;
   const ComputeModel& model = kernels.model;
   const auto unused = [&](const Parameter& p) { return 1 - std::min(1.0, p.value / kernels.power); };
-  const double left = mix.attention * unused(model.flash_power) + mix.others * unused(model.stream_power);
+  const Seconds left = mix.attention * unused(model.flash_power) + mix.others * unused(model.stream_power);
   // Below the data sheet's limit, GEMMs are slower under load, but not at the full clock.
   const double most = std::max(1.0, model.burst.value / kernels.speed);
   return std::clamp(mix.gemms / std::max(mix.gemms - left, mix.gemms / most), 1.0, most);
@@ -378,11 +375,11 @@ KernelMix kernel_mix(const TrainingStep& step) {
   // Backward has twice the GEMMs of forward. Fused attention computes its scores again: 5 GEMMs compared with 2.
   const double attention = step.stack.fused_attention ? 3.5 : 3;
   const auto add = [&](const HalfLayer& half, double layers) {
-    const double all = half.before + half.forward + half.before_backward + half.data_gradient + half.weight_gradient;
-    const double gemms = 3 * half.gemms, core = attention * half.core;
+    const Seconds all = half.before + half.forward + half.before_backward + half.data_gradient + half.weight_gradient;
+    const Seconds gemms = 3 * half.gemms, core = attention * half.core;
     mix.gemms += layers * gemms;
     mix.attention += layers * core;
-    mix.others += layers * std::max(0.0, all - gemms - core);
+    mix.others += layers * std::max(Seconds{}, all - gemms - core);
   };
   const Transformer& m = step.model;
   const double sparse = m.experts > 0 ? static_cast<double>(m.layers - m.dense_layers) : 0;
@@ -405,21 +402,21 @@ VocabularyTimes time_vocabulary(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens();
   const double vocab = static_cast<double>(step.model.vocab) / step.layout.tensor;
   // Passes over the logits for the loss: one third in the forward pass, two thirds in the backward pass.
-  const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, Precision::bf16); };
+  const auto gemm = [&](double m, double n, double k) { return gemm_time(step, m, n, k, Precision::bf16); };
   VocabularyTimes v;
-  v.logits = stream_seconds(step, tokens * vocab * step.stack.logit);
+  v.logits = stream_time(step, tokens * vocab * step.stack.logit);
   v.forward = gemm(tokens, vocab, hidden) + v.logits / 3;
   v.backward = gemm(tokens, hidden, vocab) + gemm(vocab, hidden, tokens) + v.logits * 2 / 3;
-  v.embedding = stream_seconds(step, 4 * hidden * tokens);
-  v.embedding_backward = stream_seconds(step, 8 * hidden * tokens);
+  v.embedding = stream_time(step, 4 * hidden * tokens);
+  v.embedding_backward = stream_time(step, 8 * hidden * tokens);
   return v;
 }
 
 MtpTimes time_mtp(const TrainingStep& step) {
   const double hidden = static_cast<double>(step.model.hidden), tokens = step.tokens(), split = step.layout.tensor;
   const VocabularyTimes v = time_vocabulary(step);
-  const double norms = 3 * stream_seconds(step, 4 * tokens * hidden / (step.sequence_parallel ? split : 1));
-  const auto gemm = [&](double m, double n, double k) { return gemm_seconds(step, m, n, k, step.precision); };
+  const Seconds norms = 3 * stream_time(step, 4 * tokens * hidden / (step.sequence_parallel ? split : 1));
+  const auto gemm = [&](double m, double n, double k) { return gemm_time(step, m, n, k, step.precision); };
   MtpTimes t;
   t.forward = v.embedding + norms + gemm(tokens, hidden / split, 2 * hidden);
   t.backward = v.embedding_backward + 2 * norms + gemm(tokens, 2 * hidden, hidden / split) +

@@ -51,7 +51,9 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
       slower_(slowest_of(step)) {
   if (step.offloaded > 0) {
     const MemoryQuestion question = memory_question(step, step.nvlink_ranks);
-    const auto copy = [&](bool experts) { return kept_by_layer(step.model, question, experts) / step.host_rate.value; };
+    const auto copy = [&](bool experts) {
+      return whole_bytes(kept_by_layer(step.model, question, experts)) / step.host_rate;
+    };
     dense_copy_ = copy(false);
     sparse_copy_ = copy(true);
   }
@@ -133,8 +135,8 @@ void LayerPasses::wait_for(const std::vector<std::uint32_t>& collectives) {
   for (const std::uint32_t id : collectives) queue_.wait_for(id);
 }
 
-void LayerPasses::launched(double seconds, int count, std::uint32_t after) {
-  if (host_bound_) queue_.launched(seconds * count, after);
+void LayerPasses::launched(Seconds time, int count, std::uint32_t after) {
+  if (host_bound_) queue_.launched(time * count, after);
 }
 
 /// Circulates keys and values among the context parallel ranks, in one step per other rank.
@@ -245,8 +247,8 @@ void LayerPasses::again(bool experts, int count) {
   const bool sends = experts && sends_again();
   // If experts are recomputed with their dispatch, their kernels are queued by forward_half below and must not count
   // twice.
-  const double seconds = recompute_time(step_, t, experts).value - (sends ? t.ffn.before + t.ffn.forward : 0);
-  if (seconds > 0) queue_.work(seconds * slower_ * count, Part::recompute, "recompute parts of layers");
+  const Seconds time = recompute_time(step_, t, experts) - (sends ? t.ffn.before + t.ffn.forward : Seconds{});
+  if (time > Seconds{}) queue_.work(time * slower_ * count, Part::recompute, "recompute parts of layers");
   if (sends) forward_half(t.ffn, true, count, Part::recompute, "recompute experts");
 }
 

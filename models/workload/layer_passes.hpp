@@ -46,7 +46,7 @@ class LayerPasses {
   std::vector<std::uint32_t> tokens_beside(int count);
   void wait_for(const std::vector<std::uint32_t>& collectives);
   void send_tokens(double calls, bool back, std::vector<std::uint32_t>& sent);
-  void launched(double seconds, int count, std::uint32_t after = no_activity);
+  void launched(Seconds time, int count, std::uint32_t after = no_activity);
   std::uint32_t circulate_keys(int count, double times);
   std::uint32_t kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes);
   /// \param bytes  per element
@@ -61,10 +61,10 @@ class LayerPasses {
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
   MtpTimes mtp_;
-  bool host_bound_ = false;                  ///< some block takes longer to launch than to run
-  double dense_copy_ = 0, sparse_copy_ = 0;  ///< s to copy what a layer keeps to host memory
-  std::uint32_t away_ = no_activity;         ///< copy to host memory in progress
-  double slower_ = 1;                        ///< slowdown of layers because groups wait for their slowest rank
+  bool host_bound_ = false;           ///< some block takes longer to launch than to run
+  Seconds dense_copy_, sparse_copy_;  ///< to copy what a layer keeps to host memory
+  std::uint32_t away_ = no_activity;  ///< copy to host memory in progress
+  double slower_ = 1;                 ///< slowdown of layers because groups wait for their slowest rank
 };
 
 }  // namespace fabricast

@@ -26,11 +26,11 @@ class PassTimer {
         pass_(pass),
         tokens_(d(pass.tokens())),
         tensor_(step.layout.tensor),
-        gap_(step.kernels.kernel_gap().value),
+        gap_(step.kernels.kernel_gap()),
         kernels_(step.kernels) {}
 
-  /// Seconds of attention, of decoded sequences and prompts.
-  double attended() const { return core() / stack_.attention_rate.value; }
+  /// Time of attention, of decoded sequences and prompts.
+  Seconds attended() const { return core() / stack_.attention_rate.value; }
 
   LayerTime attention() const {
     LayerTime t;
@@ -83,7 +83,7 @@ class PassTimer {
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
                 outside() + copies * (8 * d(m_.hidden) + activation() * width));
     cast(t, gemms, step_.experts);
-    t.elementwise += stack_.expert_fixed.us().value;
+    t.elementwise += stack_.expert_fixed.us();
     return t;
   }
 
@@ -97,9 +97,9 @@ class PassTimer {
   LayerTime vocabulary() const {
     LayerTime t;
     const double rows = d(pass_.sequences * pass_.width + pass_.prompts);
-    t.gemms += gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16).value /
-                   stack_.gemm.value +
-               gap_;
+    t.gemms +=
+        gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16) / stack_.gemm.value +
+        gap_;
     ++t.kernels;
     elementwise(t, stack_.sampling_kernels, rows * d(m_.vocab) * stack_.logit);
     return t;
@@ -110,15 +110,15 @@ class PassTimer {
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 
   void multiply(LayerTime& t, double rows, const Linear& l, const GemmPrecision& p, double count = 1) const {
-    t.gemms += gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights).value /
-                   stack_.gemm.value +
-               gap_;
+    t.gemms +=
+        gemm(kernels_, whole(rows), whole(l.out), whole(l.in), p.compute, whole(count), p.weights) / stack_.gemm.value +
+        gap_;
     ++t.kernels;
   }
   void elementwise(LayerTime& t, int kernels, double bytes) const {
     // A kernel takes at least its start and the gap to the next, however few bytes it moves.
-    const double minimum = gap_ + stack_.small_kernel.us().value;
-    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}).value + kernels * minimum;
+    const Seconds minimum = gap_ + stack_.small_kernel.us();
+    t.elementwise += stream(step_.kernels, Bytes{std::llround(bytes)}) + kernels * minimum;
     t.kernels += kernels;
   }
   void cast(LayerTime& t, const std::vector<Linear>& gemms, const GemmPrecision& p) const {
@@ -131,21 +131,20 @@ class PassTimer {
   double outside() const { return tokens_ * stack_.outside * d(m_.hidden) / 2; }
   double activation() const { return m_.gated ? stack_.gated_ffn : stack_.ffn; }
 
-  /// Seconds of attention kernels, averaged over layers with full attention and layers with a window.
-  double core() const {
+  /// Time of attention kernels, averaged over layers with full attention and layers with a window.
+  Seconds core() const {
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
     const auto window = static_cast<std::int64_t>(m_.window);
-    double seconds = full > 0 ? full * core(0) : 0;
-    if (full < 1) seconds += (1 - full) * core(window);
-    return seconds;
+    Seconds time = full > 0 ? full * core(0) : Seconds{};
+    if (full < 1) time += (1 - full) * core(window);
+    return time;
   }
-  double core(std::int64_t window) const {
+  Seconds core(std::int64_t window) const {
     const std::int64_t context = window > 0 ? std::min(window, pass_.context) : pass_.context;
-    double seconds = 0;
+    Seconds time;
     if (pass_.sequences > 0)
-      seconds += decode_attention(step_.kernels, decode_heads(m_, step_.layout.tensor), pass_.sequences, context,
-                                  step_.cache, pass_.width)
-                     .value;
+      time += decode_attention(step_.kernels, decode_heads(m_, step_.layout.tensor), pass_.sequences, context,
+                               step_.cache, pass_.width);
     if (pass_.prompts > 0) {
       AttentionBlock block;
       block.heads = training_heads(m_, step_.layout.tensor);
@@ -153,16 +152,17 @@ class PassTimer {
       block.queries = pass_.queries;
       block.keys = pass_.keys;
       block.window = window;
-      seconds += flash_forward(step_.kernels, block).value;
+      time += flash_forward(step_.kernels, block);
     }
-    return seconds;
+    return time;
   }
 
   const InferenceStep& step_;
   const Transformer& m_;
   const ServingStack& stack_;
   const InferencePass& pass_;
-  double tokens_, tensor_, gap_;
+  double tokens_, tensor_;
+  Seconds gap_;
   const Kernels& kernels_;
 };
 
@@ -180,7 +180,7 @@ PassTime time_pass(const InferenceStep& step, const InferencePass& pass) {
 }
 
 Seconds time_attention(const InferenceStep& step, const InferencePass& pass) {
-  return Seconds{PassTimer(step, pass).attended()};
+  return PassTimer(step, pass).attended();
 }
 
 double cached_bytes(const InferenceStep& step) {

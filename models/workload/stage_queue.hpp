@@ -50,9 +50,9 @@ class StageQueue {
   }
 
   /// Queues computation. \returns its index
-  std::uint32_t work(double seconds, Part part, const std::string& what) {
+  std::uint32_t work(Seconds time, Part part, const std::string& what) {
     Activity a;
-    a.seconds = seconds;
+    a.time = time;
     a.part = part;
     a.micro_batch = micro_batch_;
     a.label = builder_.label(what);
@@ -65,12 +65,10 @@ class StageQueue {
 
   /// Host time to launch the work queued last. The host runs ahead of the GPU, and the next work starts no earlier than
   /// the host has finished. \param after  activity that the host waits for first
-  void launched(double seconds, std::uint32_t after = no_activity) {
-    wait_for(concurrent(host, seconds, after, "launch"));
-  }
+  void launched(Seconds time, std::uint32_t after = no_activity) { wait_for(concurrent(host, time, after, "launch")); }
 
   /// Copies activations to or from host memory, after the work queued last. \returns its index
-  std::uint32_t copy(double seconds) { return concurrent(host_memory, seconds, last_, "activations in host memory"); }
+  std::uint32_t copy(Seconds time) { return concurrent(host_memory, time, last_, "activations in host memory"); }
 
   /// Queues `calls` calls of a collective. \returns its index, or no_activity if `calls` is 0
   std::uint32_t collective(std::uint32_t kind, Stream stream, double calls = 1) {
@@ -94,9 +92,9 @@ class StageQueue {
 
  private:
   /// Queues host work on its own stream. \param after  activity that it waits for
-  std::uint32_t concurrent(Stream stream, double seconds, std::uint32_t after, const char* what) {
+  std::uint32_t concurrent(Stream stream, Seconds time, std::uint32_t after, const char* what) {
     Activity a;
-    a.seconds = seconds;
+    a.time = time;
     a.part = Part::host;
     a.micro_batch = micro_batch_;
     a.label = builder_.label(what);

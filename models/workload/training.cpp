@@ -73,7 +73,7 @@ class TrainingBuilder {
     for (Stage& stage : stages_) {
       stage.queue->begin(-1);
       stage.data->finish();
-      stage.queue->work(step_.stack.step_fixed.value, Part::host, "host");
+      stage.queue->work(Seconds{step_.stack.step_fixed.value}, Part::host, "host");
     }
     return builder_.finish();
   }
@@ -304,7 +304,7 @@ class TrainingBuilder {
   void accumulate(Stage& stage, const PipelineWork& work) {
     if (step_.micro_batches() == 1 || step_.stack.accumulation.value == 0) return;
     const double bytes = stage.parameters[static_cast<std::size_t>(work.chunk)] * step_.stack.accumulation.value;
-    stage.queue->work(stream(step_.kernels, Bytes{std::llround(bytes)}).value, Part::accumulation, "accumulation");
+    stage.queue->work(stream(step_.kernels, Bytes{std::llround(bytes)}), Part::accumulation, "accumulation");
   }
 
   std::uint32_t send(int from, int to, std::uint32_t pairs, Stream stream) {

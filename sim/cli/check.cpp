@@ -1,14 +1,11 @@
 // `check`: compares measured logs with the forecast for a healthy cluster.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "commands.hpp"
-#include "fabricast/calibrate/check.hpp"
-#include "fabricast/calibrate/measured.hpp"
+#include "fabricast/ask/ask.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "log_file.hpp"
 #include "measured_site.hpp"
-#include "named_log.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -16,39 +13,24 @@ namespace fabricast {
 namespace {
 
 /// A measurement from the command line instead of a log: `--size 8GiB --busbw 210`, or `--time 41ms`.
-MeasuredSeries bare_number(const Options& options, const World& world) {
+BareMeasurement bare_number(const Options& options, const World& world) {
   if (!options.has("size")) throw UserError("fabricast check: needs LOG or --size", "e.g. --size 8GiB --busbw 210");
   if (options.has("busbw") == options.has("time"))
     throw UserError("fabricast check: --size needs either --busbw or --time", "e.g. --size 8GiB --busbw 210");
-  const std::int64_t bytes = chosen_size(options, world);
+  BareMeasurement bare{Bytes{chosen_size(options, world)}, {}};
   const std::string value = options.has("time") ? options.text("time") : options.text("busbw");
-  const CollectiveOp op = world.scenario().workload.collective;
-  double seconds = 0;
   if (options.has("time")) {
     const auto time = parse_seconds(value);
     if (!time) throw UserError(fmt::format("--time {}", time.error), time.hint);
-    seconds = time.value.value;
+    bare.time = time.value;
   } else {
     const auto rate = parse_number(value);
     if (!rate) throw UserError(fmt::format("--busbw {}", rate.error), "write GB/s as nccl-tests prints them, e.g. 210");
     constexpr double giga = 1e9;
-    seconds = static_cast<double>(bytes) * bus_factor(op, world.planner().comm.ranks()) / (rate.value * giga);
+    bare.time = time_at_bus_bandwidth(world, bare.size, BytesPerSecond{rate.value * giga});
   }
-  if (!(seconds > 0 && seconds < 1e9)) throw UserError(fmt::format("'{}' must be above 0", value));
-  MeasuredSeries series{world.scenario(), {Seconds{seconds}}, "the command line", {}, {}};
-  series.scenario.workload.sizes = {Bytes{bytes}};
-  return series;
-}
-
-std::map<Cause, double> evidence_of(const std::vector<NamedLog>& logs, const World& world) {
-  std::map<Cause, double> weights;
-  for (const NamedLog& named : logs)
-    for (const auto& [cause, weight] : evidence(named.log, world)) {
-      // Logs of one run repeat the same evidence, so only the strongest counts for each cause.
-      double& known = weights.try_emplace(cause, 1).first->second;
-      if (std::abs(std::log(weight)) > std::abs(std::log(known))) known = weight;
-    }
-  return weights;
+  if (!(bare.time.value > 0 && bare.time.value < 1e9)) throw UserError(fmt::format("'{}' must be above 0", value));
+  return bare;
 }
 
 }  // namespace
@@ -60,6 +42,7 @@ int check_verb(const std::vector<std::string>& arguments) {
                   {"[LOG...]"});
   options.example("fabricast check today.log --scenario cluster.yaml");
   options.example("fabricast check today.log --scenario cluster.yaml --against healthy.log");
+  options.example("fabricast check nccl-inspector-4711/ --scenario cluster.yaml");
   options.example("fabricast check --scenario cluster.yaml --size 8GiB --busbw 210");
   add_scenario_options(options);
   add_measured_option(options);
@@ -73,29 +56,19 @@ int check_verb(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) return 0;
   const std::string json = output_path(options, "json");
   const RunOptions how = run_options(options);
-  const std::vector<NamedLog> logs = read_logs(options.list("LOG..."));
+  CheckQuestion question;
+  question.logs = read_logs(options.list("LOG..."));
   const auto world = load_world(options, Beside::left_out, "scenario");
-  if (world.scenario().workload.kind != WorkloadKind::collective)
-    throw UserError("fabricast check: the workload of the scenario is not a collective",
-                    "e.g. --set 'workload={collective: all_reduce}'");
-  // A log of another cluster, NCCL or number of ranks would look like a fault. It is refused with what differs.
-  if (const auto found = contradictions_of(logs, world); !found.empty()) {
-    if (!json.empty()) emit(json, contradictions_json(world.scenario(), found));
-    if (json != "-") emit("-", contradictions_text(world.scenario(), found));
-    return 1;
-  }
-  CheckReport report = placed(world.scenario(), [&] {
-    std::vector<MeasuredSeries> measured = series_of_logs(logs, world);
-    if (measured.empty()) measured.push_back(bare_number(options, world));
-    // `--against` is a log of the same cluster when it was healthy. It makes the interval narrow, as any measurement of
-    // the site does.
-    const MeasuredSite site = site_of(options, world, {}, options.list("against"));
-    return check(measured, site, evidence_of(logs, world), how);
-  });
-  report.wrong = wrong_rows_of(logs);
-  if (!json.empty()) emit(json, check_json(world.scenario(), report));
-  if (json != "-") emit("-", check_text(world.scenario(), report));
-  return report.healthy() ? 0 : 1;
+  for (const NamedLog& log : question.logs) print_left_out(log, world);
+  if (question.logs.empty() && world.scenario().workload.kind == WorkloadKind::collective)
+    question.bare = bare_number(options, world);
+  // `--against` is a log of the same cluster when it was healthy. It makes the interval narrow, as any measurement of
+  // the site does.
+  question.measured = measured_files(options, options.list("against"));
+  const Answer answer = answer_check(world, question, how);
+  if (!json.empty()) emit(json, answer.write("json"));
+  if (json != "-") emit("-", answer.write("text"));
+  return answer.good ? 0 : 1;
 }
 
 }  // namespace fabricast

@@ -1,18 +1,14 @@
-// The table of verbs, and the only place where exceptions become messages and exit codes (core/error.hpp has the kinds
-// of faults).
+// The table of verbs.
 #include "commands.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <new>
 
+#include "exit_code.hpp"
 #include "fabricast/core/names.hpp"
-#include "options.hpp"
-#include "stop.hpp"
+#include "fabricast/report/report.hpp"
 
 namespace fabricast {
 
@@ -45,6 +41,9 @@ constexpr std::array verbs = {
          calibrate_verb, calibrate_words},
     Verb{"doctor", "[--root DIR | --fleet DIR]",
          "check whether hosts are ready for fast collectives: PCIe, NICs, drivers", doctor_verb},
+    Verb{"mcp", "[options]", "answer assistants: the Model Context Protocol on standard input and output", mcp_verb},
+    Verb{"serve", "[options]", "answer programs and browsers of this machine over HTTP", serve_verb},
+    Verb{"watch", "DIRECTORY", "watch a running job: who holds it up", watch_verb},
     Verb{"help", "[VERB]", "show this help, the options of a verb, or the manual page", help_verb},
 };
 
@@ -86,37 +85,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& arguments) {
-  catch_stop_signals();
-  try {
-    const int code = dispatch(arguments);
-    // Output is buffered, so a full disk shows only now. A reader that closed the pipe is no error.
-    errno = 0;
-    if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && errno != EPIPE)
-      throw UserError("cannot write to standard output");
-    return code;
-  } catch (const UserError& e) {
-    // A file of junk has hundreds of errors; the first ones are enough to see that.
-    constexpr std::size_t most = 20;
-    const std::size_t count = e.diagnostics().size();
-    for (std::size_t i = 0; i < std::min(count, most); ++i) print_diagnostic(e.diagnostics()[i]);
-    if (count > most) fmt::print(stderr, "... and {} more errors\n", count - most);
-    return 2;
-  } catch (const Unavailable& e) {
-    fmt::print(stderr, "unavailable: {}\n", e.what());
-    return 3;
-  } catch (const Interrupted&) {
-    // 128 + SIGINT, as shells report it.
-    fmt::print(stderr, "interrupted\n");
-    return 130;
-  } catch (const std::bad_alloc&) {
-    // Not a bug: a large scenario may need more than the machine has.
-    fmt::print(stderr, "error: out of memory\n");
-    return 4;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "internal error: {}\nThis is a bug in fabricast. Please report it together with the scenario.\n",
-               e.what());
-    return 4;
-  }
+  return exit_code_of([&] { return dispatch(arguments); });
 }
 
 }  // namespace fabricast

@@ -47,6 +47,10 @@ int schema_verb(const std::vector<std::string>& arguments);
 int init_verb(const std::vector<std::string>& arguments);
 int compare_verb(const std::vector<std::string>& arguments);
 int help_verb(const std::vector<std::string>& arguments);
+// Programs of their own, in packages of their own (doors.cpp).
+int mcp_verb(const std::vector<std::string>& arguments);
+int serve_verb(const std::vector<std::string>& arguments);
+int watch_verb(const std::vector<std::string>& arguments);
 int calibrate_verb(const std::vector<std::string>& arguments);
 int import_fabric_verb(const std::vector<std::string>& arguments);  ///< `import fabric`
 std::span<const Verb> calibrate_words();

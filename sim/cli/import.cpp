@@ -1,6 +1,7 @@
 // `calibrate import`: reads logs of measurements.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "commands.hpp"
@@ -15,9 +16,12 @@ int import_verb(const std::vector<std::string>& arguments) {
   Options options(
       "calibrate import",
       "Reads logs and reports what they contain. Formats: nccl-tests (text, JSON), perftest, OSU, CSV, "
-      "p2pBandwidthLatencyTest, nvidia-smi topo -m, NCCL_DEBUG=INFO, NCCL's topology XML; a log may mix them.",
+      "p2pBandwidthLatencyTest, nvidia-smi topo -m, NCCL_DEBUG=INFO, NCCL's topology XML; a log may mix them. "
+      "Telemetry of a job (NCCL Inspector, RAS and profiler plugin, PyTorch's flight recorder and profiler, Chakra): "
+      "its files or their directory.",
       {"LOG..."});
   options.example("fabricast calibrate import all_reduce.log");
+  options.example("fabricast calibrate import nccl-inspector-4711/");
   options.example("fabricast calibrate import *.log --scenario cluster.yaml --output cases.json");
   options.add()("output", takes("FILE"), "write measured cases to FILE, for --cases of `calibrate fit`; - prints them")(
       "system", takes("NAME"), "name of the system in the cases (default: from the first log)")(
@@ -36,12 +40,8 @@ int import_verb(const std::vector<std::string>& arguments) {
     for (const Diagnostic& w : read.warnings) print_diagnostic(w);
     scenario = std::move(read.scenario);
   }
-  NamedLogs logs;
-  bool found = false;
-  for (const std::string& path : options.list("LOG...")) {
-    logs.emplace_back(path, read_log(path));
-    found = found || !logs.back().second.empty();
-  }
+  const NamedLogs logs = read_logs(options.list("LOG..."));
+  const bool found = std::any_of(logs.begin(), logs.end(), [](const auto& named) { return !named.second.empty(); });
   if (!found)
     throw UserError("the logs contain nothing that can be read",
                     "`fabricast calibrate import --help` lists the formats");
@@ -53,7 +53,8 @@ int import_verb(const std::vector<std::string>& arguments) {
     for (const Diagnostic& d : cases.left_out)
       fmt::print(stderr, "{}:{}: warning: {}\n", d.where.file, d.where.line, d.message);
     if (cases.cases.empty())
-      throw UserError("the logs contain no measured case", "cases are made from tables of nccl-tests");
+      throw UserError("the logs contain no measured case",
+                      "cases are made from tables of nccl-tests and of telemetry with times");
     emit(output, cases_json(cases));
   }
   if (!json.empty()) emit(json, import_json(logs));

@@ -1,39 +1,33 @@
-// Opens logs for `check`, `gate`, `--measured` and `calibrate`. A log may be large and is read as a stream; lines that
-// cannot be understood are warnings, since real logs contain output of launchers and other programs.
+// Opens logs for `check`, `gate`, `--measured` and `calibrate`. Lines that cannot be understood are warnings.
 #include "log_file.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-
-#include "fabricast/core/error.hpp"
-#include "fabricast/core/file.hpp"
-
 namespace fabricast {
 
-std::string beginning_of(const std::string& path) {
-  constexpr std::size_t most = std::size_t{1} << 20;
-  std::ifstream in(path, std::ios::binary);
-  std::string text(most, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
-  return text;
+namespace {
+
+// A log may have thousands of faulty lines, so each takes one line here, without the excerpt of other diagnostics.
+void print_short(const Diagnostic& d) {
+  const std::string line = d.where.line > 0 ? fmt::format(":{}", d.where.line) : std::string();
+  const std::string column = d.where.column > 0 ? fmt::format(":{}", d.where.column) : std::string();
+  fmt::print(stderr, "{}{}{}: warning: {}\n", d.where.file, line, column, d.message);
 }
 
-Imported read_log(const std::string& path) {
-  errno = 0;
-  if (std::error_code error; std::filesystem::is_directory(path, error))
-    throw UserError(fmt::format("cannot read '{}': is a directory", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(errno)));
-  Imported log = import_log(in);
-  for (const Problem& p : log.problems) fmt::print(stderr, "{}:{}: warning: {}\n", path, p.line, p.message);
-  if (log.problems_left_out > 0)
-    fmt::print(stderr, "{}: warning: {} more lines cannot be read\n", path, log.problems_left_out);
-  return log;
+}  // namespace
+
+void print_problems(const NamedLog& log) {
+  for (const Diagnostic& d : problems_of(log)) print_short(d);
+}
+
+void print_left_out(const NamedLog& log, const World& world) {
+  for (const Diagnostic& d : left_out_of(log, world)) print_short(d);
+}
+
+NamedLogs read_logs(const std::vector<std::string>& paths) {
+  NamedLogs logs = read_log_files(paths);
+  for (const NamedLog& log : logs) print_problems(log);
+  return logs;
 }
 
 }  // namespace fabricast

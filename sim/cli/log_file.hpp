@@ -1,17 +1,21 @@
-// Reads logs of measurements for several verbs.
+// Reads logs of measurements for several verbs, and prints what is wrong with them.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "fabricast/calibrate/import.hpp"
+#include "fabricast/ask/logs.hpp"
 
 namespace fabricast {
 
-/// The first MiB of a file; empty if it cannot be read. Used to recognize its format.
-std::string beginning_of(const std::string& path);
+/// Reads logs (ask/logs.hpp), and prints a warning for each line that cannot be understood.
+/// \throws UserError if one cannot be read
+NamedLogs read_logs(const std::vector<std::string>& paths);
 
-/// Reads a log and prints a warning for each line that cannot be understood.
-/// \throws UserError if the file cannot be read
-Imported read_log(const std::string& path);
+/// Prints a warning for each line of a log that cannot be understood.
+void print_problems(const NamedLog& log);
+
+/// Prints a warning if some of a job's communicators cannot be compared with the scenario.
+void print_left_out(const NamedLog& log, const World& world);
 
 }  // namespace fabricast

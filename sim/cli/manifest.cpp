@@ -45,8 +45,8 @@ std::vector<MeasuredCase> cases_of_manifest(const std::string& path) {
     const std::string named = scenario.name.empty() ? file : scenario.name;
     // Logs of one system count together in the fit, however many there are.
     const std::string system = entry.system.empty() ? named : entry.system;
-    ImportedCases cases = cases_of_logs({{log, read_log(log)}}, system, &scenario);
-    if (cases.cases.empty()) throw UserError(fmt::format("'{}' has no collectives of nccl-tests", log));
+    ImportedCases cases = cases_of_logs(read_logs({log}), system, &scenario);
+    if (cases.cases.empty()) throw UserError(fmt::format("'{}' has no measured collectives", log));
     for (MeasuredCase& c : cases.cases) all.push_back(std::move(c));
   }
   return all;

@@ -1,7 +1,7 @@
 // Measurements of the site, for verbs whose forecasts are conditioned on them.
 #pragma once
 
-#include "fabricast/report/interval.hpp"
+#include "fabricast/ask/logs.hpp"
 #include "options.hpp"
 
 namespace fabricast {
@@ -9,11 +9,12 @@ namespace fabricast {
 /// Adds `--measured`.
 void add_measured_option(Options& options);
 
-/// The measurements of the site from `--measured`, from `measured` in the scenario, and from the cases in its fitted
-/// profiles. Empty for workloads other than collectives.
-/// \param further  more files in the formats of `--measured`
-/// \throws UserError if a file cannot be read, or if measured files are given for another workload or engine
-MeasuredSite site_of(const Options& options, const World& world, const RunOptions& how,
-                     const std::vector<std::string>& further = {});
+/// The files of `--measured`. Lines of logs that cannot be understood are printed as warnings.
+/// \param further  more files in the same formats
+/// \throws UserError if a file cannot be read
+std::vector<MeasuredFile> measured_files(const Options& options, const std::vector<std::string>& further = {});
+
+/// The measurements of the site from these files, the scenario and its profiles (ask/logs.hpp).
+MeasuredSite site_of(const Options& options, const World& world, const RunOptions& how);
 
 }  // namespace fabricast

@@ -2,8 +2,6 @@
 // parses; its messages are turned into those of the other errors, with suggestions.
 #include "options.hpp"
 
-#include "fabricast/jobs/others.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -52,6 +50,8 @@ po::typed_value<std::vector<std::string>>* takes_many(const char* metavariable) 
 po::typed_value<std::string>* may_take(const char* metavariable) {
   return takes(fmt::format("[={}]", metavariable).c_str())->implicit_value("");
 }
+
+bool recording_help() { return recorder != nullptr; }
 
 HelpRecorder::HelpRecorder() { recorder = this; }
 HelpRecorder::~HelpRecorder() { recorder = nullptr; }
@@ -215,26 +215,10 @@ std::vector<std::string> set_words(const Options& options) {
 World load_world(const Options& options, Beside others, const std::string& option) {
   ReadResult read = read_scenario(options.get<std::string>(option), set_words(options));
   for (const Diagnostic& w : read.warnings) print_diagnostic(w);
-  // Errors while building the world name keys. Their positions in the file turn these into lines.
-  Scenario names;  // outlives the scenario's move into the world
-  names.file = read.scenario.file;
-  names.places = read.scenario.places;
-  names.fabric_places = read.scenario.fabric_places;
-  World world = placed(names, [&] { return build_world(std::move(read.scenario)); });
-  for (Diagnostic w : world.warnings()) {
-    names.locate(w);
-    print_diagnostic(w);
-  }
-  // A warning and not an error: most verbs can answer for the job alone, as long as they say so.
-  if (others == Beside::left_out && has_others(world.scenario())) {
-    Diagnostic d{Diagnostic::Severity::warning,
-                 {},
-                 world.scenario().jobs.empty() ? "background" : "jobs",
-                 "left out here: the job is treated as if it were alone",
-                 "`fabricast run` and `fabricast jobs` include other jobs and flows"};
-    names.locate(d);
-    print_diagnostic(d);
-  }
+  std::vector<Diagnostic> warnings;
+  World world = world_of(std::move(read.scenario), warnings);
+  if (const auto alone = others_left_out(world); alone && others == Beside::left_out) warnings.push_back(*alone);
+  for (const Diagnostic& w : warnings) print_diagnostic(w);
   return world;
 }
 
@@ -247,9 +231,7 @@ std::int64_t chosen_size(const Options& options, const World& world) {
                       fmt::format("between 1B and {}", to_text(largest_size)));
     return size.value.value;
   }
-  const auto sizes = world.scenario().sizes();
-  // The middle of the sweep: neither latency nor bandwidth alone.
-  return sizes[sizes.size() / 2];
+  return middle_size(world.scenario()).value;
 }
 
 void emit(const std::string& path, const std::string& content) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabricast/ask/answer.hpp"
 #include "fabricast/page/page.hpp"
 #include "fabricast/report/report.hpp"
 
@@ -43,6 +44,9 @@ class HelpRecorder {
   HelpRecorder& operator=(const HelpRecorder&) = delete;
   std::vector<VerbHelp> verbs;
 };
+
+/// Whether there is one.
+bool recording_help();
 
 /// The value of an option that takes one. `--help` shows the metavariable: FILE for a path, N for a whole number, NAME
 /// for a word from a list, or a noun such as SIZE.
@@ -117,19 +121,6 @@ World load_world(const Options& options, Beside others = Beside::left_out, const
 /// The size of `--size` in bytes, or the middle one of the scenario's sizes.
 /// \throws UserError if `--size` is invalid
 std::int64_t chosen_size(const Options& options, const World& world);
-
-/// Runs `f`. Its UserErrors that name a key get the key's position in the file that was read.
-/// \param read  a Scenario or a Study
-template <class Read, class F>
-auto placed(const Read& read, F f) {
-  try {
-    return f();
-  } catch (const UserError& e) {
-    std::vector<Diagnostic> faults = e.diagnostics();
-    for (Diagnostic& d : faults) read.locate(d);
-    throw UserError(std::move(faults));
-  }
-}
 
 /// Prints a diagnostic to standard error, with the source line it refers to.
 void print_diagnostic(const Diagnostic& diagnostic);

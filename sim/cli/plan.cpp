@@ -8,13 +8,9 @@
 #include <cstdio>
 
 #include "commands.hpp"
-#include "fabricast/bill/prices.hpp"
+#include "fabricast/ask/ask.hpp"
 #include "fabricast/core/names.hpp"
-#include "fabricast/page/plan_page.hpp"
-#include "fabricast/plan/report.hpp"
 #include "fabricast/plan/store.hpp"
-#include "fabricast/plan/sweep.hpp"
-#include "fabricast/report/plan.hpp"
 #include "measured_site.hpp"
 #include "options.hpp"
 #include "stop.hpp"
@@ -23,10 +19,6 @@ namespace fabricast {
 
 namespace {
 
-struct PlanOutput {
-  std::string text, json, csv;
-};
-
 /// The paths of outputs. Empty: not written; `-`: standard output, which then gets no text.
 struct PlanPaths {
   std::string json, csv, html, svg, results;
@@ -34,33 +26,18 @@ struct PlanPaths {
   OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
 
-void emit_all(const PlanPaths& to, const PlanOutput& out) {
-  if (!to.json.empty()) emit(to.json, out.json);
-  if (!to.csv.empty()) emit(to.csv, out.csv);
-  if (leaves_standard_output(to.files())) emit("-", out.text);
-}
-
-struct PlanQuestion {
-  const World& world;
-  std::size_t limit, top;
-  const RunOptions& how;
-};
-
-constexpr std::size_t rows_of_text = 20;
-
-PlanOutput search_parallel(const PlanQuestion& q) {
-  if (q.world.scenario().workload.kind != WorkloadKind::training_step)
-    throw UserError::at("workload.kind", "--search parallel is only for training steps", "write kind: training_step");
-  const PlanResult result = plan_parallel(q.world, q.limit, q.how);
-  return {plan_text(result, q.top > 0 ? q.top : rows_of_text), plan_json(result, q.top), plan_csv(result, q.top)};
+void emit_all(const PlanPaths& to, const Answer& answer) {
+  if (!to.json.empty()) emit(to.json, answer.write("json"));
+  if (!to.csv.empty()) emit(to.csv, answer.write("csv"));
+  if (leaves_standard_output(to.files())) emit("-", answer.write("text"));
 }
 
 struct PlanSearch {
   std::string_view name, summary;
-  PlanOutput (*run)(const PlanQuestion&);
+  Answer (*run)(const World& world, std::size_t limit, std::size_t top, const RunOptions& how);
 };
 constexpr std::array searches = {
-    PlanSearch{"parallel", "splits of a training step over its GPUs, fastest first", search_parallel},
+    PlanSearch{"parallel", "splits of a training step over its GPUs, fastest first", answer_search},
 };
 
 void search(const Options& options, const PlanPaths& to, std::size_t top) {
@@ -71,72 +48,14 @@ void search(const Options& options, const PlanPaths& to, std::size_t top) {
   const auto limit = static_cast<std::size_t>(options.integer("limit", 200, 1, 1'000'000));
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  emit_all(to, placed(world.scenario(), [&] { return search->run({world, limit, top, how}); }));
-}
-
-/// If no row can be forecast, the error is probably in what all rows share. It is then reported with its position.
-void check_rows(const Study& study, const SweepResult& result, const Decision& decision) {
-  // Single refused rows are data; if all are refused, the study has no answer.
-  if (decision.done > 0 || result.interrupted) return;
-  try {
-    (void)build_world(scenario_of(study, 0));
-  } catch (const UserError& e) {
-    std::vector<Diagnostic> faults = e.diagnostics();
-    for (Diagnostic& d : faults)
-      if (const auto axis = study.places.find("sweep." + d.path); axis != study.places.end()) d.where = axis->second;
-    throw UserError(std::move(faults));
-  }
-  throw UserError(fmt::format("no configuration can be forecast; the first fails with: {}", result.rows.front().why));
-}
-
-/// Notes for the report: a common NCCL version that was assumed for all rows, and the source of prices.
-std::vector<std::string> notes_of(const Study& study) {
-  std::vector<std::string> notes;
-  if (!study.common_version.empty())
-    notes.push_back(fmt::format(
-        "NCCL {} in all rows, because nccl.version is not stated and the usual version differs between GPUs",
-        study.common_version));
-  try {
-    const Scenario first = scenario_of(study, 0);
-    if (first.prices.empty()) return notes;
-    const Prices prices = prices_of(first);
-    notes.push_back(fmt::format("cost in {}, prices of {}: {}", prices.currency, prices.date, prices.label));
-  } catch (const UserError&) {}  // the first row is invalid and reports the error itself
-  return notes;
-}
-
-/// The measurements of the site. They belong to the scenario without its sweep, or to the first row if that is invalid.
-MeasuredSite measured_of(const Study& study, const Options& options) {
-  Scenario base;
-  try {
-    base = parse_scenario(study.text, study.file, study.overrides).scenario;
-  } catch (const UserError&) {
-    try {
-      base = scenario_of(study, 0);
-    } catch (const UserError&) { return unmeasured_site(); }  // every row reports the error
-  }
-  try {
-    return site_of(options, build_world(std::move(base)), {});
-  } catch (const UserError&) {
-    if (options.has("measured")) throw;
-    return unmeasured_site();
-  }
+  emit_all(to, search->run(world, limit, top, how));
 }
 
 int sweep(const Options& options, const PlanPaths& to, std::size_t top, const std::string& command) {
   const Study study = read_study(options.get<std::string>("SCENARIO"), set_words(options), options.list("sweep"));
-  const Objective objective = placed(study, [&] { return objective_of(study); });
-  if (study.axes.empty())
-    throw UserError(
-        fmt::format("{}: nothing to vary", study.file),
-        "add `sweep: {cluster.nodes: [32, 64]}`, or use --sweep 'cluster.nodes=[32, 64]' or --search parallel");
-  SweepOptions how;
-  how.run = run_options(options);
-  how.intervals = !options.has("no-intervals");
-  // Failures take longer than all else, so they are computed only where something asks for them.
-  how.risk = options.has("risk") || asks_for_risk(objective);
-  const MeasuredSite site = measured_of(study, options);
-  how.site = &site;
+  const PreparedSweep prepared = prepare_sweep(study, !options.has("no-intervals"), options.has("risk"),
+                                               measured_files(options), run_options(options));
+  SweepOptions how = prepared.options();
   const auto ranks = launched_ranks();
   if (ranks && !options.has("threads")) how.run.threads = 1;  // the launcher distributes the cores
   // Other ranks only forecast rows. Rank 0 has the store, the report and the exit code.
@@ -150,17 +69,17 @@ int sweep(const Options& options, const PlanPaths& to, std::size_t top, const st
     how.have = store->rows();
     how.put = [&](const SweepRow& row) { store->put(row); };
   }
-  const SweepResult result = ranks ? run_sweep_on_ranks(study, how, *ranks) : run_sweep(study, how);
+  SweepResult result = ranks ? run_sweep_on_ranks(study, how, *ranks) : run_sweep(study, how);
+  const bool interrupted = result.interrupted;
+  const std::size_t rows = result.rows.size();
   const HeldStop whole;  // finished rows are reported, even after Ctrl-C
-  const Decision decision = decide(study, result.rows);
-  check_rows(study, result, decision);
+  const auto [answer, decision] = answer_sweep(study, std::move(result), top);
   // An interrupted file has rows without a decision, and is continued by --resume.
-  if (store && !result.interrupted) store->finish(decision);
-  const PlanReport report{study, result.rows, decision, notes_of(study)};
-  emit_all(to, {plan_text(report, top > 0 ? top : rows_of_text), plan_json(report), plan_csv(report)});
-  if (!to.html.empty() || !to.svg.empty()) write_page(plan_page(report, command), to.html, to.svg, to.chart);
-  if (!result.interrupted) return 0;
-  fmt::print(stderr, "interrupted: {} of {} configurations were not run{}\n", decision.not_run, result.rows.size(),
+  if (store && !interrupted) store->finish(decision);
+  emit_all(to, answer);
+  if (!to.html.empty() || !to.svg.empty()) write_page(answer.page(command), to.html, to.svg, to.chart);
+  if (!interrupted) return 0;
+  fmt::print(stderr, "interrupted: {} of {} configurations were not run{}\n", decision.not_run, rows,
              store ? fmt::format("; the same command with --resume continues from {}", to.results)
                    : "; --results FILE keeps finished ones");
   return 130;

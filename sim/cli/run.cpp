@@ -1,7 +1,6 @@
 // `run`, `explain` and `inspect`: forecast a scenario, explain it, or show a stage of it.
 //
-// Each kind of workload has a forecast, writers and a page of its own; the verbs call them in the same way. Errors at
-// keys of the scenario get their position in the file (`placed`).
+// The answers are those of ask/ask.hpp. Errors at keys of the scenario get their position in the file (`placed`).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,16 +8,10 @@
 #include <array>
 
 #include "commands.hpp"
+#include "fabricast/ask/ask.hpp"
 #include "fabricast/core/names.hpp"
-#include "fabricast/jobs/others.hpp"
 #include "fabricast/page/report_page.hpp"
 #include "fabricast/planner/graph_file.hpp"
-#include "fabricast/report/inference_advice.hpp"
-#include "fabricast/report/interval.hpp"
-#include "fabricast/report/step_advice.hpp"
-#include "fabricast/report/step_interval.hpp"
-#include "fabricast/report/unstated.hpp"
-#include "fabricast/report/versions.hpp"
 #include "measured_site.hpp"
 #include "options.hpp"
 
@@ -26,31 +19,11 @@ namespace fabricast {
 
 namespace {
 
-// By NCCL's version where the scenario leaves it open.
-Forecast forecast_all_versions(const World& world, const RunOptions& how) {
-  Forecast forecast = run_forecast(world, how);
-  forecast_versions(forecast, how);
-  return forecast;
-}
-
-/// A forecast, with intervals for the flow engine. The bound engine gives no time to put an interval on, and the chunk
-/// engine would take minutes.
-Forecast forecast_with_intervals(const World& world, const MeasuredSite& site, const RunOptions& how, bool intervals) {
-  if ((!intervals && site.rows.empty()) || world.scenario().network.engine != EngineKind::flow)
-    return forecast_all_versions(world, how);
-  constexpr double own_part = 0.3;
-  Forecast forecast = forecast_all_versions(world, part_of(how, 0, own_part));
-  add_intervals(forecast, site, part_of(how, own_part, 1));
-  return forecast;
-}
-
 /// The outputs of `run`. Empty paths: not written; `-`: standard output, which then gets no text.
 struct RunOutputs {
   std::string json, csv, html, svg, trace;
   std::string chart;    ///< the chart for `svg`; empty: the first one
   std::string command;  ///< the command line, for the report
-  bool intervals = true;
-  const MeasuredSite* site = nullptr;  ///< set before the forecast runs
 
   OutputPlaces files() const { return {{"json", &json}, {"csv", &csv}, {"html", &html}, {"svg", &svg}}; }
 };
@@ -68,99 +41,21 @@ std::vector<std::string_view> charts_of(WorkloadKind kind) {
   return {"breakdown", "memory", "samples"};
 }
 
-template <class F>
-void write_all(const RunOutputs& to, const F& forecast, std::string (*json)(const F&), std::string (*csv)(const F&),
-               std::string (*text)(const F&), Page (*page)(const F&, std::string)) {
-  if (!to.json.empty()) emit(to.json, json(forecast));
-  if (!to.csv.empty()) emit(to.csv, csv(forecast));
-  if (!to.html.empty() || !to.svg.empty()) write_page(page(forecast, to.command), to.html, to.svg, to.chart);
-  if (leaves_standard_output(to.files())) emit("-", text(forecast));
-}
-
-void run_collective(const World& world, const RunOutputs& to, const RunOptions& how) {
-  write_all(to, forecast_with_intervals(world, *to.site, how, to.intervals), forecast_json, forecast_csv, forecast_text,
-            collective_page);
-}
-
-void write_timeline(const std::string& file, const StepForecast& step) {
-  const StepTrace timeline = step_trace(step);
+void write_timeline(const std::string& file, const StepTrace& timeline) {
   emit(file, timeline.json);
   if (!timeline.left_out.empty())
     print_diagnostic({Diagnostic::Severity::warning, {}, {}, "the timeline leaves out " + timeline.left_out, {}});
 }
 
-void run_training(const World& world, const RunOutputs& to, const RunOptions& how) {
-  require_memory(world);
-  constexpr double own_part = 0.5;
-  StepForecast step = run_step(world, part_of(how, 0, to.intervals ? own_part : 1));
-  if (to.intervals) add_interval(step, part_of(how, own_part, 1));
-  if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, step, step_json, step_csv, step_text, step_page);
+void write_all(const RunOutputs& to, const Answer& answer) {
+  if (!to.trace.empty()) write_timeline(to.trace, answer.timeline());
+  if (!to.json.empty()) emit(to.json, answer.write("json"));
+  if (!to.csv.empty()) emit(to.csv, answer.write("csv"));
+  if (!to.html.empty() || !to.svg.empty()) write_page(answer.page(to.command), to.html, to.svg, to.chart);
+  if (leaves_standard_output(to.files())) emit("-", answer.write("text"));
 }
-
-void run_execution_trace(const World& world, const RunOutputs& to, const RunOptions& how) {
-  const StepForecast step = run_trace(world, how);
-  if (!to.trace.empty()) write_timeline(to.trace, step);
-  write_all(to, step, step_json, step_csv, step_text, step_page);
-}
-
-void run_serving(const World& world, const RunOutputs& to, const RunOptions& how) {
-  require_memory(world);
-  write_all(to, run_inference(world, how), inference_json, inference_csv, inference_text, inference_page);
-}
-
-/// The function that runs each kind of workload.
-/// In the order of WorkloadKind.
-constexpr std::array runs = {run_collective, run_training, run_serving, run_execution_trace};
 
 bool has_timeline(WorkloadKind kind) { return kind == WorkloadKind::training_step || kind == WorkloadKind::trace; }
-
-/// Conditions an explanation on measured rows. All times at the size, including those of what was tried, move by the
-/// same factor.
-void condition_on(const MeasuredSite& site, Explanation& e) {
-  add_intervals(e.forecast, site);
-  const double level = e.forecast.rows.front().level;
-  for (ForecastRow& row : e.weighed.rows) row.time *= level;
-  for (WhatIf& change : e.what_ifs)
-    for (Seconds& time : change.times) time *= level;
-}
-
-constexpr double part_of_forecast = 0.05;  // of the progress; trials take the rest
-
-/// The outputs of `explain`, as for `run`.
-struct ExplainOutputs {
-  std::string json, html, command;
-};
-
-template <class E>
-void write_explanation(const ExplainOutputs& to, const E& found, std::string (*json)(const E&),
-                       std::string (*text)(const E&), Page (*page)(const E&, std::string)) {
-  if (!to.json.empty()) emit(to.json, json(found));
-  if (!to.html.empty()) emit(to.html, page_html(page(found, to.command)));
-  if (to.json != "-" && to.html != "-") emit("-", text(found));
-}
-
-void explain_training(const World& world, const ExplainOutputs& to, const RunOptions& how) {
-  const StepExplanation found = placed(world.scenario(), [&] {
-    require_memory(world);
-    StepExplanation e;
-    e.forecast = run_step(world, part_of(how, 0, part_of_forecast));
-    e.what_ifs = what_would_help_step(e.forecast, part_of(how, part_of_forecast, 1));
-    return e;
-  });
-  write_explanation(to, found, explain_step_json, explain_step_text, explain_step_page);
-}
-
-void explain_serving(const World& world, const ExplainOutputs& to, const RunOptions& how) {
-  const InferenceExplanation found = placed(world.scenario(), [&] {
-    require_memory(world);
-    InferenceExplanation e;
-    e.forecast = run_inference(world, part_of(how, 0, part_of_forecast));
-    e.what_ifs = what_would_help_inference(e.forecast, part_of(how, part_of_forecast, 1));
-    return e;
-  });
-  write_explanation(to, found, explain_inference_json, explain_inference_text, explain_inference_page);
-}
 
 }  // namespace
 
@@ -190,7 +85,6 @@ int run_verb(const std::vector<std::string>& arguments) {
   to.trace = output_path(options, "trace");
   to.chart = options.text("chart");
   to.command = command_text("run", arguments);
-  to.intervals = !options.has("no-intervals");
   require_own_places(to.files());
   if (options.has("chart") && to.svg.empty()) throw UserError("--chart needs --svg", "e.g. --svg busbw.svg");
   if (to.trace == "-") throw UserError("--trace cannot write to standard output", "give it a file");
@@ -205,12 +99,10 @@ int run_verb(const std::vector<std::string>& arguments) {
   if (!to.trace.empty() && !has_timeline(kind))
     throw UserError(fmt::format("--trace is for training steps and execution traces, but the workload is {}",
                                 kind == WorkloadKind::collective ? "a collective" : name_of(kind)));
-  placed(world.scenario(), [&] {
-    const MeasuredSite site = site_of(options, world, how);
-    to.site = &site;
-    // Other jobs are forecast first; their traffic then slows the job's own forecast.
-    runs[static_cast<std::size_t>(kind)](with_others(world, how), to, how);
-  });
+  if (options.has("measured") && kind != WorkloadKind::collective)
+    throw UserError("--measured is for collectives, but the workload is not a collective",
+                    "`fabricast calibrate fit` makes a profile from measured collectives");
+  write_all(to, answer_run(world, {!options.has("no-intervals"), measured_files(options)}, how));
   return 0;
 }
 
@@ -229,51 +121,25 @@ int explain_verb(const std::vector<std::string>& arguments) {
       "html", takes("FILE"), "write a report (HTML) with charts and tables to FILE; - prints it")(
       "threads", takes("N"), "number of threads (default: all cores)");
   if (!options.parse(arguments)) return 0;
-  ExplainOutputs to;
-  to.json = output_path(options, "json");
-  to.html = output_path(options, "html");
-  to.command = command_text("explain", arguments);
-  require_own_places({{"json", &to.json}, {"html", &to.html}});
+  const std::string json = output_path(options, "json"), html = output_path(options, "html");
+  require_own_places({{"json", &json}, {"html", &html}});
   const RunOptions how = run_options(options);
   const World world = load_world(options);
-  placed(world.scenario(), [&] {
-    if (world.scenario().workload.kind == WorkloadKind::trace)
-      throw UserError::at("workload.kind", "explain does not support execution traces",
-                          "`fabricast run` forecasts them");
-  });
-  if (world.scenario().workload.kind != WorkloadKind::collective) {
+  const WorkloadKind kind = world.scenario().workload.kind;
+  ExplainQuestion question;
+  if (kind == WorkloadKind::training_step || kind == WorkloadKind::inference) {
     for (const char* other : {"size", "advise"})
       if (options.has(other))
         throw UserError(fmt::format("--{} is for collectives, but the workload is a step", other));
-    if (world.scenario().workload.kind == WorkloadKind::inference)
-      explain_serving(world, to, how);
-    else
-      explain_training(world, to, how);
-    return 0;
+  } else if (kind == WorkloadKind::collective) {
+    question.size = Bytes{chosen_size(options, world)};
+    question.advise = options.has("advise");
+    question.measured = measured_files(options);
   }
-  const Explanation found = placed(world.scenario(), [&] {
-    Explanation e;
-    const double begin = options.has("advise") ? 0.9 : 0;
-    if (options.has("advise")) e.advice = advise(world, part_of(how, 0, begin));
-    // The explanation is of one size; advice above was for all of them.
-    Scenario one_size = world.scenario();
-    set_sizes(one_size, {chosen_size(options, world)});
-    const World at_size = build_world(std::move(one_size), world.searches());
-    const auto part = [&](double from, double until) {
-      return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
-    };
-    e.forecast = forecast_all_versions(at_size, part(0, 0.05));
-    e.weighed = run_candidates(e.forecast, part(0.05, 0.15));
-    if (world.scenario().network.engine == EngineKind::flow) add_unstated(e.forecast, part(0.15, 0.2));
-    // Runs of the chunk engine may take minutes, and the what-ifs of the flow engine are as informative.
-    if (world.scenario().network.engine == EngineKind::flow)
-      e.what_ifs = what_would_help(e.forecast, e.weighed, part(0.2, 1));
-    // Last: what-ifs compare simulated times with each other, and all move by the same factor.
-    if (const MeasuredSite site = site_of(options, world, {}); !site.rows.empty()) condition_on(site, e);
-    if (how.progress) how.progress(1);
-    return e;
-  });
-  write_explanation(to, found, explain_json, explain_text, explain_page);
+  const Answer answer = answer_explain(world, question, how);
+  if (!json.empty()) emit(json, answer.write("json"));
+  if (!html.empty()) emit(html, page_html(answer.page(command_text("explain", arguments))));
+  if (json != "-" && html != "-") emit("-", answer.write("text"));
   return 0;
 }
 

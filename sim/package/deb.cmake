@@ -11,6 +11,15 @@ endif()
 if(TARGET fabricast_library)
   list(APPEND CPACK_COMPONENTS_ALL fabricast-dev)
 endif()
+if(TARGET fabricast_c)
+  list(APPEND CPACK_COMPONENTS_ALL libfabricast libfabricast-dev)
+endif()
+if(TARGET fabricast_python)
+  list(APPEND CPACK_COMPONENTS_ALL python3-fabricast)
+endif()
+if(TARGET fabricast_door_mcp)
+  list(APPEND CPACK_COMPONENTS_ALL fabricast-mcp fabricast-serve)
+endif()
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
@@ -40,6 +49,35 @@ set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, lib
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SUGGESTS "fabricast (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_FABRICAST-DEV_DESCRIPTION "Headers and the static library of Fabricast, for programs that forecast by
 themselves. CMake finds them by find_package(fabricast).")
+
+set(CPACK_DEBIAN_LIBFABRICAST_PACKAGE_NAME libfabricast0)
+set(CPACK_DEBIAN_LIBFABRICAST_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBFABRICAST_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_LIBFABRICAST_DESCRIPTION "The C library of Fabricast, which forecasts collective communication on GPU
+clusters. Programs and the Python package rest on it.")
+
+set(CPACK_DEBIAN_LIBFABRICAST-DEV_PACKAGE_NAME libfabricast-dev)
+set(CPACK_DEBIAN_LIBFABRICAST-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBFABRICAST-DEV_PACKAGE_DEPENDS "libfabricast0 (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_LIBFABRICAST-DEV_DESCRIPTION "Header, pkg-config and CMake files of the C library of Fabricast.")
+
+set(CPACK_DEBIAN_PYTHON3-FABRICAST_PACKAGE_NAME python3-fabricast)
+set(CPACK_DEBIAN_PYTHON3-FABRICAST_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-FABRICAST_PACKAGE_DEPENDS "libfabricast0 (= ${PROJECT_VERSION}), python3, python3-numpy, libstdc++6")
+set(CPACK_DEBIAN_PYTHON3-FABRICAST_PACKAGE_SUGGESTS python3-pandas)
+set(CPACK_COMPONENT_PYTHON3-FABRICAST_DESCRIPTION "The Python package of Fabricast: scenarios as dicts, answers as NumPy arrays and
+pandas tables.")
+
+foreach(door MCP SERVE)
+  string(TOLOWER fabricast-${door} package_name)
+  set(CPACK_DEBIAN_FABRICAST-${door}_PACKAGE_NAME ${package_name})
+  set(CPACK_DEBIAN_FABRICAST-${door}_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_FABRICAST-${door}_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_FABRICAST-${door}_PACKAGE_RECOMMENDS fabricast)
+endforeach()
+set(CPACK_COMPONENT_FABRICAST-MCP_DESCRIPTION "`fabricast mcp`: forecasts for assistants, over the Model Context Protocol.")
+set(CPACK_COMPONENT_FABRICAST-SERVE_DESCRIPTION "`fabricast serve`: forecasts over HTTP, and a page that redraws the report as one
+types.")
 
 # What a Debian package has besides.
 configure_file(${package}/copyright ${made}/copyright COPYONLY)

@@ -1,5 +1,6 @@
 # What `cmake --install` and the .deb packages hold. Components: `fabricast` (program, data, docs), `fabricast-mpi` (its
-# helper for MPI ranks) and `fabricast-dev` (library and headers). `fabricast-nccl` (the tuner plugin) is in no package.
+# helper for MPI ranks) and `fabricast-dev` (library and headers); those of the doors are in api.cmake. `fabricast-nccl`
+# (NCCL's plugins) and `fabricast-watch` (the exporter) are in no package.
 include(GNUInstallDirs)
 
 # The date on the manual page and in the packages' changelog.
@@ -11,7 +12,7 @@ set_source_files_properties(sim/cli/manual.cpp PROPERTIES COMPILE_DEFINITIONS
 
 # The binary finds its data relative to itself, so an installed tree may be moved.
 file(RELATIVE_PATH data_dir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_DATADIR}/fabricast)
-target_compile_definitions(fabricast_calibrate PRIVATE FABRICAST_DATA_DIR="${data_dir}")
+target_compile_definitions(fabricast_calibrate_quick PRIVATE FABRICAST_DATA_DIR="${data_dir}")
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME fabricast)
 install(TARGETS fabricast)
@@ -26,8 +27,11 @@ target_compile_definitions(fabricast_plan PRIVATE FABRICAST_HELPER_DIR="${helper
 if(TARGET fabricast_mpi)
   install(TARGETS fabricast_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/fabricast COMPONENT fabricast-mpi)
 endif()
+if(TARGET fabricast_watch_program)
+  install(TARGETS fabricast_watch_program COMPONENT fabricast-watch)
+endif()
 if(TARGET fabricast_nccl_tuner)
-  install(TARGETS fabricast_nccl_tuner LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fabricast-nccl)
+  install(TARGETS fabricast_nccl_tuner fabricast_nccl_profiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fabricast-nccl)
 endif()
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/fabricast)
 install(FILES calibrate/data/cases.json calibrate/data/steps.json calibrate/data/training_steps.csv
@@ -67,7 +71,7 @@ endif()
 # The library: all layers in one archive, but for the probes, which need drivers' libraries and are for the program.
 if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
   get_property(layers GLOBAL PROPERTY FABRICAST_LAYERS)
-  list(REMOVE_ITEM layers fabricast_probe)
+  list(REMOVE_ITEM layers fabricast_probe fabricast_api fabricast_service fabricast_mcp_session fabricast_http)
   set(objects $<TARGET_OBJECTS:fabricast_chakra_pb>)
   set(needed Threads::Threads protobuf::libprotobuf)
   foreach(layer IN LISTS layers)
@@ -119,9 +123,12 @@ if(NOT FABRICAST_SANITIZE AND NOT FABRICAST_FUZZ)
     PATTERN "probe*.hpp" EXCLUDE PATTERN "port_mtu.hpp" EXCLUDE)
 endif()
 
+include(${package}/api.cmake)
+
 # All that is installed, without tests: what forecast.sh builds, so that `cmake --install build` works after it.
 add_custom_target(fabricast_installed)
-foreach(target fabricast fabricast_chunk fabricast_mpi fabricast_nccl_tuner fabricast_manual fabricast_library)
+foreach(target fabricast fabricast_chunk fabricast_mpi fabricast_nccl_tuner fabricast_nccl_profiler fabricast_manual
+    fabricast_library fabricast_watch_program fabricast_c fabricast_python fabricast_door_mcp fabricast_door_serve)
   if(TARGET ${target})
     add_dependencies(fabricast_installed ${target})
   endif()

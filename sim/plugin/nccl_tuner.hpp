@@ -23,19 +23,9 @@
 #include <cstdint>
 
 #include "fabricast/collective/collective.hpp"
+#include "nccl_log.hpp"
 
 namespace fabricast::plugin {
-
-/// Results of NCCL's functions.
-constexpr int nccl_success = 0, nccl_invalid_usage = 5;
-
-/// Level and areas of a line of the log. NCCL prints a line at its level if one of its areas is switched on; `init` is
-/// on unless NCCL_DEBUG_SUBSYS says otherwise.
-constexpr int log_info = 3;
-constexpr unsigned long log_init = 0x1, log_tuning = 0x40;
-
-/// NCCL's log: level, areas, function, line, format as in printf.
-using NcclLog = void (*)(int level, unsigned long areas, const char* function, int line, const char* format, ...);
 
 using Init4 = int (*)(std::size_t ranks, std::size_t nodes, NcclLog log, void** context);
 using Init5 = int (*)(void** context, std::uint64_t communicator, std::size_t ranks, std::size_t nodes, NcclLog log,

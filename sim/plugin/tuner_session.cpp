@@ -22,13 +22,7 @@ bool is_strict() {
   return value && std::string_view(value) == "1";
 }
 
-/// One line at NCCL_DEBUG=INFO. Texts of a file may hold anything, so control characters are replaced.
-void log_line(NcclLog log, std::string text) {
-  if (!log) return;
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  log(log_info, log_init | log_tuning, "fabricast", 0, "fabricast: %s", text.c_str());
-}
+constexpr unsigned long tuner_areas = log_init | log_tuning;
 
 /// "2 MiB", or "1500 B" if it is no whole number of larger units.
 std::string size_text(std::uint64_t bytes) {
@@ -87,12 +81,13 @@ int TunerSession::open(Shape shape, bool has_costs, NcclLog log, TunerSession** 
   auto read = profile_of_environment(shape, has_costs);
   if (const Fault* fault = std::get_if<Fault>(&read)) {
     const bool strict = is_strict();
-    log_line(log, fault->text +
-                      (strict ? "; " + std::string(strict_variable) + "=1 ends the job" : "; NCCL's choice stays"));
+    log_line(
+        log, tuner_areas,
+        fault->text + (strict ? "; " + std::string(strict_variable) + "=1 ends the job" : "; NCCL's choice stays"));
     return strict ? nccl_invalid_usage : nccl_success;
   }
   TunerProfile& profile = std::get<TunerProfile>(read);
-  log_line(log, opened_text(std::getenv(file_variable), profile, shape));
+  log_line(log, tuner_areas, opened_text(std::getenv(file_variable), profile, shape));
   if (profile.size() > 0) *session = new TunerSession(std::move(profile), shape, log);
   return nccl_success;
 } catch (...) {
@@ -169,11 +164,12 @@ void TunerSession::log_once(const Call& call, const Override& range, bool allowe
   if (logged.fetch_or(bit, std::memory_order_relaxed) & bit) return;
   const std::string what =
       std::string(name_of(static_cast<CollectiveOp>(call.function))) + " of " + size_text(call.bytes) + ": ";
-  if (!allowed) return log_line(log_, what + "NCCL does not allow " + pair_text(range) + " here; its choice stays");
+  if (!allowed)
+    return log_line(log_, tuner_areas, what + "NCCL does not allow " + pair_text(range) + " here; its choice stays");
   const std::string channels = may_set_channels(range.algorithm)
                                    ? count_text(static_cast<std::uint64_t>(range.channels), "channel")
                                    : "NCCL's channels";
-  log_line(log_, what + pair_text(range) + " on " + channels + " (forecast " + gain_text(range) + ")");
+  log_line(log_, tuner_areas, what + pair_text(range) + " on " + channels + " (forecast " + gain_text(range) + ")");
 } catch (...) {
   // A line of the log is not worth a collective.
 }

@@ -71,15 +71,15 @@ class Run {
   Run(const Program& program, Traffic& traffic, const TimelineOptions& options)
       : program_(program), traffic_(traffic), options_(options), followers_(followers_of(program)) {
     const auto n = program.activities.size();
-    timeline_.start.assign(n, 0);
-    timeline_.end.assign(n, 0);
+    timeline_.start.resize(n);
+    timeline_.end.resize(n);
     timeline_.actors.resize(program.actors.size());
     state_.resize(n);
     released_by_.assign(n, none);
     collectives_at_.assign(program.actors.size(), 0);
     lost_at_.assign(program.actors.size(), 0);
     computing_.assign(program.actors.size(), none);
-    idle_since_.assign(program.actors.size(), 0);
+    idle_since_.resize(program.actors.size());
     last_of_.assign(program.actors.size(), none);
   }
 
@@ -111,7 +111,7 @@ class Run {
       start_all(ready);
     }
     FABRICAST_CHECK(ended == program_.activities.size(), "activities wait for each other in a cycle");
-    timeline_.seconds = now_;
+    timeline_.time = now_;
     finish();
     return std::move(timeline_);
   }
@@ -119,14 +119,14 @@ class Run {
  private:
   /// The progress of a running activity.
   struct State {
-    double left = 0;   ///< remaining s at full pace, at the time `since`
-    double since = 0;  ///< s
+    Seconds left;  ///< remaining time at full pace, at the time `since`
+    Seconds since;
     double pace = 0;
     std::uint32_t version = 0;  ///< only the expected end with this version is valid
   };
   /// An expected end. A change of pace adds another one and makes this one invalid.
   struct End {
-    double time;
+    Seconds time;
     std::uint32_t activity, version;
     bool operator>(const End& other) const {
       return time != other.time ? time > other.time : activity > other.activity;
@@ -150,7 +150,7 @@ class Run {
     s.left -= (now_ - s.since) * s.pace;
     s.since = now_;
     s.pace = pace;
-    ends_.push({now_ + std::max(0.0, s.left) / pace, activity, ++s.version});
+    ends_.push({now_ + std::max(Seconds{}, s.left) / pace, activity, ++s.version});
   }
 
   void start_all(const std::vector<std::uint32_t>& ready) {
@@ -162,7 +162,7 @@ class Run {
       if (a.is_collective()) {
         // Several calls of one kind are one activity. The remaining time is that of a collective alone; its pace is
         // below 1 while others share its links.
-        state_[i].left = a.calls * traffic_.alone(a.collective).makespan.value;
+        state_[i].left = a.calls * traffic_.alone(a.collective).makespan;
         // A collective that shares no link with any other keeps its pace, and needs no update.
         if (traffic_.is_independent(a.collective))
           set_pace(i, 1);
@@ -178,7 +178,7 @@ class Run {
         }
       } else {
         const Place place = program_.places_of(i).front();
-        state_[i].left = a.seconds;
+        state_[i].left = a.time;
         if (place.stream == 0) {
           if (!options_.slower.empty()) state_[i].left *= options_.slower[place.actor];
           attribute_wait(i, place.actor);
@@ -213,8 +213,8 @@ class Run {
       }
     } else if (const Place place = program_.places_of(i).front(); place.stream == 0) {
       ActorTimes& times = timeline_.actors[place.actor];
-      times.busy[static_cast<std::size_t>(a.part)] += seconds_of(i, place.actor);
-      times.interference += now_ - timeline_.start[i] - seconds_of(i, place.actor);
+      times.busy[static_cast<std::size_t>(a.part)] += time_at(i, place.actor);
+      times.interference += now_ - timeline_.start[i] - time_at(i, place.actor);
       idle_since_[place.actor] = now_;
       computing_[place.actor] = none;
       last_of_[place.actor] = i;
@@ -229,8 +229,8 @@ class Run {
   }
 
   /// Time of computation at full pace.
-  double seconds_of(std::uint32_t i, std::uint32_t actor) const {
-    return program_.activities[i].seconds * (options_.slower.empty() ? 1 : options_.slower[actor]);
+  Seconds time_at(std::uint32_t i, std::uint32_t actor) const {
+    return program_.activities[i].time * (options_.slower.empty() ? 1 : options_.slower[actor]);
   }
 
   /// Updates the pace of an actor's computation after collectives have started or ended there.
@@ -264,10 +264,10 @@ class Run {
   /// Attributes a wait of an actor's first stream, from `from` to `to`, to its causes. `cause` is the last activity
   /// that it waited for. The wait before `cause` started is attributed to what released `cause`, and so on; what
   /// remains was caused by other actors.
-  void attribute(std::uint32_t cause, std::uint32_t actor, double from, double to) {
+  void attribute(std::uint32_t cause, std::uint32_t actor, Seconds from, Seconds to) {
     ActorTimes& times = timeline_.actors[actor];
     while (to > from && cause != none && is_beside(cause, actor)) {
-      const double begin = std::max(from, timeline_.start[cause]);
+      const Seconds begin = std::max(from, timeline_.start[cause]);
       const Activity& a = program_.activities[cause];
       (a.is_collective() ? times.exposed : times.busy)[static_cast<std::size_t>(a.part)] += to - begin;
       to = begin;
@@ -284,7 +284,7 @@ class Run {
     for (std::uint32_t actor = 0; actor < timeline_.actors.size(); ++actor) {
       const std::uint32_t last = last_of_[actor];
       if (last == none || idle_since_[actor] >= now_) continue;
-      const double end = timeline_.end[last];
+      const Seconds end = timeline_.end[last];
       attribute(last, actor, idle_since_[actor], std::max(idle_since_[actor], end));
       timeline_.actors[actor].bubble += now_ - std::max(idle_since_[actor], end);
     }
@@ -307,14 +307,14 @@ class Run {
   std::vector<std::uint32_t> collectives_at_;  ///< by actor: number of running collectives
   std::vector<double> lost_at_;                ///< by actor: fraction of its speed that computation loses to them
   std::vector<std::uint32_t> computing_;       ///< by actor: the computation on its first stream, or none
-  std::vector<double> idle_since_;             ///< by actor: end of the last activity on its first stream
+  std::vector<Seconds> idle_since_;            ///< by actor: end of the last activity on its first stream
   std::vector<std::uint32_t> last_of_;         ///< by actor: the last activity that ended
   std::vector<InFlight> in_flight_;            ///< collectives that others may slow down
   std::vector<std::uint32_t> kinds_;
   std::vector<double> paces_;
   bool traffic_changed_ = false;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  double now_ = 0;
+  Seconds now_;
 };
 
 }  // namespace

@@ -258,7 +258,7 @@ class Builder {
       label_node = trace(actor).comms[comm].node;
     } else {
       places_.push_back({item.actor, lanes_[item.actor].of(item.node)});
-      activity.seconds = item.seconds;
+      activity.time = Seconds{item.seconds};
       activity.part = part_of_node(trace(item.actor), item.node);
     }
     activity.label = label_of(trace(label_actor).labels[trace(label_actor).nodes[label_node].label]);

@@ -1,6 +1,7 @@
 """What guides claim, and what to run for each claim. docs/field-claims.md has the claims in words and the reasons."""
 
 from facts import FACTS
+from more import MORE
 from rows import *  # the words of the tables
 from steps import BINDING_STEPS, SHARP_STEPS, STEPS
 
@@ -261,4 +262,4 @@ CLAIMS = [
     ]),
 ]
 
-ALL = [*sorted([*CLAIMS, *STEPS], key=lambda claim: (claim.name[0], int(claim.name[1:]))), *FACTS]
+ALL = [*sorted([*CLAIMS, *STEPS, *MORE], key=lambda claim: (claim.name[0], int(claim.name[1:]))), *FACTS]

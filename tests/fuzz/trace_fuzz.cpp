@@ -13,7 +13,7 @@ void check(const Program& program, std::int64_t ranks) {
   for (std::uint32_t i = 0; i < program.activities.size(); ++i) {
     const Activity& a = program.activities[i];
     for (const std::uint32_t d : program.dependencies_of(i)) require(d < i);
-    require(!program.places_of(i).empty() && a.label < program.labels.size() && a.seconds >= 0);
+    require(!program.places_of(i).empty() && a.label < program.labels.size() && a.time.value >= 0);
     for (const Place& p : program.places_of(i))
       require(p.actor < program.actors.size() && p.stream < program.actors[p.actor].streams.size());
     require(!a.is_collective() || a.collective < program.collectives.size());

@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step residual report gate bill risk jobs plan page plugin calibrate cli'
+layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step residual report gate bill risk jobs plan page plugin calibrate ask api cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '
@@ -43,7 +43,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|plugin|cli)/|sim/answer/(common|collective|step|inference|gate|bill|risk|jobs|plan)/|sim/answer/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|plugin|cli)/|sim/answer/(common|collective|step|inference|gate|bill|risk|jobs|plan|ask)/|sim/api/|sim/answer/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/|sim/residual/'
@@ -52,6 +52,7 @@ libraries_stay_behind_adapters() {
   adapter 'cuda|cuda_runtime[a-z_]*|nccl|infiniband|hwloc' 'calibrate/probe/'
   adapter 'mpi' 'sim/answer/plan/mpi/'
   adapter 'sqlite3' 'sim/answer/plan/sqlite_store.cpp'
+  adapter 'httplib' 'sim/cli/watch.cpp'
   grep -nE '^#include <[^>]*[/.]' $(find include -name '*.hpp') |
     sed -E 's#^([^:]*:[0-9]+):.*#\1: a public header shows more than the standard library#'
 }

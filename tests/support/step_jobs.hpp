@@ -30,7 +30,7 @@ inline double step_seconds(const std::string& name, const Sets& set = {}) { retu
 /// Seconds that a step's GPUs wait for communication, mean over all.
 inline double exposed(const StepForecast& f) {
   double sum = 0;
-  for (const double seconds : f.mean.exposed) sum += seconds;
+  for (const Seconds time : f.mean.exposed) sum += time.value;
   return sum;
 }
 

@@ -145,19 +145,22 @@ struct SlowPlace {
 };
 
 struct CheckReport {
-  std::vector<CheckedRow> rows;   ///< by series, then size
-  double off = 0;                 ///< geometric mean of measured over forecast
-  std::vector<Suspect> suspects;  ///< the likeliest first; never empty. `healthy` is first or last
+  std::vector<CheckedRow> rows;  ///< by series, then size
+  double off = 0;                ///< geometric mean of measured over forecast
+  /// The likeliest first. `healthy` is first or last. Empty only if nothing was measured, as with RAS alone.
+  std::vector<Suspect> suspects;
   std::vector<SlowPlace> places;  ///< in most runs first; empty if no run stands out, or if there is only one
   std::vector<Cause> unseen;      ///< causes that change no row by 2 % or more, and were not judged
   /// Rows whose results the tool counted as wrong. Data are damaged in transit, whatever the times. `check` leaves this
   /// empty; the caller fills it in from the logs.
   std::vector<WrongRow> wrong;
+  /// Communicators of a job with ranks that are behind the others. As `wrong`, filled in by the caller, from telemetry.
+  std::vector<JobCommunicator> behind;
   /// Known regressions of this version of NCCL that match a call of a slow row. For information: matching is not proof.
   /// The entries live as long as the process.
   std::vector<const Regression*> known;
 
-  /// Whether `healthy` is the first suspect, no place is slow and no results are wrong.
+  /// Whether `healthy` is the first suspect, no place is slow, no results are wrong and no rank is certainly at fault.
   bool healthy() const;
 };
 

@@ -9,6 +9,8 @@
 //   CUDA, nvidia-smi            p2pBandwidthLatencyTest, `nvidia-smi topo -m`
 //   NCCL                        NCCL_DEBUG=INFO (and subsystem TUNING), the topology XML
 //
+// Telemetry of running jobs has readers of its own (live.hpp), which give the same values.
+//
 // Lines may end in CRLF, contain colour codes, and carry the prefix of a launcher (`[1,0]<stdout>:`, `pod-0: `, `3: `).
 //
 // Nothing is guessed. A value that a log does not state stays empty. A line of a known format becomes a Problem and
@@ -30,9 +32,22 @@
 #include <utility>
 #include <vector>
 
+#include "fabricast/calibrate/job.hpp"
 #include "fabricast/hardware/layout.hpp"
 
 namespace fabricast {
+
+/// How the calls of a job at one size differed.
+struct CallSpread {
+  std::int64_t calls = 0;  ///< calls that the time is taken from; of one rank each if not `matched`
+  /// Whether the calls of all ranks were put together. `time_us` is then the median over calls of the shortest time of
+  /// any rank; else it is the lowest tenth of what ranks recorded, which includes waiting for others.
+  bool matched = false;
+  double low_us = 0, high_us = 0;  ///< 5 % and 95 % of the calls
+  std::optional<double> skew_us;   ///< median time between the first and the last rank to arrive; if `matched`
+  /// The tool states only that the size is at least `bytes` and below this; 0: `bytes` is exact.
+  std::int64_t bytes_below = 0;
+};
 
 /// One size of a table.
 struct LogRow {
@@ -42,11 +57,13 @@ struct LogRow {
   std::optional<double> in_place_us;           ///< in place, where the tool measures it
   std::int64_t wrong = 0;                      ///< results that the tool counted as wrong, both places together
   std::optional<double> gigabytes_per_second;  ///< where the tool measures a rate; time_us is then bytes over rate
+  std::optional<CallSpread> spread = {};       ///< for telemetry of a job
 };
 
 /// One size sweep. If one run prints several types, operators or roots, each of them is a table.
 struct LogTable {
-  std::string tool;  ///< nccl_tests, osu, perftest, probe, csv
+  /// nccl_tests, osu, perftest, probe, csv; of jobs: inspector, profiler, flight_recorder, kineto, chakra, prometheus
+  std::string tool;
   /// For nccl-tests, CSV and the probe a name of CollectiveOp, or `hypercube`; else the name of the test program, such
   /// as osu_latency. Empty: not stated.
   std::string operation;
@@ -60,6 +77,8 @@ struct LogTable {
   std::string gpu;                 ///< product name as printed, if it is the same on all ranks; empty: not stated
   int iterations = 0;              ///< 0: not stated
   bool cpu_time = false;           ///< nccl-tests -C: times are those that the host spent in the call
+  bool live = false;               ///< calls of a running job: one table for all communicators of one shape
+  bool scattered = false;          ///< of a job: the ranks are not consecutive ranks of the job, so not whole nodes
   /// What else the header states, under the tool's own names: type, redop, root, graph, agg iters; device, qps, link,
   /// mtu.
   std::map<std::string, std::string> details;
@@ -189,8 +208,10 @@ struct PeerMatrix {
 
 /// A line that could not be read.
 struct Problem {
-  int line = 0;
+  int line = 0;         ///< 0: of the whole log
   std::string message;  ///< in lower case, without a full stop
+  std::string file;     ///< of a job that has several; empty: the log itself
+  int column = 0;       ///< in bytes from 1; 0: the whole line
 };
 
 /// Everything found in one log.
@@ -200,7 +221,8 @@ struct Imported {
   std::optional<TopoMatrix> topo;  ///< the first of several
   std::vector<PeerMatrix> peers;
   std::optional<NodeLayout> node;      ///< from NCCL's topology XML; the first of several
-  std::vector<Problem> problems;       ///< by line, the first 1,000
+  JobFacts job;                        ///< of telemetry
+  std::vector<Problem> problems;       ///< by line, the first 1,000; of jobs by file first
   std::int64_t problems_left_out = 0;  ///< number of further problems
   int lines = 0;                       ///< length of the log
   /// Whether nothing was recognised.

@@ -1,7 +1,8 @@
 // Runs independent tasks on several threads.
 //
 // Results must not depend on the order in which tasks run, because forecasts are the same for every number of threads.
-// Each call starts threads and joins them before it returns; there is no pool. Ctrl-C is checked before each task.
+// Each call starts threads and joins them before it returns; there is no pool. A request to stop (core/stop.hpp) is
+// checked before each task, and the caller's also stops the threads that are started.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,11 @@ void in_parallel(std::size_t count, std::size_t threads, F f) {
     }
   };
   std::vector<std::thread> pool;
-  for (std::size_t t = 1; t < std::min(threads, count); ++t) pool.emplace_back(work);
+  const auto helper = [&work, source = stop_of_thread] {
+    const StopScope scope(source);
+    work();
+  };
+  for (std::size_t t = 1; t < std::min(threads, count); ++t) pool.emplace_back(helper);
   work();
   for (std::thread& t : pool) t.join();
   if (failure) std::rethrow_exception(failure);

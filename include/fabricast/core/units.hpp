@@ -71,6 +71,7 @@ constexpr Seconds operator*(double x, Seconds a) { return {a.value * x}; }
 constexpr Seconds operator/(Seconds a, double x) { return {a.value / x}; }
 constexpr double operator/(Seconds a, Seconds b) { return a.value / b.value; }
 constexpr Seconds& operator+=(Seconds& a, Seconds b) { return a = a + b; }
+constexpr Seconds& operator-=(Seconds& a, Seconds b) { return a = a - b; }
 constexpr Seconds& operator*=(Seconds& a, double x) { return a = a * x; }
 constexpr Seconds& operator/=(Seconds& a, double x) { return a = a / x; }
 

@@ -14,7 +14,7 @@
 // activity started, the cause is what released that activity, and so on. What is caused by other actors is the pipeline
 // bubble.
 //
-// Times are in seconds. The result is deterministic. Different runs may be concurrent if each has its own Traffic.
+// The result is deterministic. Different runs may be concurrent if each has its own Traffic.
 // Not modelled: preemption of kernels, and limits on the number of concurrent kernels.
 #pragma once
 
@@ -27,20 +27,20 @@
 
 namespace fabricast {
 
-/// The time of an actor's first stream by cause, in s. All components add up to the step.
+/// The time of an actor's first stream by cause. All components add up to the step.
 struct ActorTimes {
   /// Computing, without interference. For parts that run on other streams, such as Part::host: waiting for them.
-  std::array<double, parts> busy{};
-  std::array<double, parts> exposed{};  ///< waiting for collectives of that part, or running them on the first stream
-  double interference = 0;              ///< additional time of computation because collectives run concurrently
-  double bubble = 0;                    ///< waiting for other actors
+  std::array<Seconds, parts> busy{};
+  std::array<Seconds, parts> exposed{};  ///< waiting for collectives of that part, or running them on the first stream
+  Seconds interference;                  ///< additional time of computation because collectives run concurrently
+  Seconds bubble;                        ///< waiting for other actors
 };
 
 /// What happened when.
 struct Timeline {
-  double seconds = 0;  ///< of the step
+  Seconds time;  ///< of the step
   std::vector<ActorTimes> actors;
-  std::vector<double> start, end;  ///< by activity
+  std::vector<Seconds> start, end;  ///< by activity
 };
 
 /// Effects that depend on the network or on the sample rather than on the program.

@@ -82,9 +82,9 @@ std::vector<InferencePass> decode_passes(const InferenceStep& step);
 /// each prompt in chunks.
 std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts);
 
-/// Compute time in seconds on one GPU, by kind of kernel and without communication, and the number of kernels.
+/// Compute time on one GPU, by kind of kernel and without communication, and the number of kernels.
 struct LayerTime {
-  double gemms = 0, attention = 0, elementwise = 0;
+  Seconds gemms, attention, elementwise;
   int kernels = 0;
 };
 /// Compute time of a pass, by block.

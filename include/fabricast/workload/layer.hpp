@@ -1,6 +1,6 @@
 // Kernel times of a transformer layer in training, in the blocks between which the layer communicates.
 //
-// Times are seconds on one GPU for one micro-batch, without communication. Pure functions; safe to call concurrently.
+// Times are those of one GPU for one micro-batch, without communication. Pure functions; safe to call concurrently.
 #pragma once
 
 #include "fabricast/workload/training.hpp"
@@ -9,20 +9,20 @@ namespace fabricast {
 
 /// Attention or a feed-forward block, with the norms and residuals around it.
 struct HalfLayer {
-  double parts = 1;        ///< of such blocks per layer on average; each has its own collectives
-  double before = 0;       ///< forward, ahead of the token dispatch: norm, router, shared experts
-  double forward = 0;      ///< forward, without `before`
-  double core = 0;         ///< share of `forward`: attention without its linear layers
-  double elementwise = 0;  ///< share of `before` and `forward`: element-wise kernels
-  double gemms = 0;        ///< share of `before` and `forward`: linear layers
-  double norm = 0;         ///< share of `elementwise`: the norm
-  double activation = 0;   ///< share of `elementwise`: activation functions of experts
-  double latent = 0;       ///< share of `gemms`: from latent vectors to queries, keys and values
-  double shared = 0;       ///< share of `before`: shared experts
-  double before_backward = 0;
-  double data_gradient = 0, weight_gradient = 0;
-  double launch_before = 0;   ///< host time to launch `before`, in each direction
-  double launch = 0;          ///< host time to launch the rest, in each direction
+  double parts = 1;     ///< of such blocks per layer on average; each has its own collectives
+  Seconds before;       ///< forward, ahead of the token dispatch: norm, router, shared experts
+  Seconds forward;      ///< forward, without `before`
+  Seconds core;         ///< share of `forward`: attention without its linear layers
+  Seconds elementwise;  ///< share of `before` and `forward`: element-wise kernels
+  Seconds gemms;        ///< share of `before` and `forward`: linear layers
+  Seconds norm;         ///< share of `elementwise`: the norm
+  Seconds activation;   ///< share of `elementwise`: activation functions of experts
+  Seconds latent;       ///< share of `gemms`: from latent vectors to queries, keys and values
+  Seconds shared;       ///< share of `before`: shared experts
+  Seconds before_backward;
+  Seconds data_gradient, weight_gradient;
+  Seconds launch_before;      ///< host time to launch `before`, in each direction
+  Seconds launch;             ///< host time to launch the rest, in each direction
   bool synchronizes = false;  ///< the host waits for `before`, because the token counts decide what it launches next
 };
 /// The two blocks of a layer.
@@ -52,15 +52,15 @@ double sent_tokens(const TrainingStep& step);
 
 /// Embedding, output matrix and loss.
 struct VocabularyTimes {
-  double forward = 0, backward = 0;  ///< output matrix and loss
-  double logits = 0;                 ///< of both: element-wise kernels
-  double embedding = 0, embedding_backward = 0;
+  Seconds forward, backward;  ///< output matrix and loss
+  Seconds logits;             ///< of both: element-wise kernels
+  Seconds embedding, embedding_backward;
 };
 VocabularyTimes time_vocabulary(const TrainingStep& step);
 
-/// Seconds of kernels that alternate on a GPU, each as long as under sustained load.
+/// Times of kernels that alternate on a GPU, each as long as under sustained load.
 struct KernelMix {
-  double gemms = 0, attention = 0, others = 0;
+  Seconds gemms, attention, others;
 };
 /// The kernels of a micro-batch in all layers of the model, forward and backward. Collectives, bubbles and
 /// recomputation, during which a GPU draws less, are not counted.
@@ -72,7 +72,7 @@ double boost_of(const Kernels& kernels, const KernelMix& mix);
 /// What a module of multi-token prediction computes in addition to its layer and the vocabulary: the embedding of the
 /// later token, a norm of each of the two vectors, a GEMM that joins them to one, and a norm of the result.
 struct MtpTimes {
-  double forward = 0, backward = 0;
+  Seconds forward, backward;
 };
 MtpTimes time_mtp(const TrainingStep& step);
 

@@ -5,12 +5,12 @@
 // computation on one stream, or a collective, which occupies one stream of each of its actors until it ends.
 //
 //   ready       an activity is at the head of all its streams, and everything it depends on has ended
-//   compute     takes `seconds`, and longer while collectives run on the same actor
+//   compute     takes `time`, and longer while collectives run on the same actor
 //   collective  the same call by all groups of a kind at once; takes the time that the network model gives it together
 //               with all other collectives in flight (traffic/traffic.hpp)
 //
 // Plain values. Models of training and inference or a reader of traces build a program; step/timeline.hpp runs it.
-// Sizes are bytes, times seconds.
+// Sizes are in bytes.
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ struct Place {
 /// Computation, or a collective. Lists of dependencies and places are slices of lists of the program.
 struct Activity {
   static constexpr std::uint32_t no_collective = 0xffffffff;
-  double seconds = 0;                        ///< of computation, without interference
+  Seconds time;                              ///< of computation, without interference
   std::uint32_t collective = no_collective;  ///< index into Program::collectives
   double calls = 1;                          ///< number of calls of the collective, one after the other
   std::uint32_t first_dependency = 0;        ///< into Program::dependencies; ends where the next activity begins

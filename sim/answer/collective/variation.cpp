@@ -45,7 +45,7 @@ Variation::Variation(const TrainingStep& step, const VariationSpec& spec, std::v
   // Work is computation on the first stream, the one that factors of the timeline apply to.
   for (std::size_t i = 0; i < program.activities.size(); ++i)
     if (const Place place = program.places_of(i).front(); !program.activities[i].is_collective() && place.stream == 0)
-      work_[place.actor] += program.activities[i].seconds;
+      work_[place.actor] += program.activities[i].time.value;
   join_replicas();
 }
 

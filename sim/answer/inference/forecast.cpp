@@ -72,10 +72,10 @@ std::vector<BatchRow> batch_rows(const World& world, const InferenceStep& step, 
 /// The program of an overlapped step contains the transfers as activities of their own. Decoding is done when its own
 /// activities are.
 Seconds decoded(const RanProgram& ran) {
-  double end = 0;
+  Seconds end;
   for (std::size_t i = 0; i < ran.program.activities.size(); ++i)
     if (ran.program.activities[i].part != Part::kv_transfer) end = std::max(end, ran.timeline.end[i]);
-  return Seconds{end};
+  return end;
 }
 
 /// Number of prompts in a pass.
@@ -104,11 +104,11 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   // One round of passes with and without one transfer. Only their difference is used, so a pipeline that is not in
   // steady state does not matter much.
   const std::vector<InferencePass> passes = decode_passes(step);
-  const Seconds alone{sample.run(step, passes, 1, step.graph).timeline.seconds};
+  const Seconds alone = sample.run(step, passes, 1, step.graph).timeline.time;
   const RanProgram overlapped = sample.run(step, passes, 1, step.graph, &kv_transfer);
   for (std::size_t i = 0; i < overlapped.program.activities.size(); ++i)
     if (overlapped.program.activities[i].part == Part::kv_transfer)
-      f.transfer = std::max(f.transfer, Seconds{overlapped.timeline.end[i] - overlapped.timeline.start[i]});
+      f.transfer = std::max(f.transfer, overlapped.timeline.end[i] - overlapped.timeline.start[i]);
   for (const CollectiveUse& use : overlapped.collectives)
     if (use.kind.part == Part::kv_transfer) f.collective = use;
   // Each sequence is replaced after `output` steps, so a step overlaps with batch / output transfers on average. It is

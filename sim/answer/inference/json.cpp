@@ -21,7 +21,7 @@ namespace {
 Json inference_breakdown_json(const ActorTimes& times) {
   Json j = Json::object(), exposed = Json::object();
   for (const InferenceLine& line : inference_lines(times))
-    (line.exposed ? exposed : j)[std::string(line.what)] = digits(line.seconds);
+    (line.exposed ? exposed : j)[std::string(line.what)] = digits(line.time);
   j["exposed"] = std::move(exposed);
   return j;
 }
@@ -138,8 +138,8 @@ std::string inference_csv(const InferenceForecast& f) {
     std::string out = "quantity,seconds,share\n";
     out += fmt::format("step,{:.10g},1\n", f.step.time.value);
     for (const InferenceLine& line : inference_lines(f.step.mean))
-      out += fmt::format("{}{},{:.10g},{:.10g}\n", line.exposed ? "exposed " : "", line.what, line.seconds,
-                         line.seconds / f.step.time.value);
+      out += fmt::format("{}{},{:.10g},{:.10g}\n", line.exposed ? "exposed " : "", line.what, line.time.value,
+                         line.time / f.step.time);
     return out;
   }
   std::string out = "batch,step_s,tokens_per_s,memory\n";

@@ -11,7 +11,7 @@ namespace fabricast {
 /// A component of the step.
 struct InferenceLine {
   std::string what;
-  double seconds = 0;
+  Seconds time;
   bool exposed = false;  ///< communication, including the fixed cost of its calls
 };
 /// The components that are not 0, in a fixed order. They add up to the step.

@@ -61,7 +61,7 @@ const PassClock::Point& PassClock::on_grid(std::int64_t tokens, bool graph) {
     attended += attention(pass);
     if (step_.model.experts == 0) continue;
     const LayerTime t = time_pass(step_, pass).sparse;
-    experts += (t.gemms + t.elementwise) * step_.model.expert_layers() / stages;
+    experts += (t.gemms + t.elementwise).value * step_.model.expert_layers() / stages;
   }
   const double seconds = sample_.steady(step_, passes, graph && step_.graph).time.value;
   // Experts were timed alone and the pass as a whole, in which overlap may hide part of them. Neither part may become

@@ -12,7 +12,7 @@ namespace {
 
 TimedPasses timed(RanProgram ran) {
   TimedPasses t;
-  t.time = Seconds{ran.timeline.seconds};
+  t.time = ran.timeline.time;
   t.stages = std::move(ran.timeline.actors);
   t.mean = mean_of(ran.program, t.stages);
   t.collectives = std::move(ran.collectives);
@@ -32,12 +32,15 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
   const RanProgram fewer = run(step, passes, rounds - 1, graph);
   RanProgram more = run(step, passes, rounds, graph);
   TimedPasses t;
-  t.time = Seconds{more.timeline.seconds - fewer.timeline.seconds};
+  t.time = more.timeline.time - fewer.timeline.time;
   t.stages = more.timeline.actors;
   for (std::size_t s = 0; s < t.stages.size(); ++s) {
     ActorTimes& stage = t.stages[s];
     const ActorTimes& before = fewer.timeline.actors[s];
-    for (std::size_t p = 0; p < parts; ++p) stage.busy[p] -= before.busy[p], stage.exposed[p] -= before.exposed[p];
+    for (std::size_t p = 0; p < parts; ++p) {
+      stage.busy[p] -= before.busy[p];
+      stage.exposed[p] -= before.exposed[p];
+    }
     stage.interference -= before.interference;
     stage.bubble -= before.bubble;
   }
@@ -78,7 +81,7 @@ RanProgram ServingSample::run(InferenceProgram built, double interference) const
   // Host-launched collectives: the host's time to launch depends on NCCL's plan, which is known only here, not when the
   // program is built.
   for (const auto& [activity, kind] : built.launches)
-    ran.program.activities[activity].seconds = traffic->alone(kind).launch.value;
+    ran.program.activities[activity].time = traffic->alone(kind).launch;
   ran.timeline = run_program(ran.program, *traffic, timeline_options(interference, ran.program, *traffic));
   ran.collectives = uses_of(ran.program, ran.timeline, *traffic);
   return ran;

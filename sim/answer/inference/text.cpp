@@ -74,9 +74,9 @@ std::vector<InferenceLine> inference_lines(const ActorTimes& t) {
   const auto busy = [&](Part p) { return t.busy[static_cast<std::size_t>(p)]; };
   const auto exposed = [&](Part p) { return t.exposed[static_cast<std::size_t>(p)]; };
   std::vector<InferenceLine> lines;
-  const auto add = [&](std::string_view what, double seconds, bool is_exposed = false) {
+  const auto add = [&](std::string_view what, Seconds time, bool is_exposed = false) {
     // Below that, differences of times leave rounding errors.
-    if (seconds > 1e-12) lines.push_back({std::string(what), seconds, is_exposed});
+    if (time > Seconds{1e-12}) lines.push_back({std::string(what), time, is_exposed});
   };
   // Computation first, in the order in which a layer runs it. Communication of inference is exposed except where passes
   // are split in halves. The fixed cost per call (`collective` of the stack) is part of it: a faster network does not
@@ -162,8 +162,7 @@ std::string inference_text(const InferenceForecast& f) {
                              : line.what == "interference" ? "slower during communication"
                              : line.what == "bubble"       ? "bubble: waiting for other stages"
                                                            : line.what;
-    out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(Seconds{line.seconds}),
-                       100 * line.seconds / f.step.time.value);
+    out += fmt::format("  {:<36} {:>10} {:>6.1f} %\n", what, ms(line.time), 100 * (line.time / f.step.time));
   }
   if (!f.batches.empty()) {
     out += "#\n# decoding by batch per replica\n#   batch      step ms    tokens/s   per GPU   memory GiB\n";

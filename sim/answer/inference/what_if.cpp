@@ -45,7 +45,7 @@ const TimedPasses& binding_passes(const InferenceForecast& f) {
 InferenceBinding binding_of(const TimedPasses& passes) {
   InferenceBinding b;
   for (const InferenceLine& line : inference_lines(passes.mean))
-    if (const Seconds time{line.seconds}; time > b.time) {
+    if (const Seconds time = line.time; time > b.time) {
       b.part = line.what;
       b.time = time;
     }
@@ -53,7 +53,7 @@ InferenceBinding binding_of(const TimedPasses& passes) {
     const auto p = static_cast<std::size_t>(part);
     // Both parts belong to communication: what the network takes, and the fixed cost per call that ranks spend waiting
     // for their slowest.
-    const Seconds time{passes.mean.busy[p] + passes.mean.exposed[p]};
+    const Seconds time = passes.mean.busy[p] + passes.mean.exposed[p];
     const CollectiveUse* use = longest_collective(passes.collectives, part);
     if (time > b.exposed && use) {
       b.exposed = time;

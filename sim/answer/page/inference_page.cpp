@@ -25,7 +25,7 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   chart.bars = {std::string(what)};
   for (const InferenceLine& line : inference_lines(f.step.mean))
     chart.parts.push_back(
-        {line.exposed ? fmt::format("exposed: {} parallelism", line.what) : line.what, {line.seconds}});
+        {line.exposed ? fmt::format("exposed: {} parallelism", line.what) : line.what, {line.time.value}});
   return chart;
 }
 

@@ -84,7 +84,7 @@ PageTable collective_page_table(const Program& program, const std::vector<Collec
     table.rows.push_back(
         {{TableCell::of(std::string(name_of(use.kind.part))), TableCell::of(std::string(name_of(use.kind.op))),
           TableCell::of(static_cast<double>(use.kind.bytes)), TableCell::of(line.calls),
-          TableCell::of(use.alone.makespan.value * 1e6), TableCell::of(line.bus_bandwidth * 1e-9),
+          TableCell::of(microseconds(use.alone.makespan)), TableCell::of(gigabytes_per_second(line.bus_bandwidth)),
           TableCell::of(line.slowest), TableCell::of(fmt::format("{}/{}", use.alone.algorithm, use.alone.protocol)),
           TableCell::of(use.alone.bottleneck)},
          false,

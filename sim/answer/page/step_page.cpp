@@ -31,13 +31,13 @@ BarChart breakdown_chart(const StepForecast& f) {
     }
   for (std::size_t bar = 0; bar < times.size(); ++bar) {
     std::vector<StepLine> lines = breakdown_lines(*times[bar]);
-    if (times[bar]->bubble > 0) lines.push_back({"bubble", times[bar]->bubble});
+    if (times[bar]->bubble > Seconds{}) lines.push_back({"bubble", times[bar]->bubble});
     for (const StepLine& line : lines) {
       auto part =
           std::find_if(chart.parts.begin(), chart.parts.end(), [&](const BarPart& p) { return p.name == line.what; });
       // Stages may have parts that others do not, such as the vocabulary; their bars have 0 there.
       if (part == chart.parts.end()) part = chart.parts.insert(part, {line.what, std::vector<double>(times.size(), 0)});
-      part->values[bar] = line.seconds;
+      part->values[bar] = line.time.value;
     }
   }
   return chart;
@@ -55,7 +55,7 @@ PageTable breakdown_table(const StepForecast& f) {
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)
     table.rows.push_back(
-        {{TableCell::of(line.what), TableCell::of(line.seconds * 1e3), TableCell::of(line.seconds / f.time.value)},
+        {{TableCell::of(line.what), TableCell::of(milliseconds(line.time)), TableCell::of(line.time / f.time)},
          false,
          false,
          {}});
@@ -66,19 +66,18 @@ PageTable breakdown_table(const StepForecast& f) {
 std::string loss_text(const StepForecast& f) {
   StepLine most;
   const auto consider = [&](const StepLine& line) {
-    if (line.seconds > most.seconds) most = line;
+    if (line.time > most.time) most = line;
   };
   for (const StepLine& line : breakdown_lines(f.mean))
     if (line.what.starts_with("exposed")) consider(line);
-  if (f.mean.bubble > 0) consider({"bubble", f.mean.bubble});
-  if (f.mean.interference > 0) consider({"computation slowed by collectives", f.mean.interference});
+  if (f.mean.bubble > Seconds{}) consider({"bubble", f.mean.bubble});
+  if (f.mean.interference > Seconds{}) consider({"computation slowed by collectives", f.mean.interference});
   // Less than half a percent is not worth a sentence.
-  if (most.seconds < 0.005 * f.time.value) return "Nearly all of it is computation.";
+  if (most.time < 0.005 * f.time) return "Nearly all of it is computation.";
   std::string what = most.what;
   if (what.starts_with("exposed: ")) what = "waiting for collectives of " + what.substr(9);
   if (what == "bubble") what = "waiting for other stages of the pipeline";
-  return fmt::format("The largest loss is {}: {} of the step.", what,
-                     value_text(most.seconds / f.time.value, Measure::percent));
+  return fmt::format("The largest loss is {}: {} of the step.", what, value_text(most.time / f.time, Measure::percent));
 }
 
 // A sentence that can be quoted by itself: time, interval, rate, and what is lost.

@@ -79,7 +79,9 @@ Value of_risk(const Measured& m, F f) {
   return m.risk ? Value(f(*m.risk)) : std::nullopt;
 }
 
-double exposed(const ActorTimes& times) { return std::accumulate(times.exposed.begin(), times.exposed.end(), 0.0); }
+Seconds exposed(const ActorTimes& times) {
+  return std::accumulate(times.exposed.begin(), times.exposed.end(), Seconds{});
+}
 
 const Serving* serving_of(const Measured& m) { return m.inference ? m.inference->serving() : nullptr; }
 
@@ -119,11 +121,11 @@ constexpr std::array table = {
            }},
     Metric{"exposed", "fraction of the step that waits for collectives", Better::lower,
            [](const Measured& m) {
-             return m.step ? of_step(m, [](const auto& f) { return exposed(f.mean) / f.time.value; })
-                           : of_inference(m, [](const auto& f) { return exposed(f.step.mean) / f.step.time.value; });
+             return m.step ? of_step(m, [](const auto& f) { return exposed(f.mean) / f.time; })
+                           : of_inference(m, [](const auto& f) { return exposed(f.step.mean) / f.step.time; });
            }},
     Metric{"bubble", "fraction of the step that waits for other pipeline stages", Better::lower,
-           [](const Measured& m) { return of_step(m, [](const auto& f) { return f.mean.bubble / f.time.value; }); }},
+           [](const Measured& m) { return of_step(m, [](const auto& f) { return f.mean.bubble / f.time; }); }},
     Metric{"memory", "fraction of the memory of a GPU that is used, in the fullest stage", Better::lower,
            [](const Measured& m) {
              if (m.step && m.step->memory.stages.empty()) return Value();

@@ -21,10 +21,10 @@ namespace {
 /// Computation time of the busiest stage, s.
 /// Slowing a host down lengthens computation and what interferes with it, not collectives.
 double busiest(const std::vector<ActorTimes>& stages) {
-  double most = 0;
+  Seconds most;
   for (const ActorTimes& s : stages)
-    most = std::max(most, std::accumulate(s.busy.begin(), s.busy.end(), 0.0) + s.interference);
-  return most;
+    most = std::max(most, std::accumulate(s.busy.begin(), s.busy.end(), Seconds{}) + s.interference);
+  return most.value;
 }
 
 Timed time_of(const World& world) {

@@ -30,7 +30,10 @@ ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors
   for (std::size_t i = 0; i < actors.size(); ++i) {
     const ActorTimes& a = actors[i];
     const double part = program.actors[i].ranks / ranks;
-    for (std::size_t p = 0; p < parts; ++p) mean.busy[p] += a.busy[p] * part, mean.exposed[p] += a.exposed[p] * part;
+    for (std::size_t p = 0; p < parts; ++p) {
+      mean.busy[p] += a.busy[p] * part;
+      mean.exposed[p] += a.exposed[p] * part;
+    }
     mean.interference += a.interference * part;
     mean.bubble += a.bubble * part;
   }
@@ -45,7 +48,7 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
     const Activity& a = program.activities[i];
     if (!a.is_collective()) continue;
     all[a.collective].calls += a.calls;
-    all[a.collective].time += Seconds{timeline.end[i] - timeline.start[i]};
+    all[a.collective].time += timeline.end[i] - timeline.start[i];
   }
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (all[k].calls == 0) continue;
@@ -61,9 +64,9 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
 // Even the busiest stage waits while the pipeline fills and drains. What other stages wait beyond that is due to uneven
 // stages.
 Seconds schedule_bubble(const StepForecast& f) {
-  double least = f.mean.bubble;
+  Seconds least = f.mean.bubble;
   for (const ActorTimes& stage : f.stages) least = std::min(least, stage.bubble);
-  return Seconds{least};
+  return least;
 }
 
 TrainingStep step_of(const World& world) {
@@ -116,7 +119,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
     for (std::size_t sample = seed; sample < samples; sample += seeds) {
       stop_if_requested();
       Timeline timeline = run(sample, *own);
-      times[sample] = Seconds{timeline.seconds};
+      times[sample] = timeline.time;
       if (samples == 1) f.timeline = std::move(timeline);
       progress.one_done();
     }

@@ -25,8 +25,7 @@ constexpr std::size_t networks = 4;
 // The program depends on the sampled parameters too: durations of kernels, and what overlaps.
 Seconds time_of(const TrainingStep& step, Traffic& traffic) {
   const Program program = training_program(step);
-  return Seconds{
-      run_program(program, traffic, timeline_options(step.stack.interference.value, program, traffic)).seconds};
+  return Seconds{run_program(program, traffic, timeline_options(step.stack.interference.value, program, traffic)).time};
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ namespace {
 Json breakdown_json(const ActorTimes& times) {
   Json j = Json::object();
   for (std::size_t p = 0; p < parts; ++p)
-    if (times.busy[p] > 0) j[std::string(EnumNames<Part>::names[p])] = digits(times.busy[p]);
+    if (times.busy[p] > Seconds{}) j[std::string(EnumNames<Part>::names[p])] = digits(times.busy[p]);
   Json exposed = Json::object();
   for (std::size_t p = 0; p < parts; ++p)
-    if (times.exposed[p] > 0) exposed[std::string(EnumNames<Part>::names[p])] = digits(times.exposed[p]);
+    if (times.exposed[p] > Seconds{}) exposed[std::string(EnumNames<Part>::names[p])] = digits(times.exposed[p]);
   j["exposed"] = std::move(exposed);
   j["interference"] = digits(times.interference);
   j["bubble"] = digits(times.bubble);
@@ -112,18 +112,18 @@ std::string step_json(const StepForecast& f) {
 // header.
 std::string step_csv(const StepForecast& f) {
   std::string out = "quantity,seconds,share\n";
-  const auto add = [&](std::string_view what, double seconds) {
-    out += fmt::format("{},{:.10g},{:.10g}\n", what, seconds, seconds / f.time.value);
+  const auto add = [&](std::string_view what, Seconds time) {
+    out += fmt::format("{},{:.10g},{:.10g}\n", what, time.value, time / f.time);
   };
-  add("step", f.time.value);
+  add("step", f.time);
   if (f.factor > 0) {
-    add("step low", f.time.value / f.factor);
-    add("step high", f.time.value * f.factor);
+    add("step low", f.time / f.factor);
+    add("step high", f.time * f.factor);
   }
   for (std::size_t p = 0; p < parts; ++p)
-    if (f.mean.busy[p] > 0) add(EnumNames<Part>::names[p], f.mean.busy[p]);
+    if (f.mean.busy[p] > Seconds{}) add(EnumNames<Part>::names[p], f.mean.busy[p]);
   for (std::size_t p = 0; p < parts; ++p)
-    if (f.mean.exposed[p] > 0) add(fmt::format("exposed {}", EnumNames<Part>::names[p]), f.mean.exposed[p]);
+    if (f.mean.exposed[p] > Seconds{}) add(fmt::format("exposed {}", EnumNames<Part>::names[p]), f.mean.exposed[p]);
   add("interference", f.mean.interference);
   add("bubble", f.mean.bubble);
   return out;

@@ -20,7 +20,7 @@ std::vector<CollectiveUse> uses_of(const Program& program, const Timeline& timel
 /// A component of the step.
 struct StepLine {
   std::string what;
-  double seconds = 0;
+  Seconds time;
 };
 /// The components of the time of an actor, or of the mean over all, without the bubble. Zeros are left out.
 std::vector<StepLine> breakdown_lines(const ActorTimes& times);
@@ -30,9 +30,10 @@ std::vector<StepLine> bubble_lines(const StepForecast& forecast);
 
 /// A line of the table of collectives. Collectives that differ in their stage only share a line.
 struct CollectiveLine {
-  double calls = 0, seconds = 0;
+  double calls = 0;
+  Seconds time;
   double slowest = 0;                  ///< largest slowdown by concurrent collectives
-  double bus_bandwidth = 0;            ///< B/s, alone
+  BytesPerSecond bus_bandwidth;        ///< alone
   const CollectiveUse* use = nullptr;  ///< the slowest one; points into the argument of collective_lines
 };
 std::vector<CollectiveLine> collective_lines(const Program& program, const std::vector<CollectiveUse>& collectives);

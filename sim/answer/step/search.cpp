@@ -21,8 +21,8 @@ PlanRow row_of(const SplitCandidate& candidate, const StepForecast& f) {
   row.time = f.time;
   row.tokens_per_second = f.tokens_per_second();
   row.mfu = f.mfu();
-  row.bubble = f.mean.bubble / f.time.value;
-  row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), 0.0) / f.time.value;
+  row.bubble = f.mean.bubble / f.time;
+  row.exposed = std::accumulate(f.mean.exposed.begin(), f.mean.exposed.end(), Seconds{}) / f.time;
   return row;
 }
 

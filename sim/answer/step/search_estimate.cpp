@@ -17,12 +17,14 @@ namespace fabricast {
 
 namespace {
 
-/// Payload rates of a GPU, B/s.
+/// Payload rates of a GPU.
 struct Rates {
-  double inside = 0, outside = 0;  ///< over NVLink or PCIe inside a domain; over the NICs
+  BytesPerSecond inside, outside;  ///< over NVLink or PCIe inside a domain; over the NICs
   int domain = 1;                  ///< GPUs of a domain
-  /// The rate of a group that spans `span` consecutive ranks.
-  double of(std::int64_t span) const { return span <= domain ? inside : outside; }
+  /// The time of `bytes` of a GPU in a group that spans `span` consecutive ranks.
+  Seconds time(double bytes, std::int64_t span) const {
+    return Seconds{bytes / (span <= domain ? inside : outside).value};
+  }
 };
 
 // The NICs of a node serve its GPUs evenly. Without NVLink a GPU has its PCIe link. Nodes without NICs have one rate
@@ -33,17 +35,17 @@ Rates rates_of(const World& world) {
   r.domain = nvlink_ranks(world.scenario());
   const auto rate_of = [&](const std::string& name) {
     const auto link = world.scenario().hardware.links.find(name);
-    return link == world.scenario().hardware.links.end() ? 0 : link->second.payload_rate().value;
+    return link == world.scenario().hardware.links.end() ? BytesPerSecond{} : link->second.payload_rate();
   };
-  r.outside = static_cast<double>(node.nic_rate(true).value) * node.nics / world.planner().comm.gpus();
-  r.inside = node.nvlink ? node.gpu.nvlinks * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);
-  if (r.outside <= 0) r.outside = r.inside;
+  r.outside = node.nic_rate(true) * node.nics / world.planner().comm.gpus();
+  r.inside = node.nvlink ? static_cast<double>(node.gpu.nvlinks) * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);
+  if (r.outside <= BytesPerSecond{}) r.outside = r.inside;
   return r;
 }
 
 // All kernels of a half layer, forward and backward. Weight gradients count in full: zero-bubble schedules move them,
 // but do not save them.
-double sum(const HalfLayer& h) {
+Seconds sum(const HalfLayer& h) {
   return h.before + h.forward + h.before_backward + h.data_gradient + h.weight_gradient;
 }
 
@@ -55,43 +57,44 @@ Seconds estimate_step(const World& world, const TrainingStep& step) {
   const Transformer& model = step.model;
   const double layers = static_cast<double>(model.layers) / l.pipeline;
   const double sparse = static_cast<double>(model.expert_layers()) / model.layers;
-  const auto layer_seconds = [&](bool experts) {
+  const auto layer_time = [&](bool experts) {
     const LayerTimes t = time_layer(step, experts);
-    return sum(t.attention) + sum(t.ffn) + recompute_time(step, t, experts).value;
+    return sum(t.attention) + sum(t.ffn) + recompute_time(step, t, experts);
   };
   // The mean layer: `sparse` is the share of layers with experts. Stages are taken as equal.
-  double layer = 0;
-  if (sparse < 1) layer += (1 - sparse) * layer_seconds(false);
-  if (sparse > 0) layer += sparse * layer_seconds(true);
+  Seconds layer;
+  if (sparse < 1) layer += (1 - sparse) * layer_time(false);
+  if (sparse > 0) layer += sparse * layer_time(true);
 
   // Collectives of a layer, forward and backward, with 2 B per value. Tensor parallelism has four all-reduces, expert
   // parallelism four all-to-alls. Context parallelism sends keys and values once forward, and backward together with
   // their gradients.
   const double width = 2.0 * static_cast<double>(model.hidden), tokens = step.tokens();
-  double collectives = 0;
+  Seconds collectives;
   if (l.tensor > 1) {
     // An all-reduce moves 2 (t - 1) / t of its bytes over each rank's links [Patarasuk2009]. Sequence parallelism
     // replaces each by a reduce-scatter and an all-gather, with the same bytes.
     const double share = step.overlap_tensor ? step.stack.tensor_exposed.value : 1;
-    collectives += share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor / rates.of(l.tensor);
+    collectives += rates.time(share * 4 * 2 * tokens * width * (l.tensor - 1) / l.tensor, l.tensor);
   }
   // Dispatch and combine, forward and backward. Of the tokens, (e - 1) / e go to other ranks.
   if (l.expert > 1)
-    collectives += (step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 * dispatched_tokens(step) *
-                   width * (l.expert - 1) / l.expert /
-                   rates.of(std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
+    collectives += rates.time((step.overlap_expert ? step.stack.expert_exposed.value : 1) * sparse * 4 *
+                                  dispatched_tokens(step) * width * (l.expert - 1) / l.expert,
+                              std::int64_t{l.expert} * (l.expert_tensor > 1 ? l.tensor : 1));
   if (l.context > 1)
-    collectives += 3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1) /
-                   rates.of(std::int64_t{l.tensor} * l.context) * step.stack.context_exposed.value;
+    collectives += step.stack.context_exposed.value *
+                   rates.time(3 * 2 * tokens * static_cast<double>(model.cache_width()) / l.tensor * (l.context - 1),
+                              std::int64_t{l.tensor} * l.context);
 
   const VocabularyTimes v = time_vocabulary(step);
   const double m = step.micro_batches();
   const MtpTimes further = time_mtp(step);
   // A stage that holds the vocabulary and, if there is multi-token prediction, its layers: the others wait for it.
-  const double stage = (layers + step.mtp_layers) * (layer + collectives) +
-                       (1 + step.mtp_layers) * (v.forward + v.backward) +
-                       step.mtp_layers * (further.forward + further.backward);
-  double seconds = (m + static_cast<double>(l.pipeline - 1) / step.interleave) * stage;
+  const Seconds stage = (layers + step.mtp_layers) * (layer + collectives) +
+                        (1 + step.mtp_layers) * (v.forward + v.backward) +
+                        step.mtp_layers * (further.forward + further.backward);
+  Seconds time = (m + static_cast<double>(l.pipeline - 1) / step.interleave) * stage;
 
   // Gradients and parameters of replicas.
   const ParameterCount count = count_parameters(model);
@@ -109,15 +112,14 @@ Seconds estimate_step(const World& world, const TrainingStep& step) {
     const double bytes = step.zero == 3 && always ? m * (2 * parameter + gradient)
                          : always                 ? m * gradient + parameter
                                                   : gradient + parameter;
-    const double time = held * bytes / rates.of(l.tensor * l.context * l.data);
+    const Seconds moved = rates.time(held * bytes, l.tensor * l.context * l.data);
     // What is reduced once can only overlap with the backward pass of the last micro-batch, about two thirds of its
     // time.
-    const double hidden = step.overlap_data ? (always ? seconds : stage * 2 / 3) : 0;
-    seconds += std::max(0.0, time - hidden);
+    const Seconds hidden = step.overlap_data ? (always ? time : stage * 2 / 3) : Seconds{};
+    time += std::max(Seconds{}, moved - hidden);
   }
   const double shared = step.zero > 0 ? l.shard : 1;
-  return Seconds{seconds} +
-         optimizer(step.kernels, Bytes{static_cast<std::int64_t>(held / shared * step.stack.optimizer.value)}) +
+  return time + optimizer(step.kernels, Bytes{static_cast<std::int64_t>(held / shared * step.stack.optimizer.value)}) +
          Seconds{step.stack.step_fixed.value};
 }
 

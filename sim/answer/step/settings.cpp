@@ -192,7 +192,7 @@ Alternatives experts(G g) {
 Alternatives algorithms(G g) {
   Alternatives list;
   for (std::size_t p = 0; p < parts; ++p) {
-    if (g.forecast.mean.exposed[p] < least_step_gain * g.forecast.time.value) continue;
+    if (g.forecast.mean.exposed[p] < least_step_gain * g.forecast.time) continue;
     const CollectiveUse* longest = longest_collective(g.forecast.collectives, static_cast<Part>(p));
     if (!longest) continue;
     for (Trial& trial : other_algorithms(g.world, *longest)) list.push_back(std::move(trial));

@@ -92,20 +92,21 @@ std::string gpus_text(const World& world, std::int64_t gpus) {
 std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
   std::vector<StepLine> lines;
   for (std::size_t p = 0; p < parts; ++p)
-    if (times.busy[p] > 0) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
+    if (times.busy[p] > Seconds{}) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
   for (std::size_t p = 0; p < parts; ++p)
-    if (times.exposed[p] > 0)
+    if (times.exposed[p] > Seconds{})
       lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
-  if (times.interference > 0) lines.push_back({"slower during communication", times.interference});
+  if (times.interference > Seconds{}) lines.push_back({"slower during communication", times.interference});
   return lines;
 }
 
 std::vector<StepLine> bubble_lines(const StepForecast& f) {
-  const double schedule = schedule_bubble(f).value, slower = f.mean.bubble - schedule;
+  const Seconds schedule = schedule_bubble(f);
+  const Seconds slower = f.mean.bubble - schedule;
   std::vector<StepLine> lines;
-  if (schedule > 0) lines.push_back({"bubble: the pipeline fills and drains", schedule});
+  if (schedule > Seconds{}) lines.push_back({"bubble: the pipeline fills and drains", schedule});
   // Below that it is rounding error of a difference.
-  if (slower > 1e-9 * f.time.value) lines.push_back({"bubble: waiting for the slowest stage", slower});
+  if (slower > 1e-9 * f.time) lines.push_back({"bubble: waiting for the slowest stage", slower});
   return lines;
 }
 
@@ -116,14 +117,14 @@ std::vector<CollectiveLine> collective_lines(const Program& program, const std::
   for (const CollectiveUse& use : collectives) {
     CollectiveLine& line = lines[{use.kind.part, use.kind.op, use.kind.bytes}];
     line.calls = std::max(line.calls, use.calls);
-    line.seconds = std::max(line.seconds, use.time.value);
-    if (line.use == nullptr || use.alone.makespan.value > line.use->alone.makespan.value) line.use = &use;
+    line.time = std::max(line.time, use.time);
+    if (line.use == nullptr || use.alone.makespan > line.use->alone.makespan) line.use = &use;
     line.slowest = std::max(line.slowest, use.slowdown);
   }
   std::vector<CollectiveLine> list;
   for (auto& [key, line] : lines) {
     const CollectiveKind& kind = line.use->kind;
-    line.bus_bandwidth = static_cast<double>(kind.bytes) / line.use->alone.makespan.value *
+    line.bus_bandwidth = Bytes{kind.bytes} / line.use->alone.makespan *
                          bus_factor(kind.op, static_cast<std::int64_t>(program.groups[kind.groups].front().size()));
     list.push_back(line);
   }
@@ -139,7 +140,7 @@ std::string collective_table(const Program& program, const std::vector<Collectiv
     const CollectiveUse& use = *line.use;
     out += fmt::format("{:>9} {:>14} {:>12} {:>7.6g} {:>10.1f} {:>11.2f} {:>7.2f}  {:<16}  {}\n",
                        name_of(use.kind.part), name_of(use.kind.op), use.kind.bytes, line.calls,
-                       use.alone.makespan.value * 1e6, line.bus_bandwidth * 1e-9, line.slowest,
+                       microseconds(use.alone.makespan), gigabytes_per_second(line.bus_bandwidth), line.slowest,
                        use.alone.algorithm + "/" + use.alone.protocol, use.alone.bottleneck);
   }
   return out;
@@ -169,7 +170,7 @@ std::string step_text(const StepForecast& f) {
   std::vector<StepLine> lines = breakdown_lines(f.mean);
   for (StepLine& line : bubble_lines(f)) lines.push_back(std::move(line));
   for (const StepLine& line : lines)
-    out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.seconds, 100 * line.seconds / f.time.value);
+    out += fmt::format("  {:<37} {:>10.4g} s {:>6.1f} %\n", line.what, line.time.value, 100 * (line.time / f.time));
   if (!f.memory.stages.empty()) out += memory_lines(f.memory);
   return out + collective_table(f.program, f.collectives);
 }

@@ -99,16 +99,16 @@ class TraceWriter {
     for (auto& list : computing_) std::sort(list.begin(), list.end());
   }
 
-  /// Seconds of an interval in which an actor does not compute.
+  /// How long an actor does not compute in an interval.
   /// Intervals of one actor do not overlap, so the covered parts can be summed. The search starts one interval earlier,
   /// which may reach into this one.
-  double exposed(std::uint32_t actor, double from, double to) const {
+  Seconds exposed(std::uint32_t actor, Seconds from, Seconds to) const {
     const auto& list = computing_[actor];
     auto it = std::upper_bound(list.begin(), list.end(), std::pair(from, from));
     if (it != list.begin()) --it;
-    double covered = 0;
+    Seconds covered;
     for (; it != list.end() && it->first < to; ++it)
-      covered += std::max(0.0, std::min(to, it->second) - std::max(from, it->first));
+      covered += std::max(Seconds{}, std::min(to, it->second) - std::max(from, it->first));
     return to - from - covered;
   }
 
@@ -132,8 +132,6 @@ class TraceWriter {
            {"args", {{"name", "collectives, GB/s of all GPUs"}}}});
   }
 
-  static double us(double seconds) { return seconds * 1e6; }
-
   // Bytes that a rank of the collective sends at bus bandwidth, as nccl-tests counts them.
   double bus_bytes(std::uint32_t i) const {
     const CollectiveKind& kind = program_.collectives[program_.activities[i].collective];
@@ -145,14 +143,14 @@ class TraceWriter {
   // have one place; a send between stages has two, with an arrow from the start of the send to the end of the receive.
   void slices(std::uint32_t i) {
     const Activity& a = program_.activities[i];
-    const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+    const Seconds start = f_.timeline.start[i], end = f_.timeline.end[i];
     const auto places = program_.places_of(i);
     for (const Place& place : places) {
       Json e = {{"ph", "X"},
                 {"pid", place.actor},
                 {"tid", place.stream},
-                {"ts", us(start)},
-                {"dur", us(end - start)},
+                {"ts", microseconds(start)},
+                {"dur", microseconds(end - start)},
                 {"name", program_.labels[a.label]},
                 {"cat", name_of(a.part)}};
       Json& args = e["args"];
@@ -163,9 +161,14 @@ class TraceWriter {
       event(e);
     }
     if (!a.is_collective() || !program_.collectives[a.collective].one_way || places.size() != 2) return;
-    const auto arrow = [&](const char* phase, const Place& place, double at) {
-      Json e = {{"ph", phase},  {"id", i},        {"pid", place.actor},    {"tid", place.stream},
-                {"ts", us(at)}, {"name", "send"}, {"cat", name_of(a.part)}};
+    const auto arrow = [&](const char* phase, const Place& place, Seconds at) {
+      Json e = {{"ph", phase},
+                {"id", i},
+                {"pid", place.actor},
+                {"tid", place.stream},
+                {"ts", microseconds(at)},
+                {"name", "send"},
+                {"cat", name_of(a.part)}};
       // Binds the arrow to the enclosing slice; otherwise viewers attach it to the next one.
       if (*phase == 'f') e["bp"] = "e";
       event(e);
@@ -177,45 +180,45 @@ class TraceWriter {
   void describe(std::uint32_t i, std::uint32_t actor, Json& args) const {
     const Activity& a = program_.activities[i];
     const CollectiveKind& kind = program_.collectives[a.collective];
-    const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+    const Seconds start = f_.timeline.start[i], end = f_.timeline.end[i];
     args["collective"] = name_of(kind.op);
     args["bytes"] = kind.bytes;
     args["calls"] = a.calls;
     args["ranks"] = program_.groups[kind.groups].front().size();
     args["groups"] = program_.groups[kind.groups].size();
-    args["exposed_us"] = us(exposed(actor, start, end));
-    if (end > start) args["busbw_gbps"] = bus_bytes(i) / (end - start) * 1e-9;
+    args["exposed_us"] = microseconds(exposed(actor, start, end));
+    if (end > start) args["busbw_gbps"] = bus_bytes(i) / (end - start).value * 1e-9;
     const CollectiveUse* use = use_of_[a.collective];
     if (!use) return;
     args["algorithm"] = use->alone.algorithm;
     args["protocol"] = use->alone.protocol;
     args["channels"] = use->alone.channels;
     args["bottleneck"] = use->alone.bottleneck;
-    if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.makespan.value);
+    if (end > start) args["slowdown"] = (end - start) / (a.calls * use->alone.makespan);
   }
 
   /// Counters in GB/s that all ranks together send, for each kind of parallelism: means over equal intervals of the
   /// whole step. Micro-batches that are left out count as well.
   void counters() {
-    const double bin = f_.timeline.seconds / static_cast<double>(counter_bins);
-    if (bin <= 0) return;
+    const Seconds bin = f_.timeline.time / static_cast<double>(counter_bins);
+    if (bin <= Seconds{}) return;
     std::array<std::vector<double>, parts> rates;
     for (std::uint32_t i = 0; i < program_.activities.size(); ++i) {
       const Activity& a = program_.activities[i];
-      const double start = f_.timeline.start[i], end = f_.timeline.end[i];
+      const Seconds start = f_.timeline.start[i], end = f_.timeline.end[i];
       if (!a.is_collective() || end <= start) continue;
       const CollectiveKind& kind = program_.collectives[a.collective];
       const RankGroups& groups = program_.groups[kind.groups];
       // A rate is per rank, so it is multiplied by all ranks that send. Sends between stages have one sender per group.
       const double senders =
           static_cast<double>(groups.size()) * (kind.one_way ? 1.0 : static_cast<double>(groups.front().size()));
-      const double rate = bus_bytes(i) * senders / (end - start) * 1e-9;
+      const double rate = bus_bytes(i) * senders / (end - start).value * 1e-9;
       auto& list = rates[static_cast<std::size_t>(a.part)];
       list.resize(counter_bins);
       const auto first = std::min(counter_bins - 1, static_cast<std::size_t>(start / bin));
       for (std::size_t b = first; b < counter_bins && static_cast<double>(b) * bin < end; ++b) {
-        const double from = static_cast<double>(b) * bin;
-        list[b] += rate * std::max(0.0, std::min(end, from + bin) - std::max(start, from)) / bin;
+        const Seconds from = static_cast<double>(b) * bin;
+        list[b] += rate * std::max(Seconds{}, std::min(end, from + bin) - std::max(start, from)) / bin;
       }
     }
     for (std::size_t p = 0; p < parts; ++p)
@@ -226,15 +229,15 @@ class TraceWriter {
         event({{"ph", "C"},
                {"pid", program_.actors.size()},
                {"name", fmt::format("{} GB/s", EnumNames<Part>::names[p])},
-               {"ts", us(static_cast<double>(b) * bin)},
+               {"ts", microseconds(static_cast<double>(b) * bin)},
                {"args", {{"GB/s", rate}}}});
       }
   }
 
   const StepForecast& f_;
   const Program& program_;
-  std::vector<const CollectiveUse*> use_of_;                       ///< by kind of collective; null: not called
-  std::vector<std::vector<std::pair<double, double>>> computing_;  ///< by actor
+  std::vector<const CollectiveUse*> use_of_;                         ///< by kind of collective; null: not called
+  std::vector<std::vector<std::pair<Seconds, Seconds>>> computing_;  ///< by actor
   int first_left_out_ = 0, last_left_out_ = -1;
   std::size_t left_out_ = 0;
   std::string events_;

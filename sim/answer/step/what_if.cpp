@@ -31,24 +31,24 @@ StepBinding binding_of(const StepForecast& f) {
   const auto& stages = f.stages;
   for (std::size_t s = 1; s < stages.size(); ++s)
     if (stages[s].bubble < stages[b.stage].bubble) b.stage = s;
-  b.waits = Seconds{stages[b.stage].bubble};
+  b.waits = stages[b.stage].bubble;
   const double others = static_cast<double>(stages.size() - 1);
   if (others > 0) {
     for (std::size_t p = 0; p < parts; ++p) {
-      double mean = 0;
+      Seconds mean;
       for (std::size_t s = 0; s < stages.size(); ++s)
         if (s != b.stage) mean += stages[s].busy[p] / others;
-      if (const Seconds more{stages[b.stage].busy[p] - mean}; more > b.more) {
+      if (const Seconds more = stages[b.stage].busy[p] - mean; more > b.more) {
         b.more = more;
         b.part = static_cast<Part>(p);
       }
     }
     for (std::size_t s = 0; s < stages.size(); ++s)
-      if (s != b.stage) b.others += Seconds{stages[s].bubble / others};
+      if (s != b.stage) b.others += stages[s].bubble / others;
   }
   const auto most = std::max_element(f.mean.exposed.begin(), f.mean.exposed.end());
-  if (*most <= 0) return b;
-  b.exposed = Seconds{*most};
+  if (*most <= Seconds{}) return b;
+  b.exposed = *most;
   if (const auto* use = longest_collective(f.collectives, static_cast<Part>(most - f.mean.exposed.begin())))
     b.collective = static_cast<int>(use - f.collectives.data());
   return b;

@@ -1,6 +1,7 @@
 // From logs to measured cases, by the binary.
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,73 @@ TEST_CASE("JSON on standard output stands alone, and logs may come through a pip
   CHECK(logs[0]["tables"][0]["operation"] == "all_gather");
   CHECK(logs[0]["tables"][0]["rows"][0]["time_us"] == 100);
   CHECK(logs[0]["problems"][0]["line"] == 7);
+}
+
+const std::string telemetry = FABRICAST_SOURCES "/tests/data/telemetry/";
+
+TEST_CASE("the telemetry of a job is one log, by directory or by files", "[import]") {
+  const std::string all = output("calibrate import " + telemetry + "inspector");
+  CHECK(all.find(telemetry + "inspector (2 files)\n") == 0);
+  CHECK(all.find("inspector all_reduce: 4 rows, 8192 to 4194304 B, 2 ranks on 2 nodes, NCCL 2.28.9, 28 calls") !=
+        std::string::npos);
+  CHECK(all.find("0x226b4b23400b26, 2 ranks on 2 nodes, 2 seen, 48 calls matched") != std::string::npos);
+  const std::string files = output("calibrate import " + telemetry + "inspector/node0-pid1025.log " + telemetry +
+                                   "inspector/node1-pid1028.log");
+  CHECK(files.substr(files.find('\n')) == all.substr(all.find('\n')));
+}
+
+TEST_CASE("cases and a check of telemetry", "[import]") {
+  const Scratch folder;
+  const std::string two =
+      "fabricast: 1\nnode: {gpu: h100-sxm, gpus: 1, intranode: none, nics: {count: 1, rate: 200Gbps, link: roce}}\n"
+      "cluster: {nodes: 2}\nworkload: {}\n";
+  write(folder / "s.yaml", two);
+  const Ran ran = run_fabricast("calibrate import " + telemetry + "inspector --scenario " + (folder / "s.yaml") +
+                                " --system lab --output " + (folder / "c.json"));
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto cases = nlohmann::json::parse(read_text(folder / "c.json"));
+  REQUIRE(cases.size() == 3);
+  CHECK(cases[2]["id"] == "lab-all-reduce-2n1g");
+  CHECK(cases[2]["nccl_version"] == "2.28.9");
+  CHECK(cases[2]["rows"][0]["bytes"] == 8192);
+  CHECK(cases[2]["rows"][0]["time_us"] == 1256);
+  // Two ranks that share a GPU over loopback are slow for any cluster.
+  const Ran checked = run_fabricast("check " + telemetry + "inspector --scenario " + (folder / "s.yaml"));
+  INFO(checked.err);
+  CHECK(checked.code == 1);
+  CHECK(checked.out.find("not healthy") != std::string::npos);
+  CHECK(checked.out.find("     all_reduce         8192     1256.00") != std::string::npos);
+}
+
+TEST_CASE("a check of dumps and states names who is behind", "[import]") {
+  const Scratch folder;
+  write(folder / "s.yaml", scenario);
+  const std::string dumps = telemetry + "flight-recorder/hang_rank_";
+  const Ran shown = run_fabricast("calibrate import " + dumps + "0 " + dumps + "1");
+  CHECK(shown.out.find("rank 1 on " + dumps + "1: others wait for it: has launched 1 call, others 3") !=
+        std::string::npos);
+  const Ran ras = run_fabricast("check " + telemetry + "ras/a.json --scenario " + (folder / "s.yaml"));
+  INFO(ras.err);
+  CHECK(ras.code == 0);
+  CHECK(ras.out.find("no times: telemetry shows no rank at fault") != std::string::npos);
+  CHECK(ras.out.find("rank 1 on 127.0.0.1, process 1024, GPU 0: perhaps others wait for it") != std::string::npos);
+}
+
+TEST_CASE("a directory may hold logs of several kinds, and must hold some", "[import]") {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "d");
+  const Ran empty = run_fabricast("calibrate import " + (folder / "d"));
+  CHECK(empty.code == 2);
+  CHECK(empty.err.find("has no files") != std::string::npos);
+  write(folder / "d/test.log", test_log);
+  write(folder / "d/.hidden", test_log);
+  write(folder / "d/notes.txt", "nothing to see\n");
+  std::filesystem::copy_file(telemetry + "ras/a.json", folder / "d/ras.json");
+  const std::string all = output("calibrate import " + (folder / "d"));
+  CHECK(all.find("all_gather: 1 row") != std::string::npos);
+  CHECK(all.find("telemetry      ras, 0 records of 3 communicators") != std::string::npos);
+  CHECK(all.find("notes") == std::string::npos);
 }
 
 TEST_CASE("a fabric and its tables are counted, and what looks wrong is named", "[import]") {

@@ -145,3 +145,21 @@ TEST_CASE("kernels of PyTorch on one H100 and one H200") {
     CHECK(off([](const KernelCase& k) { return k.count > 1 && k.m >= 512; }) < 0.6);
   }
 }
+
+TEST_CASE("experts that tensor parallelism slices") {
+  const std::vector<StepCase> slices = read_steps(FABRICAST_SOURCE_DIR "/tests/data/kernels/slices.json");
+  const auto off = [&](auto wanted) {
+    std::vector<double> list;
+    for (const StepCase& c : slices)
+      if (wanted(c.kernel)) list.push_back(std::log(c.measured / kernel_time(c.kernel, shipped_hardware())));
+    REQUIRE(list.size() >= 10);
+    return median(list);
+  };
+  const auto few = [](const KernelCase& k) { return k.count > 1 && k.m <= 64 && k.precision == Precision::bf16; };
+  CHECK(std::abs(off([&](const KernelCase& k) { return few(k) && k.k >= 1024; })) < 0.3);
+  // Known shortfall: PyTorch's kernel takes microseconds per tile, however short its sum (docs/models/compute.md).
+  const double narrow = off([&](const KernelCase& k) { return few(k) && k.k <= 384; });
+  CHECK(narrow > 0.3);
+  CHECK(narrow < 1.2);
+  CHECK(std::abs(off([](const KernelCase& k) { return k.count == 1; })) < 0.25);
+}

@@ -87,9 +87,9 @@ TEST_CASE("MegaScale's fall of MFU under strong scaling is forecast") {
 TEST_CASE("a step's parts add up, on every stage and in the mean") {
   const StepForecast f = forecast("korthikanti-175b-selective");
   const auto sum = [](const ActorTimes& t) {
-    double all = t.interference + t.bubble;
+    Seconds all = t.interference + t.bubble;
     for (std::size_t p = 0; p < parts; ++p) all += t.busy[p] + t.exposed[p];
-    return all;
+    return all.value;
   };
   REQUIRE(f.stages.size() == 8);
   for (const ActorTimes& stage : f.stages) CHECK(sum(stage) == Approx(f.time.value));

@@ -183,6 +183,22 @@ TEST_CASE("sockets multiply the copying threads, up to 0.9 of the line rate", "[
   CHECK(used(h100, {{"NCCL_SOCKET_NTHREADS", "4"}}).warnings.size() == 1);
 }
 
+TEST_CASE("the kernel keeps up with slow lines, and with fast ones less and less", "[planner]") {
+  const auto efficiency = [](BytesPerSecond rate) {
+    NodeSpec spec = h100;
+    spec.nics.link = LinkKind::socket;
+    spec.nics.rate = rate;
+    return used(spec, {}).node().network.nic_efficiency.value;
+  };
+  const double measured = shipped_hardware().network("socket").nic_efficiency.value;
+  CHECK(efficiency(BytesPerSecond{25e9}) == Approx(measured));
+  CHECK(efficiency(BytesPerSecond{1.25e9}) > 0.93);
+  // The time of a byte beyond that on the line is the same at any rate.
+  const auto extra = [&](double rate) { return (1 / efficiency(BytesPerSecond{rate}) - 1) / rate; };
+  CHECK(extra(12.5e9) == Approx(extra(25e9)));
+  CHECK(extra(100e9) == Approx(extra(25e9)));
+}
+
 TEST_CASE("without peer-to-peer access GPUs use host memory", "[planner]") {
   for (const test::Variables& variables :
        {test::Variables{{"NCCL_P2P_DISABLE", "1"}}, test::Variables{{"NCCL_P2P_LEVEL", "LOC"}}}) {

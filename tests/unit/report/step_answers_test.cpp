@@ -172,7 +172,7 @@ TEST_CASE("the stage with the vocabulary limits the step", "[step]") {
   CHECK(b.stage == 1);
   CHECK(b.part == Part::vocabulary);
   constexpr auto vocabulary = static_cast<std::size_t>(Part::vocabulary);
-  CHECK(b.more.value == Approx(f.stages[1].busy[vocabulary] - f.stages[0].busy[vocabulary]));
+  CHECK(b.more.value == Approx((f.stages[1].busy[vocabulary] - f.stages[0].busy[vocabulary]).value));
   CHECK(b.others > b.waits);
 }
 

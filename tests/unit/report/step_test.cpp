@@ -26,8 +26,8 @@ StepForecast forecast(const std::vector<std::string>& set = {}, const std::strin
   return run_step(build_world(parse_scenario(text, "step.yaml", set).scenario));
 }
 
-double exposed(const StepForecast& f, Part part) { return f.mean.exposed[static_cast<std::size_t>(part)]; }
-double busy(const StepForecast& f, Part part) { return f.mean.busy[static_cast<std::size_t>(part)]; }
+double exposed(const StepForecast& f, Part part) { return f.mean.exposed[static_cast<std::size_t>(part)].value; }
+double busy(const StepForecast& f, Part part) { return f.mean.busy[static_cast<std::size_t>(part)].value; }
 
 const CollectiveUse* find_use(const StepForecast& f, Part part, CollectiveOp op) {
   for (const CollectiveUse& use : f.collectives)
@@ -130,13 +130,13 @@ TEST_CASE("stages hold the stated layers") {
   };
   const StepForecast even = forecast(four), fewer = with("[9, 9, 8, 6]");
   CHECK(with("[8, 8, 8, 8]").time == even.time);
-  CHECK(fewer.stages[3].busy[static_cast<std::size_t>(Part::forward)] ==
-        Approx(0.75 * even.stages[3].busy[static_cast<std::size_t>(Part::forward)]));
+  CHECK(fewer.stages[3].busy[static_cast<std::size_t>(Part::forward)].value ==
+        Approx(0.75 * even.stages[3].busy[static_cast<std::size_t>(Part::forward)].value));
   CHECK(fewer.time.value < 0.97 * even.time.value);
   CHECK(fewer.memory.stages[3].parameters < even.memory.stages[3].parameters);
   // The waiting time of the busiest stage is due to the schedule.
-  CHECK(schedule_bubble(even).value == even.stages[3].bubble);
-  CHECK(schedule_bubble(even).value < 0.6 * even.mean.bubble);
+  CHECK(schedule_bubble(even) == even.stages[3].bubble);
+  CHECK(schedule_bubble(even) < 0.6 * even.mean.bubble);
   // A chunk may hold the embedding alone, another the output.
   const std::vector<std::string> chunks{"workload.parallel.pipeline=2", "workload.parallel.interleave=2",
                                         "workload.parallel.layers=[0, 16, 16, 0]"};
@@ -211,7 +211,7 @@ TEST_CASE("a step does not depend on the number of threads") {
 TEST_CASE("a step of one GPU has no collectives") {
   const StepForecast f = forecast({"node.gpus=1", "cluster.nodes=1", "workload.batch.global=1"});
   CHECK(f.collectives.empty());
-  CHECK(f.mean.bubble == Approx(0).margin(1e-9));
+  CHECK(f.mean.bubble.value == Approx(0).margin(1e-9));
   CHECK(f.time.value > 0);
 }
 

@@ -116,11 +116,11 @@ TEST_CASE("where dispatching permutes tokens, the host launches less") {
   const auto world = step_world("experts", test::both(alone, dispatched("hybridep")));
   TrainingStep step = step_of(world);
   step.stack.router_launch.value = 5000, step.stack.fused_launch.value = 300;
-  CHECK(time_layer(step, true).ffn.launch_before == Approx(300e-6));
+  CHECK(time_layer(step, true).ffn.launch_before.value == Approx(300e-6));
   step.dispatcher = Dispatcher::alltoall;
-  CHECK(time_layer(step, true).ffn.launch_before == Approx(5000e-6));
+  CHECK(time_layer(step, true).ffn.launch_before.value == Approx(5000e-6));
   step.cuda_graphs = CudaGraphs::router;
-  CHECK(time_layer(step, true).ffn.launch_before == 0);
+  CHECK(time_layer(step, true).ffn.launch_before.value == 0);
 }
 
 /// B of all calls in which a rank dispatches or combines tokens.
@@ -139,7 +139,7 @@ TEST_CASE("overlapped tokens are as many, beside the whole pass of their layer")
   step.stack.interference.value = 0;
   const auto waited = [&] {
     const StepForecast f = run_step(world, step, {});
-    return f.mean.exposed[static_cast<std::size_t>(Part::expert)];
+    return f.mean.exposed[static_cast<std::size_t>(Part::expert)].value;
   };
   const double bytes = all_bytes(training_program(step)), all = waited();
   REQUIRE(all > 0);
@@ -160,15 +160,15 @@ TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   const auto world = step_world("experts", alone);
   TrainingStep step = step_of(world);
   step.stack.expert_launch.value = 10, step.stack.launch.value = 0;
-  CHECK(time_layer(step, true).ffn.launch == Approx(16 * 10e-6));
+  CHECK(time_layer(step, true).ffn.launch.value == Approx(16 * 10e-6));
   step.precision = Precision::fp8;
-  CHECK(time_layer(step, true).ffn.launch == Approx(16 * 30e-6));
+  CHECK(time_layer(step, true).ffn.launch.value == Approx(16 * 30e-6));
   // All get as many tokens: one kernel casts them.
   step.capacity = 1;
-  CHECK(time_layer(step, true).ffn.launch == Approx(16 * 10e-6));
+  CHECK(time_layer(step, true).ffn.launch.value == Approx(16 * 10e-6));
   step.stack.launch.value = 7;
-  CHECK(time_layer(step, true).ffn.launch == Approx(7e-6 + 16 * 10e-6));
-  CHECK(time_layer(step, false).ffn.launch == Approx(7e-6));
+  CHECK(time_layer(step, true).ffn.launch.value == Approx(7e-6 + 16 * 10e-6));
+  CHECK(time_layer(step, false).ffn.launch.value == Approx(7e-6));
 }
 
 TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
@@ -176,7 +176,7 @@ TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
     const auto world = step_world("experts", test::both(alone, test::both(dispatched("deepep"), set)));
     TrainingStep step = step_of(world);
     step.overlap_expert = true;
-    return run_step(world, step, {}).mean.interference;
+    return run_step(world, step, {}).mean.interference.value;
   };
   // Gradients slow computation in all of them.
   const double four = slowed({"workload.experts.sms=4"}), eight = slowed({"workload.experts.sms=8"});
@@ -199,8 +199,8 @@ TEST_CASE("with FP8 dispatch tokens go in 8 bits, return in 16, and are cast onc
   // Eight copies of 2048 numbers of each of 4096 tokens are not cast any more, and the tokens are.
   const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
   const double each = step.stack.expert_cast.value * cast_traffic(step.scaling) / cast_traffic(Scaling::delayed);
-  CHECK(plain.forward - cast.forward == Approx(each * 8 * 4096 * 2048 / rate).epsilon(1e-6));
-  CHECK(cast.before - plain.before == Approx(each * 4096 * 2048 / rate).epsilon(1e-6));
+  CHECK((plain.forward - cast.forward).value == Approx(each * 8 * 4096 * 2048 / rate).epsilon(1e-6));
+  CHECK((cast.before - plain.before).value == Approx(each * 4096 * 2048 / rate).epsilon(1e-6));
   CHECK_THROWS_WITH(step_world("experts", test::both(dispatched("deepep"), {"workload.experts.fp8_dispatch=true"})),
                     Catch::Contains("experts that compute in fp8"));
 }
@@ -224,13 +224,14 @@ TEST_CASE("experts' operands are cast to 8 bits, and permutations that are not f
   const HalfLayer apart = time_layer(step, true).ffn;
   // 8 x 4096 copies of 2048 numbers, 16 B each, at the memory's rate.
   const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
-  CHECK(apart.before - fused.before ==
+  CHECK((apart.before - fused.before).value ==
         Approx((step.stack.eager.value - 1) * 8 * 4096 * 2048 * 16 / rate).epsilon(1e-6));
   step.stack.expert_cast.value = 0, step.fused_permutation = true, step.precision = Precision::fp8;
-  const double without = time_layer(step, true).ffn.forward;
+  const Seconds without = time_layer(step, true).ffn.forward;
   step.stack.expert_cast.value = 2;
   // In: 2048 numbers of a copy to both gates, 768 to the way down.
-  CHECK(time_layer(step, true).ffn.forward - without == Approx(2. * 8 * 4096 * (2048 + 768) / rate).epsilon(1e-6));
+  CHECK((time_layer(step, true).ffn.forward - without).value ==
+        Approx(2. * 8 * 4096 * (2048 + 768) / rate).epsilon(1e-6));
 }
 
 }  // namespace

@@ -25,15 +25,14 @@ TrainingStep plain_step(const Sets& more = {}) {
 
 double boost(const TrainingStep& step) { return boost_of(step.kernels, kernel_mix(step)); }
 
-double seconds_of(const HalfLayer& half) {
+Seconds time_of(const HalfLayer& half) {
   return half.before + half.forward + half.before_backward + half.data_gradient + half.weight_gradient;
 }
-/// Seconds of a micro-batch without the embedding.
-double seconds_of(const TrainingStep& step) {
+/// Time of a micro-batch without the embedding.
+Seconds time_of(const TrainingStep& step) {
   const LayerTimes t = time_layer(step, false);
   const VocabularyTimes v = time_vocabulary(step);
-  return static_cast<double>(step.model.layers) * (seconds_of(t.attention) + seconds_of(t.ffn)) + v.forward +
-         v.backward;
+  return static_cast<double>(step.model.layers) * (time_of(t.attention) + time_of(t.ffn)) + v.forward + v.backward;
 }
 
 TEST_CASE("GEMMs keep their rate if nothing leaves them power, and never exceed that of the full clock") {
@@ -52,15 +51,15 @@ TEST_CASE("a micro-batch takes its energy over the power limit") {
   ComputeModel& model = step.kernels.model;
   // All other kernels draw the same share of the limit, so that their sum suffices.
   model.stream_power.value = model.flash_power.value = 0.9, model.burst.value = 2;
-  const double slow = seconds_of(step);
+  const Seconds slow = time_of(step);
   step.kernels.boost = boost(step);
-  const double fast = seconds_of(step);
+  const Seconds fast = time_of(step);
   // Without GEMMs: what is left when they take almost no time.
   TrainingStep others = step;
   for (Parameter* p : {&others.stack.gemm}) p->value = 1e9;
-  const double rest = seconds_of(others);
+  const Seconds rest = time_of(others);
   CHECK(step.kernels.boost > 1.01);
-  CHECK(slow - fast == Approx(0.1 * rest).epsilon(0.03));
+  CHECK((slow - fast) / rest == Approx(0.1).epsilon(0.03));
 }
 
 // Steps in a loop on one H100, measured for this project on 2026-11-26: ms of kernels per micro-batch, and TFLOP/s of
@@ -80,7 +79,8 @@ TEST_CASE("GEMMs among other kernels are as fast as measured") {
         MeasuredMix{"1B, 8,192 tokens, compiled", 73.5, 60.4, 36.1, 826},
         MeasuredMix{"MoE of 128 experts", 13.6, 5.6, 21.5, 871}}) {
     INFO(m.name);
-    const double rate = alone * boost_of(h100, {m.gemms * m.rate / alone, m.attention, m.others});
+    const double rate =
+        alone * boost_of(h100, {Seconds{m.gemms * m.rate / alone}, Seconds{m.attention}, Seconds{m.others}});
     CHECK(rate == Approx(m.rate).epsilon(0.1));
   }
 }

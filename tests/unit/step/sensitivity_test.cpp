@@ -116,8 +116,8 @@ TEST_CASE("without GPUDirect RDMA the step is longer by the additional exposed t
   CHECK(without.time.value > 1.05 * with.time.value);
   CHECK(exposed(without) > 1.2 * exposed(with));
   for (const Part part : {Part::forward, Part::backward, Part::optimizer})
-    CHECK(without.mean.busy[static_cast<std::size_t>(part)] ==
-          Approx(with.mean.busy[static_cast<std::size_t>(part)]).epsilon(1e-9));
+    CHECK(without.mean.busy[static_cast<std::size_t>(part)].value ==
+          Approx(with.mean.busy[static_cast<std::size_t>(part)].value).epsilon(1e-9));
 }
 
 TEST_CASE("NCCL_ALGO changes the step by as much as it changes the all-reduces") {
@@ -179,7 +179,7 @@ TEST_CASE("only the collectives at the ends of passes are exposed if computation
   for (const CollectiveUse& use : usual.collectives) sum += use.calls * use.alone.makespan.value;
   CHECK(exposed(usual) < 0.1 * sum);
   CHECK(after.least > 1.1 * before.least);
-  const double interference = slow.mean.interference - usual.mean.interference;
+  const double interference = (slow.mean.interference - usual.mean.interference).value;
   const double longer = slow.time.value - usual.time.value - interference;
   CHECK(longer == Approx(exposed(slow) - exposed(usual)).margin(1e-6));
   CHECK(longer > 0.95 * (after.least - before.least));

@@ -36,7 +36,7 @@ struct Maker {
   }
   std::uint32_t work(double seconds, std::vector<std::uint32_t> needs = {}, std::uint32_t actor = 0) {
     Activity a;
-    a.seconds = seconds;
+    a.time = Seconds{seconds};
     const Place place{actor, 0};
     return program.add(a, {&place, 1}, needs);
   }
@@ -49,9 +49,9 @@ struct Maker {
 };
 
 double sum(const ActorTimes& t) {
-  double all = t.interference + t.bubble;
+  Seconds all = t.interference + t.bubble;
   for (std::size_t p = 0; p < parts; ++p) all += t.busy[p] + t.exposed[p];
-  return all;
+  return all.value;
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ TEST_CASE("work on a stream runs in order") {
   m.work(1), m.work(2);
   FakeTraffic traffic({});
   const Timeline t = run_program(m.program, traffic);
-  CHECK(t.seconds == 3);
-  CHECK(t.start[1] == 1);
-  CHECK(t.actors[0].busy[0] == 3);
+  CHECK(t.time.value == 3);
+  CHECK(t.start[1].value == 1);
+  CHECK(t.actors[0].busy[0].value == 3);
 }
 
 TEST_CASE("a collective that overlaps computation is hidden, and slows it down") {
@@ -73,14 +73,14 @@ TEST_CASE("a collective that overlaps computation is hidden, and slows it down")
   m.work(4);
   m.work(1, {x});
   FakeTraffic traffic({{0, 2.0}});
-  CHECK(run_program(m.program, traffic).seconds == 6);
+  CHECK(run_program(m.program, traffic).time.value == 6);
   TimelineOptions options;
   options.interference = {0.25};
   // For two seconds the pace is three quarters: half a second is lost.
   const Timeline t = run_program(m.program, traffic, options);
-  CHECK(t.seconds == Approx(6.5));
-  CHECK(t.actors[0].interference == Approx(0.5));
-  CHECK(t.actors[0].bubble == Approx(0).margin(1e-12));
+  CHECK(t.time.value == Approx(6.5));
+  CHECK(t.actors[0].interference.value == Approx(0.5));
+  CHECK(t.actors[0].bubble.value == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("the exposed time of a collective is reported, and all components add up") {
@@ -91,9 +91,9 @@ TEST_CASE("the exposed time of a collective is reported, and all components add 
   m.work(1, {x});
   FakeTraffic traffic({{0, 2.0}});
   const Timeline t = run_program(m.program, traffic);
-  CHECK(t.seconds == 4);
-  CHECK(t.actors[0].exposed[static_cast<std::size_t>(Part::data)] == Approx(1.5));
-  CHECK(sum(t.actors[0]) == Approx(t.seconds));
+  CHECK(t.time.value == 4);
+  CHECK(t.actors[0].exposed[static_cast<std::size_t>(Part::data)].value == Approx(1.5));
+  CHECK(sum(t.actors[0]) == Approx(t.time.value));
 }
 
 TEST_CASE("a collective of two actors waits for both, and the wait is a bubble") {
@@ -104,12 +104,12 @@ TEST_CASE("a collective of two actors waits for both, and the wait is a bubble")
   m.work(1, {x}, 1);
   FakeTraffic traffic({{0, 0.5}});
   const Timeline t = run_program(m.program, traffic);
-  CHECK(t.seconds == 4.5);
-  CHECK(t.actors[1].bubble == Approx(3));
-  CHECK(t.actors[1].exposed[static_cast<std::size_t>(Part::pipeline)] == Approx(0.5));
+  CHECK(t.time.value == 4.5);
+  CHECK(t.actors[1].bubble.value == Approx(3));
+  CHECK(t.actors[1].exposed[static_cast<std::size_t>(Part::pipeline)].value == Approx(0.5));
   // The first one waits for the second at the end.
-  CHECK(sum(t.actors[0]) == Approx(t.seconds));
-  CHECK(sum(t.actors[1]) == Approx(t.seconds));
+  CHECK(sum(t.actors[0]) == Approx(t.time.value));
+  CHECK(sum(t.actors[1]) == Approx(t.time.value));
 }
 
 TEST_CASE("collectives that share a link slow each other while both run") {
@@ -118,8 +118,8 @@ TEST_CASE("collectives that share a link slow each other while both run") {
   m.collective(1, {}, {{0, 2}});
   FakeTraffic traffic({{0, 1.0}, {1, 3.0}}, true);
   const Timeline t = run_program(m.program, traffic);
-  CHECK(t.end[0] == Approx(2));  // at half pace all along
-  CHECK(t.end[1] == Approx(4));  // one of its three seconds at half pace
+  CHECK(t.end[0].value == Approx(2));  // at half pace all along
+  CHECK(t.end[1].value == Approx(4));  // one of its three seconds at half pace
 }
 
 TEST_CASE("n calls take n times as long") {
@@ -127,7 +127,7 @@ TEST_CASE("n calls take n times as long") {
   m.collective(0);
   m.program.activities[0].calls = 2.5;
   FakeTraffic traffic({{0, 2.0}});
-  CHECK(run_program(m.program, traffic).seconds == 5);
+  CHECK(run_program(m.program, traffic).time.value == 5);
 }
 
 TEST_CASE("a slow actor holds up the others") {
@@ -137,7 +137,7 @@ TEST_CASE("a slow actor holds up the others") {
   FakeTraffic traffic({{0, 1.0}});
   TimelineOptions options;
   options.slower = {1, 1.5};
-  CHECK(run_program(m.program, traffic, options).seconds == Approx(2.5));
+  CHECK(run_program(m.program, traffic, options).time.value == Approx(2.5));
 }
 
 TEST_CASE("a cycle of dependencies is an internal error") {

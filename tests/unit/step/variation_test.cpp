@@ -27,7 +27,7 @@ std::vector<double> slower(const World& w, std::size_t sample = 0) {
 }
 double computing(const ActorTimes& times) {
   double sum = 0;
-  for (const double seconds : times.busy) sum += seconds;
+  for (const Seconds time : times.busy) sum += time.value;
   return sum;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("the replica with the longest step counts, not the one with most slow 
   std::vector<double> work(4, 0);
   for (std::size_t i = 0; i < program.activities.size(); ++i)
     if (!program.activities[i].is_collective())
-      work[program.places_of(i).front().actor] += program.activities[i].seconds;
+      work[program.places_of(i).front().actor] += program.activities[i].time.value;
   const auto heavy = static_cast<std::size_t>(std::max_element(work.begin(), work.end()) - work.begin());
   const Variation variation(step, w.scenario().workload.training.variation, {}, 8, program);
   int hit = 0;

@@ -34,7 +34,7 @@ std::vector<std::string> streams_of(const Program& p, std::uint32_t activity) {
 
 std::vector<double> seconds_of(const Program& p) {
   std::vector<double> s;
-  for (const Activity& a : p.activities) s.push_back(a.is_collective() ? -1 : a.seconds);
+  for (const Activity& a : p.activities) s.push_back(a.is_collective() ? -1 : a.time.value);
   return s;
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("A data-parallel step of four ranks that share a trace is one actor") 
   std::vector<std::uint32_t> collectives, others;
   for (std::uint32_t i = 0; i < 7; ++i) (p.activities[i].is_collective() ? collectives : others).push_back(i);
   CHECK(labels_of(p, others) == std::vector<std::string>{"forward", "forward", "backward", "backward", "optimizer"});
-  CHECK(p.activities[others[2]].seconds == Approx(200e-6));
+  CHECK(p.activities[others[2]].time.value == Approx(200e-6));
   CHECK(p.activities[others[2]].part == Part::backward);
   CHECK(p.activities[others[4]].part == Part::optimizer);
   CHECK(needs_of(p, collectives[0]) == std::vector{others[2]});
@@ -259,7 +259,7 @@ TEST_CASE("Kernels without a duration take the time that the hook returns; speed
       program_of_files({file}, spec, {}, [](double flops, double bytes) { return Seconds{flops + bytes}; });
   const std::vector<double> wanted{1010, 50, 2e-6, 8e-6};
   REQUIRE(p.activities.size() == 4);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(p.activities[i].seconds == Approx(wanted[i]));
+  for (std::size_t i = 0; i < 4; ++i) CHECK(p.activities[i].time.value == Approx(wanted[i]));
   CHECK(faults_of({file}) ==
         std::vector<std::string>{"t.0.et: error: node 1 has num_ops or tensor_size but no duration",
                                  "t.0.et: error: node 2 has num_ops or tensor_size but no duration"});
@@ -319,7 +319,7 @@ TEST_CASE("Both generations, with and without a version, and JSON are read") {
     const Program p = program_of_files({file}, shared_by(2));
     REQUIRE(p.activities.size() == 2);
     CHECK(p.labels[p.activities[0].label] == "kernel");
-    CHECK(p.activities[0].seconds == Approx(7e-6));
+    CHECK(p.activities[0].time.value == Approx(7e-6));
     CHECK(needs_of(p, 1) == std::vector<std::uint32_t>{0});
     REQUIRE(p.collectives.size() == 1);
     CHECK(p.collectives[0].op == CollectiveOp::alltoall);

@@ -41,11 +41,11 @@ std::string fault_of(const InferenceSpec& spec, int nodes = 1) {
 /// s of all kernels of all layers.
 double computing(const InferenceStep& step, const InferencePass& pass) {
   const PassTime t = time_pass(step, pass);
-  double seconds = 0;
+  Seconds time;
   for (int l = 0; l < step.model.layers; ++l)
     for (const LayerTime& half : {t.attention, step.model.has_experts(l) ? t.sparse : t.dense})
-      seconds += half.gemms + half.attention + half.elementwise;
-  return seconds + t.vocabulary.gemms + t.vocabulary.elementwise;
+      time += half.gemms + half.attention + half.elementwise;
+  return (time + t.vocabulary.gemms + t.vocabulary.elementwise).value;
 }
 
 double calls_of(const Program& program, CollectiveOp op, Part part) {
@@ -192,7 +192,7 @@ TEST_CASE("the host launches each kernel unless there is a graph", "[inference]"
   CHECK(eager.launches.size() == 2 * 32 + 2);
   const auto host = [](const Program& p) {
     double seconds = 0;
-    for (const Activity& a : p.activities) seconds += a.part == Part::host ? a.seconds : 0;
+    for (const Activity& a : p.activities) seconds += a.part == Part::host ? a.time.value : 0;
     return seconds;
   };
   const double fixed = (step.stack.step_fixed.value + step.stack.sequence_fixed.value) * 1e-6;
@@ -209,7 +209,7 @@ TEST_CASE("few tokens read few experts", "[inference]") {
   const InferenceStep step = step_of(spec, 4);
   InferencePass pass;
   pass.sequences = 1, pass.context = 100;
-  const double one = time_pass(step, pass).sparse.gemms;
+  const Seconds one = time_pass(step, pass).sparse.gemms;
   pass.sequences = 64;
   CHECK(time_pass(step, pass).sparse.gemms > 1.2 * one);
   const Program p = inference_program(step, {pass}, 1, true).program;

@@ -1,0 +1,172 @@
+/* Fabricast for programs in C, and for every language that can call C.
+ *
+ *     fabricast_scenario *scenario;
+ *     fabricast_result *result;
+ *     if (fabricast_open_file("cluster.yaml", NULL, 0, &scenario, &result) == FABRICAST_OK) {
+ *       fabricast_result_free(result);
+ *       fabricast_run(scenario, NULL, NULL, &result);
+ *       puts(fabricast_result_text(result, NULL));
+ *       fabricast_scenario_free(scenario);
+ *     } else {
+ *       puts(fabricast_result_diagnostics(result, NULL));
+ *     }
+ *     fabricast_result_free(result);
+ *
+ * A scenario is opened once and asked many questions. It keeps what answers have in common: a question, or a change of
+ * some keys (fabricast_change), costs less than opening another. Questions are those of the command line, and answers
+ * have the same bytes as its `--json`; docs/formats.md describes them.
+ *
+ * Text is UTF-8. Texts that go in end with a null byte unless a length is given with them. Texts that come out belong to
+ * the result, end with a null byte, and live until it is freed.
+ *
+ * Errors. Every function that can fail returns a status, with the numbers of the command line's exit codes. A result is
+ * made in every case, also of a failure, and has diagnostics: a JSON array, empty if there is nothing to say, of
+ *
+ *     {"severity": "error" | "warning", "what": "...", "hint": "...",
+ *      "file": "...", "line": 3, "column": 7, "key": "fabric.kind"}
+ *
+ * Members after `what` are left out where they are not known. Lines and columns count from 1, columns in bytes. Only if
+ * memory runs out is the result NULL; functions of a result accept that. A null pointer where one is needed is bad
+ * input and not a crash. A pointer to a freed object, or an object in place of another, is a fault of the caller that
+ * nothing can detect.
+ *
+ * The library does not print, exit, abort, install signal handlers, change the locale or the working directory, and no
+ * C++ exception leaves it. It reads files that scenarios name, and writes none. It starts threads only within a call.
+ *
+ * Threads. All functions may be called from any thread at any time, with two rules: an object is not freed while
+ * another call uses it, and it is freed once. One scenario may answer questions on several threads at once; a scenario
+ * and a result do not change after they are made. After fork() in a program with several threads, only exec is safe.
+ *
+ * Binary interface. The shared library is libfabricast.so.0. Its symbols carry the version FABRICAST_0.2 that they came
+ * with; a symbol that has one keeps its meaning. Structures of the caller begin with their size, so that they can grow.
+ * Enumerations may gain values. Keys of JSON are added and not renamed (docs/formats.md says more).
+ *
+ * Not here: the chunk engine, which is for cross-checks and belongs to the program; sweeps over MPI ranks; and
+ * measuring (`calibrate`, `doctor`).
+ */
+#ifndef FABRICAST_H
+#define FABRICAST_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FABRICAST_API __attribute__((visibility("default")))
+#else
+#define FABRICAST_API
+#endif
+
+/** How a call has ended. */
+typedef enum fabricast_status {
+  FABRICAST_OK = 0,
+  FABRICAST_CHECK_FAILED = 1, /**< there is an answer, and it is that a check has failed: `check`, `gate` with logs */
+  FABRICAST_BAD_INPUT = 2,    /**< the caller can mend it; diagnostics say what */
+  FABRICAST_UNAVAILABLE = 3,  /**< a file system, device or library is missing */
+  FABRICAST_INTERNAL = 4,     /**< a bug of Fabricast, or too little memory */
+  FABRICAST_STOPPED = 130     /**< the caller has asked to stop; there is no answer */
+} fabricast_status;
+
+typedef struct fabricast_scenario fabricast_scenario; /**< an open scenario */
+typedef struct fabricast_result fabricast_result;     /**< a text, a status and diagnostics */
+typedef struct fabricast_stop fabricast_stop;         /**< a request to stop */
+
+/** Is told how far a question is, from 0 to 1, on a thread of the library, by one thread at a time. Returns 0 to go on;
+ * anything else asks to stop. It must not throw or jump out of the call. */
+typedef int fabricast_progress(double fraction, void *user);
+
+/** How to run a question. None of this changes its answer. */
+typedef struct fabricast_control {
+  size_t size;                  /**< sizeof(fabricast_control) */
+  int threads;                  /**< 0: as many as the machine has; up to 4096 */
+  fabricast_progress *progress; /**< may be NULL */
+  void *user;                   /**< passed to `progress` */
+  fabricast_stop *stop;         /**< may be NULL; one may stop several questions */
+} fabricast_control;
+
+#define FABRICAST_CONTROL_INIT {sizeof(fabricast_control), 0, NULL, NULL, NULL}
+
+/** The version of the library, `MAJOR.MINOR.PATCH`. Static. */
+FABRICAST_API const char *fabricast_version(void);
+
+/** Opens a scenario file (YAML or JSON) of at most 4 MiB.
+ * \param changes   words `key=value`, as of `--set`, that override the file; may be NULL if `count` is 0
+ * \param scenario  set to the open scenario, to be freed; NULL unless the status is FABRICAST_OK
+ * \param result    set to a result without text whose diagnostics are the errors or warnings; may be NULL
+ * A file with a section `sweep` opens if it is a valid study, even if it is no valid scenario without the sweep. */
+FABRICAST_API fabricast_status fabricast_open_file(const char *path, const char *const *changes, size_t count,
+                                                   fabricast_scenario **scenario, fabricast_result **result);
+
+/** The same of a text of `length` bytes.
+ * \param name  what the text is called in messages. Paths in it are relative to the directory of this name. NULL:
+ *              "scenario" in the working directory */
+FABRICAST_API fabricast_status fabricast_open_text(const char *text, size_t length, const char *name,
+                                                   const char *const *changes, size_t count,
+                                                   fabricast_scenario **scenario, fabricast_result **result);
+
+/** Another scenario, with further changes after those that it was opened with. The first is not changed and may be
+ * freed before or after. They share the results of NCCL's topology search. */
+FABRICAST_API fabricast_status fabricast_change(const fabricast_scenario *scenario, const char *const *changes,
+                                                size_t count, fabricast_scenario **changed,
+                                                fabricast_result **result);
+
+/** NULL is allowed. */
+FABRICAST_API void fabricast_scenario_free(fabricast_scenario *scenario);
+
+/** The questions. Each writes the same JSON as the verb of that name with `--json`.
+ * \param options  a JSON object with the options of the question (fabricast_questions lists them with their types); NULL:
+ *                 all have their defaults. The option `form` asks for another form than JSON, such as `text` or `html`
+ * \param control  may be NULL
+ * \param result   set to the answer, to be freed; may be NULL */
+FABRICAST_API fabricast_status fabricast_run(const fabricast_scenario *scenario, const char *options,
+                                             const fabricast_control *control, fabricast_result **result);
+FABRICAST_API fabricast_status fabricast_explain(const fabricast_scenario *scenario, const char *options,
+                                                 const fabricast_control *control, fabricast_result **result);
+FABRICAST_API fabricast_status fabricast_plan(const fabricast_scenario *scenario, const char *options,
+                                              const fabricast_control *control, fabricast_result **result);
+FABRICAST_API fabricast_status fabricast_check(const fabricast_scenario *scenario, const char *options,
+                                               const fabricast_control *control, fabricast_result **result);
+FABRICAST_API fabricast_status fabricast_gate(const fabricast_scenario *scenario, const char *options,
+                                              const fabricast_control *control, fabricast_result **result);
+
+/** The scenario with every default filled in, as YAML. */
+FABRICAST_API fabricast_status fabricast_effective(const fabricast_scenario *scenario, fabricast_result **result);
+
+/** The questions with their options: a JSON array of {"name", "summary", "options"}, where `options` is the JSON Schema
+ * of the option object. */
+FABRICAST_API fabricast_status fabricast_questions(fabricast_result **result);
+
+/** What is built in under a name, with sources: {"fabricast", "name", "text"}. */
+FABRICAST_API fabricast_status fabricast_describe(const char *name, fabricast_result **result);
+
+/** The entries of a catalogue in the same form; NULL: of all catalogues. */
+FABRICAST_API fabricast_status fabricast_list(const char *catalogue, fabricast_result **result);
+
+/** The JSON Schema (draft 7) of scenarios. Takes about a second. */
+FABRICAST_API fabricast_status fabricast_schema(fabricast_result **result);
+
+/** The text of a result; empty if it has none, never NULL. \param length  set to its bytes; may be NULL */
+FABRICAST_API const char *fabricast_result_text(const fabricast_result *result, size_t *length);
+/** The diagnostics of a result, a JSON array; never NULL. */
+FABRICAST_API const char *fabricast_result_diagnostics(const fabricast_result *result, size_t *length);
+/** FABRICAST_INTERNAL for NULL. */
+FABRICAST_API fabricast_status fabricast_result_status(const fabricast_result *result);
+/** NULL is allowed. */
+FABRICAST_API void fabricast_result_free(fabricast_result *result);
+
+/** A request to stop, not yet made; NULL if memory runs out. */
+FABRICAST_API fabricast_stop *fabricast_stop_new(void);
+/** Asks the questions that have this request to stop. They return FABRICAST_STOPPED at their next check, usually within
+ * milliseconds; a forecast of a very large cluster may take seconds. Cannot be taken back. May be called from a signal
+ * handler. NULL is allowed. */
+FABRICAST_API void fabricast_stop_request(fabricast_stop *stop);
+/** NULL is allowed. No question may be using it. */
+FABRICAST_API void fabricast_stop_free(fabricast_stop *stop);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

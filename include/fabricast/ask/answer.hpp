@@ -1,0 +1,65 @@
+// An answer: what a question has found, and the forms in which it can be written.
+//
+// `fabricast run` and the other verbs, the C interface, Python and the servers ask the same functions (ask/ask.hpp) and
+// write the same answers, so they cannot disagree:
+//
+//   scenario -> world_of -> World -> answer_run -> Answer -> write("json")
+//
+// Writers run when they are called, not before: a form that nobody wants costs nothing. An Answer is a value that holds
+// its record; it may be copied, moved, and read by several threads.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabricast/page/page.hpp"
+#include "fabricast/report/step.hpp"
+#include "fabricast/scenario/world.hpp"
+
+namespace fabricast {
+
+struct Answer {
+  /// A form: `json`, `text`, `csv`, `yaml`, `env`, `kubernetes`, `slurm`.
+  struct Form {
+    std::string_view name;
+    std::function<std::string()> write;
+  };
+  std::vector<Form> forms;                        ///< `json` and `text` are always among them
+  std::function<Page(std::string command)> page;  ///< the report; empty: there is none
+  std::function<StepTrace()> timeline;            ///< of a step; empty: there is none
+  bool good = true;                               ///< false: the answer is that a check has failed (exit code 1)
+
+  bool has(std::string_view form) const;
+  /// \pre has(form)
+  std::string write(std::string_view form) const;
+};
+
+/// Runs `f`. Its UserErrors that name a key get the key's position in the file that was read.
+/// \param read  a Scenario or a Study
+template <class Read, class F>
+auto placed(const Read& read, F f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    std::vector<Diagnostic> faults = e.diagnostics();
+    for (Diagnostic& d : faults) read.locate(d);
+    throw UserError(std::move(faults));
+  }
+}
+
+/// Builds the world of a scenario that was read. Errors and warnings have positions in its file.
+/// \param warnings  gets those of the world, after what it already has
+/// \param searches  the store of a similar world, to reuse its results; null: a new one
+/// \throws UserError as build_world
+World world_of(Scenario scenario, std::vector<Diagnostic>& warnings, std::shared_ptr<SearchStore> searches = nullptr);
+
+/// The warning of a question that treats the job as if it were alone, if the scenario has other jobs or flows.
+std::optional<Diagnostic> others_left_out(const World& world);
+
+/// The middle one of the scenario's sizes: neither latency nor bandwidth alone.
+Bytes middle_size(const Scenario& scenario);
+
+}  // namespace fabricast
