@@ -76,4 +76,13 @@ bool ByteReader::next_line(std::string_view& text, bool& cut, bool whole) {
   }
 }
 
+bool ByteReader::read_all(std::string& to, std::size_t most) {
+  for (std::string_view text = rest(); !text.empty(); text = rest()) {
+    if (to.size() + text.size() > most) return false;
+    to.append(text);
+    skip(text.size());
+  }
+  return true;
+}
+
 }  // namespace fabricast::live

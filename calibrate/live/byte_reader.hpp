@@ -35,6 +35,9 @@ class ByteReader {
   /// \returns false at the end of the file
   bool next_line(std::string_view& text, bool& cut, bool whole = false);
 
+  /// Appends all that is left. \returns false if that is more than `most` bytes
+  bool read_all(std::string& to, std::size_t most);
+
   const std::string& name() const { return source_.name; }
   int line() const { return line_; }  ///< of the next byte, from 1; after `next_line`, of that line
   int column() const;                 ///< of the next byte, from 1

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest_trace = std::size_t{1} << 31;
 
-class Chakra : public CallReader {
+class Chakra : public HeldReader {
  public:
   Chakra(const LiveSource& source, std::size_t piece, Job& job)
       : reader_(source, piece), job_(job), rank_(rank_of_name(source.name)) {
@@ -26,22 +26,16 @@ class Chakra : public CallReader {
   const std::string& name() const override { return reader_.name(); }
 
   bool next(RankCall& call) override {
-    if (!read_) read();
-    read_ = true;
-    if (at_ >= calls_.size()) return false;
-    call = calls_[at_++];
+    if (!HeldReader::next(call)) return false;
+    call.sequence = counted_[call.counter]++;
     return true;
   }
 
  private:
-  void read() {
+  void read() override {
     std::string bytes;
-    for (std::string_view text = reader_.rest(); !text.empty(); text = reader_.rest()) {
-      if (bytes.size() + text.size() > longest_trace)
-        return job_.problem(name(), 0, 0, "ignored: the trace is larger than 2 GiB");
-      bytes.append(text);
-      reader_.skip(text.size());
-    }
+    if (!reader_.read_all(bytes, longest_trace))
+      return job_.problem(name(), 0, 0, "ignored: the trace is larger than 2 GiB");
     trace::RankTrace trace;
     try {
       trace = trace::decode(name(), bytes);
@@ -51,10 +45,6 @@ class Chakra : public CallReader {
       return;
     }
     for (const trace::CommNode& comm : trace.comms) take(trace, comm);
-    std::stable_sort(calls_.begin(), calls_.end(),
-                     [](const RankCall& a, const RankCall& b) { return a.when < b.when; });
-    std::map<int, std::int64_t> counted;
-    for (RankCall& call : calls_) call.sequence = counted[call.counter]++;
   }
 
   void take(const trace::RankTrace& trace, const trace::CommNode& comm) {
@@ -89,15 +79,13 @@ class Chakra : public CallReader {
     call.time_us = node.seconds * 1e6;
     call.when = static_cast<std::uint64_t>(std::clamp(node.start * 1e6, 0.0, 1e18));
     job_.place(call.communicator, call.rank, name());
-    calls_.push_back(call);
+    hold(call);
   }
 
   ByteReader reader_;
   Job& job_;
   std::optional<int> rank_;
-  bool read_ = false;
-  std::vector<RankCall> calls_;
-  std::size_t at_ = 0;
+  std::map<int, std::int64_t> counted_;  ///< calls so far, by their counter
 };
 
 }  // namespace

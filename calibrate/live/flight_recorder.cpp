@@ -64,26 +64,11 @@ json json_of(const Pickle& pickle, const PickleValue& value, int depth) {
   return nullptr;
 }
 
-class FlightRecorder : public CallReader {
+class FlightRecorder : public HeldReader {
  public:
   FlightRecorder(const LiveSource& source, std::size_t piece, Job& job)
       : source_(source), reader_(source, piece), job_(job), rank_(rank_of_name(source.name)) {}
   const std::string& name() const override { return source_.name; }
-
-  bool next(RankCall& call) override {
-    if (!read_) {
-      read_ = true;
-      const int first = reader_.peek();
-      if (first == 0x80)
-        read_pickled();
-      else
-        read_json();
-      settle();
-    }
-    if (at_ >= calls_.size()) return false;
-    call = calls_[at_++];
-    return true;
-  }
 
  private:
   struct Entry {
@@ -94,14 +79,19 @@ class FlightRecorder : public CallReader {
     int line = 0, column = 0;
   };
 
+  void read() override {
+    const int first = reader_.peek();
+    if (first == 0x80)
+      read_pickled();
+    else
+      read_json();
+    settle();
+  }
+
   void read_pickled() {
     std::string bytes;
-    for (std::string_view text = reader_.rest(); !text.empty(); text = reader_.rest()) {
-      if (bytes.size() + text.size() > longest_pickle)
-        return job_.problem(name(), 0, 0, "ignored: the pickle is larger than 64 MiB");
-      bytes.append(text);
-      reader_.skip(text.size());
-    }
+    if (!reader_.read_all(bytes, longest_pickle))
+      return job_.problem(name(), 0, 0, "ignored: the pickle is larger than 64 MiB");
     const PickleResult result = read_pickle(bytes);
     if (!result.pickle) {
       job_.problem(name(), 1, static_cast<int>(result.offset) + 1, result.error);
@@ -237,9 +227,6 @@ class FlightRecorder : public CallReader {
     }
     for (const Entry& e : entries_) take(e);
     entries_.clear();
-    // In order of creation, which orders the files against each other.
-    std::stable_sort(calls_.begin(), calls_.end(),
-                     [](const RankCall& a, const RankCall& b) { return a.when < b.when; });
   }
 
   int communicator(const std::string& group) {
@@ -276,24 +263,21 @@ class FlightRecorder : public CallReader {
     call.bytes = std::max(e.input, e.output);
     call.sequence = e.sequence;
     call.time_us = e.milliseconds * 1e3;
-    call.when = static_cast<std::uint64_t>(e.created);
+    call.when = static_cast<std::uint64_t>(e.created);  // creation orders the files against each other
     call.line = e.line;
     call.column = e.column;
     if (rank_) job_.place(call.communicator, call.rank, name());
-    calls_.push_back(call);
+    hold(call);
   }
 
   const LiveSource& source_;
   ByteReader reader_;
   Job& job_;
   std::optional<int> rank_;
-  bool read_ = false;
   std::map<std::string, std::pair<RankList, std::string>> groups_;
   std::map<std::string, std::string> names_;
   std::vector<Entry> entries_;
   std::int64_t latest_ = 0;  ///< the latest time in the dump, ns
-  std::vector<RankCall> calls_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace

@@ -23,10 +23,10 @@ std::string version_of_revision(std::string_view text) {
   return digits.find('.') == std::string_view::npos ? std::string() : shown(digits, 20);
 }
 
-class Inspector : public CallReader {
+class Inspector : public RecordReader {
  public:
   Inspector(const LiveSource& source, std::size_t piece, CallSink& sink, bool follows)
-      : reader_(source, piece), job_(sink), follows_(follows) {}
+      : RecordReader(sink), reader_(source, piece), job_(sink), follows_(follows) {}
   const std::string& name() const override { return reader_.name(); }
 
   bool next(RankCall& call) override {
@@ -34,7 +34,7 @@ class Inspector : public CallReader {
     bool cut = false;
     while (reader_.next_line(text, cut, follows_)) {
       if (cut) {
-        job_.problem(name(), reader_.line(), 0, "line ignored: it is longer than 1 MiB");
+        problem("line ignored: it is longer than 1 MiB");
         continue;
       }
       if (trimmed(text).empty()) continue;
@@ -64,8 +64,7 @@ class Inspector : public CallReader {
     if (line_.rank >= line_.ranks) return refuse(fmt::format("rank {} of {} ranks", line_.rank, line_.ranks));
     if (line_.sequence < 0 || line_.bytes < 0 || line_.bytes > most_bytes || line_.time < 0 || line_.time > most_time)
       return refuse("sequence number, size or time is missing or impossible");
-    const bool shared = *op == CollectiveOp::all_gather || *op == CollectiveOp::reduce_scatter ||
-                        *op == CollectiveOp::alltoall || *op == CollectiveOp::gather || *op == CollectiveOp::scatter;
+    const bool shared = records_share(*op) || *op == CollectiveOp::gather || *op == CollectiveOp::scatter;
     const std::int64_t bytes = line_.bytes * (shared ? line_.ranks : 1);
     if (bytes > most_bytes) return refuse("the size is impossible");
     if (!agrees(bytes)) return refuse("size, time and bandwidth contradict each other");
@@ -114,15 +113,7 @@ class Inspector : public CallReader {
     return last_;
   }
 
-  void problem(std::string why) { job_.problem(name(), reader_.line(), 0, std::move(why)); }
-  bool refuse(std::string why) {
-    problem(std::move(why));
-    return false;
-  }
-  bool skip(std::string why) {
-    job_.leave_out(std::move(why));
-    return false;
-  }
+  Position position() const override { return {reader_.line()}; }
 
   ByteReader reader_;
   CallSink& job_;

@@ -121,6 +121,43 @@ class CallReader {
   virtual const std::string& name() const = 0;
 };
 
+/// A reader of records, with what every format says of one that gives no call.
+class RecordReader : public CallReader {
+ protected:
+  struct Position {
+    int line = 0, column = 0;  ///< from 1; 0: not known
+  };
+
+  explicit RecordReader(CallSink& sink) : sink_(sink) {}
+  /// Where the record is that is being read.
+  virtual Position position() const = 0;
+  void problem(std::string why);
+  /// A record that is malformed. \returns false
+  bool refuse(std::string why);
+  /// A record that is valid and gives no time. \returns false
+  bool skip(std::string reason);
+
+ private:
+  CallSink& sink_;
+};
+
+/// A reader that holds the calls of its whole file, because the file states late what they need.
+class HeldReader : public CallReader {
+ public:
+  /// The calls by their start; those that start together as the file orders them.
+  bool next(RankCall& call) override;
+
+ protected:
+  /// Reads the file. Called once.
+  virtual void read() = 0;
+  void hold(const RankCall& call) { calls_.push_back(call); }
+
+ private:
+  bool read_ = false;
+  std::vector<RankCall> calls_;
+  std::size_t at_ = 0;
+};
+
 /// \param follows  whether the file is still being written: half a line at its end is read later
 std::unique_ptr<CallReader> inspector_reader(const LiveSource& source, std::size_t piece, CallSink& sink, bool follows);
 std::unique_ptr<CallReader> prometheus_reader(const LiveSource& source, std::size_t piece, Job& job);

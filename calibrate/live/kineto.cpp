@@ -18,10 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-class Kineto : public CallReader {
+class Kineto : public RecordReader {
  public:
   Kineto(const LiveSource& source, std::size_t piece, Job& job)
-      : reader_(source, piece), items_(reader_, {"traceEvents"}), job_(job), rank_(rank_of_name(source.name)) {
+      : RecordReader(job),
+        reader_(source, piece),
+        items_(reader_, {"traceEvents"}),
+        job_(job),
+        rank_(rank_of_name(source.name)) {
     job_.ordered_only = true;
   }
   const std::string& name() const override { return reader_.name(); }
@@ -135,15 +139,7 @@ class Kineto : public CallReader {
     return number;
   }
 
-  void problem(std::string why) { job_.problem(name(), item_.line, item_.column, std::move(why)); }
-  bool refuse(std::string why) {
-    problem(std::move(why));
-    return false;
-  }
-  bool skip(std::string why) {
-    job_.leave_out(std::move(why));
-    return false;
-  }
+  Position position() const override { return {item_.line, item_.column}; }
 
   struct Counted {
     std::int64_t calls = 0;

@@ -15,6 +15,11 @@ constexpr bool waits_for_all(CollectiveOp op) {
          op == CollectiveOp::alltoall;
 }
 
+/// Whether the size that NCCL records of a call is the share of one rank, as its functions take it.
+constexpr bool records_share(CollectiveOp op) {
+  return op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter || op == CollectiveOp::alltoall;
+}
+
 /// Why an operation that does not wait for all gives no time.
 std::string early_leave(CollectiveOp op);
 /// Why times of sends and receives give no time.

@@ -29,9 +29,10 @@ bool begins_call(std::string_view line) {
   return line.find("\"cat\": \"COLL\", \"ph\": \"b\"") != std::string_view::npos;
 }
 
-class Profiler : public CallReader {
+class Profiler : public RecordReader {
  public:
-  Profiler(const LiveSource& source, std::size_t piece, Job& job) : reader_(source, piece), job_(job) {
+  Profiler(const LiveSource& source, std::size_t piece, Job& job)
+      : RecordReader(job), reader_(source, piece), job_(job) {
     note_rank(source, piece);
   }
   const std::string& name() const override { return reader_.name(); }
@@ -139,9 +140,8 @@ class Profiler : public CallReader {
     if (stop_ <= start_) return skip("the kernel has no times");
     if (call_.bytes == 0) return skip("the size is 0 B");
     const int ranks = job_.ranks(call_.communicator);
-    if (call_.op == CollectiveOp::all_gather || call_.op == CollectiveOp::reduce_scatter ||
-        call_.op == CollectiveOp::alltoall) {
-      // The share of a rank; without the number of ranks the size of the whole is not known.
+    if (records_share(call_.op)) {
+      // Without the number of ranks the size of the whole is not known.
       if (ranks == 0) return skip("the number of ranks is not known, and so the size");
       call_.bytes *= ranks;
     }
@@ -153,15 +153,7 @@ class Profiler : public CallReader {
     return true;
   }
 
-  void problem(std::string why) { job_.problem(name(), reader_.line(), 0, std::move(why)); }
-  bool refuse(std::string why) {
-    problem(std::move(why));
-    return false;
-  }
-  bool skip(std::string why) {
-    job_.leave_out(std::move(why));
-    return false;
-  }
+  Position position() const override { return {reader_.line()}; }
 
   ByteReader reader_;
   Job& job_;

@@ -66,9 +66,10 @@ std::optional<std::string_view> read_labels(std::string_view text,
   }
 }
 
-class Prometheus : public CallReader {
+class Prometheus : public RecordReader {
  public:
-  Prometheus(const LiveSource& source, std::size_t piece, Job& job) : reader_(source, piece), job_(job) {}
+  Prometheus(const LiveSource& source, std::size_t piece, Job& job)
+      : RecordReader(job), reader_(source, piece), job_(job) {}
   const std::string& name() const override { return reader_.name(); }
 
   bool next(RankCall& call) override {
@@ -108,9 +109,7 @@ class Prometheus : public CallReader {
     if (!range || !ranks || *ranks < 1 || *ranks > 1 << 20 || !nodes || *nodes < 0 || *nodes > *ranks)
       return refuse("size or number of ranks is missing or impossible");
     if (time == 0) return skip("the time is 0 us");
-    const std::int64_t shares =
-        *op == CollectiveOp::all_gather || *op == CollectiveOp::reduce_scatter || *op == CollectiveOp::alltoall ? *ranks
-                                                                                                                : 1;
+    const std::int64_t shares = records_share(*op) ? *ranks : 1;
     const std::string name = shown(label("comm_name"), 60);
     call = {};
     call.communicator = job_.communicator(
@@ -137,15 +136,7 @@ class Prometheus : public CallReader {
     return it == labels_.end() ? std::string_view() : std::string_view(it->second);
   }
 
-  void problem(std::string why) { job_.problem(name(), reader_.line(), 0, std::move(why)); }
-  bool refuse(std::string why) {
-    problem(std::move(why));
-    return false;
-  }
-  bool skip(std::string why) {
-    job_.leave_out(std::move(why));
-    return false;
-  }
+  Position position() const override { return {reader_.line()}; }
 
   ByteReader reader_;
   Job& job_;
