@@ -218,6 +218,15 @@ bool read_topology_block(LineReader& lines, ImportSink& sink) {
   return more && !ended;
 }
 
+bool LogRow::one_size() const {
+  return !spread || static_cast<double>(spread->bytes_below) <= 1.05 * static_cast<double>(bytes);
+}
+
+bool LogTable::whole_nodes(int gpus_per_node) const {
+  if (scattered || ranks < 1 || ranks % gpus_per_node != 0) return false;
+  return nodes == 0 || ranks == nodes * gpus_per_node;
+}
+
 bool Imported::empty() const {
   return tables.empty() && nccl.line == 0 && nccl.env.empty() && !topo && peers.empty() && !node &&
          job.communicators.empty() && job.records == 0;

@@ -275,10 +275,8 @@ class CaseOfTable {
 /// Why a table cannot be a case. Empty if it can.
 std::string unfit(const LogTable& t, const Scenario* scenario) {
   if (t.live && t.ranks == 0) return "the number of ranks is not known";
-  // A job has communicators of many shapes, of which a scenario expresses those of whole nodes.
-  const int gpus = scenario ? scenario->node.spec.gpus : 0;
-  const bool whole = gpus == 0 || (t.ranks % gpus == 0 && (t.nodes == 0 || t.ranks == t.nodes * gpus));
-  if (t.live && (t.scattered || !whole)) return "its ranks are not whole nodes";
+  const bool whole = scenario ? t.whole_nodes(scenario->node.spec.gpus) : !t.scattered;
+  if (t.live && !whole) return "its ranks are not whole nodes";
   if (!t.live && t.tool != "nccl_tests" && t.tool != "probe")
     return fmt::format("{} is not a test of nccl-tests", t.operation.empty() ? t.tool : t.operation);
   if (t.operation.empty()) return "the log does not state the collective";
@@ -317,7 +315,7 @@ ImportedCases cases_of_logs(const NamedLogs& logs, const std::string& system, co
       for (const LogRow& row : t.rows)
         if (row.wrong > 0)
           out.left_out.push_back(note(name, row.line, "row left out: its results are wrong"));
-        else if (row.spread && static_cast<double>(row.spread->bytes_below) > 1.05 * static_cast<double>(row.bytes))
+        else if (!row.one_size())
           out.left_out.push_back(note(name, row.line, "row left out: its size is not known to within 5 %"));
         else if (row.bytes < 1)
           out.left_out.push_back(note(name, row.line, "row left out: it has 0 bytes"));

@@ -38,17 +38,10 @@ std::vector<std::string> picked_nics(const NcclFacts& nccl) {
   return names;
 }
 
-/// Whether a table of a job ran on whole nodes of the scenario, and no more than it has. A job has communicators of
-/// other shapes, such as one GPU of every node, which a scenario cannot express.
-bool whole_nodes(const LogTable& table, const World& world) {
-  const int gpus = world.scenario().node.spec.gpus;
-  if (table.scattered || table.ranks < 1 || table.ranks % gpus != 0 || table.ranks > world.planner().comm.ranks())
-    return false;
-  return table.nodes == 0 || table.ranks == table.nodes * gpus;
+/// Whether a table of a job ran on whole nodes of the scenario, and no more than it has.
+bool fits(const LogTable& table, const World& world) {
+  return table.whole_nodes(world.scenario().node.spec.gpus) && table.ranks <= world.planner().comm.ranks();
 }
-
-/// The widest range of sizes that counts as one, as a ratio.
-constexpr double widest_range = 1.05;
 
 /// The `--set` words that make the scenario run on as many ranks as a table.
 std::vector<std::string> set_ranks(const LogTable& table, const std::string& path, const World& world) {
@@ -99,7 +92,7 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
   for (const LogTable& table : log.tables) {
     const auto op = collective_of(table, world);
     if (!op) continue;
-    if (table.live && !whole_nodes(table, world)) {
+    if (table.live && !fits(table, world)) {
       ++other_shapes;
       continue;
     }
@@ -108,9 +101,7 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     std::map<std::int64_t, Seconds> times;
     for (const LogRow& row : table.rows) {
       // Sizes of 0 bytes have no forecast to compare with.
-      if (row.bytes <= 0 || !(row.time_us > 0)) continue;
-      if (row.spread && static_cast<double>(row.spread->bytes_below) > widest_range * static_cast<double>(row.bytes))
-        continue;
+      if (row.bytes <= 0 || !(row.time_us > 0) || !row.one_size()) continue;
       const Seconds time{row.time_us * 1e-6};
       const auto [it, fresh] = times.try_emplace(row.bytes, time);
       // The fastest of repeats: interference only adds time.

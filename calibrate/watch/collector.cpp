@@ -117,10 +117,6 @@ void Collector::add(const RasCommunicator& state) {
   for (const RasMissing& r : state.missing) { ranks[r.rank] = {r.place, 0, true, {}}; }
 }
 
-std::vector<JobFinding> Collector::finish_interval() {
-  std::vector<JobFinding> found = findings(interval_);
-  next_interval(interval_);
-  return found;
-}
+void Collector::end_interval() { next_interval(interval_); }
 
 }  // namespace fabricast::live

@@ -34,8 +34,8 @@ class Collector : public CallSink {
 
   const WatchInterval& interval() const { return interval_; }
   const WatchCounts& counts() const { return counts_; }
-  /// Ends the interval. \returns its findings
-  std::vector<JobFinding> finish_interval();
+  /// Begins the next interval. The findings of the one that ends (findings.hpp) are no longer known.
+  void end_interval();
 
  private:
   void complete(OpenCall& call);

@@ -9,6 +9,7 @@
 #include "door_options.hpp"
 #include "exit_code.hpp"
 #include "fabricast/core/file.hpp"
+#include "fabricast/core/text.hpp"
 #include "service_options.hpp"
 
 namespace fabricast {
@@ -38,11 +39,7 @@ int serve_command(const std::vector<std::string>& arguments) {
   settings.port = options.integer("port", settings.port, 0, 65535);
   settings.address = options.text("address", settings.address);
   settings.access.token = token_of(options);
-  for (std::string host : options.list("host")) {
-    std::transform(host.begin(), host.end(), host.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    settings.access.hosts.insert(host);
-  }
+  for (const std::string& host : options.list("host")) settings.access.hosts.insert(lower_case(host));
   if (!is_loopback(settings.address) && settings.access.token.empty())
     throw UserError(fmt::format("--address {} needs a token", settings.address), "use --token-file or FABRICAST_TOKEN");
   settings.limits = service_limits(options);

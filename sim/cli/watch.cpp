@@ -138,7 +138,7 @@ int watch(const std::vector<std::string>& arguments) {
     page.set(live::open_metrics(collector.interval(), found, collector.counts(), expected));
     report(found);
     findings_seen += found.size();
-    collector.finish_interval();
+    collector.end_interval();
   };
   if (options.has("once")) {
     interval();

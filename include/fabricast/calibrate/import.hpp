@@ -58,6 +58,8 @@ struct LogRow {
   std::int64_t wrong = 0;                      ///< results that the tool counted as wrong, both places together
   std::optional<double> gigabytes_per_second;  ///< where the tool measures a rate; time_us is then bytes over rate
   std::optional<CallSpread> spread = {};       ///< for telemetry of a job
+  /// Whether its size is known to within 5 %, so that it counts as one size.
+  bool one_size() const;
 };
 
 /// One size sweep. If one run prints several types, operators or roots, each of them is a table.
@@ -83,6 +85,9 @@ struct LogTable {
   /// mtu.
   std::map<std::string, std::string> details;
   std::vector<LogRow> rows;  ///< by line, of the probe by bytes; bytes as the tool counts them
+  /// Whether its ranks are those of whole nodes. A job has communicators of other shapes, such as one GPU of every
+  /// node, which a scenario cannot express.
+  bool whole_nodes(int gpus_per_node) const;
 };
 
 /// The order of ranks in one channel.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "fabricast/core/text.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -27,17 +29,11 @@ bool is_token(std::string_view text) {
   });
 }
 
+/// Without blanks and tabs at its ends. Other white space stays, and is refused.
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return out;
 }
 
 int hex(char c) {
@@ -95,7 +91,7 @@ std::string_view read_header(std::string_view line, HttpRequest& request) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || !is_text(line))
     return "a malformed header";
-  const std::string name = lower(line.substr(0, colon));
+  const std::string name = lower_case(line.substr(0, colon));
   const bool first = request.headers.emplace(name, std::string(trimmed(line.substr(colon + 1)))).second;
   if (!first && (name == "host" || name == "content-length" || name == "authorization" || name == "origin"))
     return "a repeated header";
@@ -167,7 +163,7 @@ HttpParse parse_http(std::string_view bytes, std::size_t most) {
   if (!length) return refuse(400, "a malformed length");
   if (*length > most) return refuse(413, "a body that is too long");
   const auto connection = headers.find("connection");
-  const std::string wish = connection == headers.end() ? "" : lower(connection->second);
+  const std::string wish = connection == headers.end() ? "" : lower_case(connection->second);
   parse.request.keep_open = version == "HTTP/1.1" ? wish != "close" : wish == "keep-alive";
   parse.used = end + 4 + *length;
   if (bytes.size() < parse.used) return parse;

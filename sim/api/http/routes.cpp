@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "embedded_serve.hpp"
@@ -12,6 +11,7 @@
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/scan.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/topology/topology.hpp"
@@ -28,9 +28,8 @@ std::string header_of(const HttpRequest& request, const char* name) {
 }
 
 /// The name in `name:port` or `[::1]:port`, in lower case.
-std::string host_name(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+std::string host_name(std::string_view address) {
+  const std::string text = lower_case(address);
   if (text.starts_with('[')) return text.substr(0, text.find(']') + 1);
   return text.substr(0, text.rfind(':'));
 }

@@ -177,6 +177,12 @@ class SimulatedJob {
 
 constexpr double interval_s = 20;
 
+std::vector<JobFinding> finish_interval(Collector& collector) {
+  std::vector<JobFinding> found = findings(collector.interval());
+  collector.end_interval();
+  return found;
+}
+
 bool names(const std::vector<JobFinding>& found, Fault fault, int rank) {
   const std::string place = SimulatedJob::place(rank);
   const std::string host = fmt::format("node{}", rank / SimulatedJob::per_host);
@@ -219,7 +225,7 @@ TEST_CASE("of a thousand faults the right part is named within an interval", "[w
     bool named = false, before = false;
     for (int i = 1; i <= 5; ++i) {
       job.run(interval_s * i, collector);
-      const std::vector<JobFinding> found = collector.finish_interval();
+      const std::vector<JobFinding> found = finish_interval(collector);
       if (i < 4)
         before = before || !found.empty();
       else if (names(found, fault, rank))
@@ -249,7 +255,7 @@ TEST_CASE("a job without a fault gives no alarm", "[watch]") {
     Collector collector;
     for (int i = 1; i <= 180; ++i) {
       job.run(interval_s * i, collector);
-      alarms += collector.finish_interval().empty() ? 0 : 1;
+      alarms += finish_interval(collector).empty() ? 0 : 1;
     }
   }
   CHECK(alarms * 100 <= hours);
@@ -276,7 +282,7 @@ TEST_CASE("ten thousand communicators of 512 ranks take 200 MB", "[.memory]") {
   }
   CHECK(collector.counts().calls == communicators);
   CHECK(collector.counts().parts == 0);
-  collector.finish_interval();
+  collector.end_interval();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
 #ifdef FABRICAST_TEST_SPEED
