@@ -294,8 +294,11 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   // Registration saves copies only for NVLS here; those that it saves in rings and trees are not modelled.
   plan.registered = in_nvswitch(algorithm) && works_in_place(planner, nvls_in_place);
   reduce_channels(planner, plan);
-  // Threads stay as NCCL chose them for its own number of channels [NCCL-tuner-9.1].
-  if (channels) plan.channels = std::min(*channels, planner.comm.channels);
+  // Threads stay as NCCL chose them for its own number of channels [NCCL-tuner-9.1]. Registration comes after the tuner.
+  if (plan.registered)
+    plan.channels = registered_nvls_channels(planner, op);
+  else if (channels)
+    plan.channels = std::min(*channels, planner.comm.channels);
   share_out(planner, plan);
   choose_chunk(planner, plan);
   return plan;
@@ -318,15 +321,35 @@ std::vector<Candidate> rank_candidates(const CostTable& costs, CollectiveOp op, 
   return list;
 }
 
-/// Moves the choice of the OFI plugin's tuner to the front, if it makes one.
-Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t bytes, std::vector<Candidate>& list) {
+TunedShape shape_of(const Communicator& comm) {
+  return {static_cast<std::uint64_t>(comm.nodes()), static_cast<std::uint64_t>(comm.ranks())};
+}
+
+/// The rule of the profile for a call, if NCCL allows what it says; null otherwise.
+const TunerRule* allowed_rule(const Planner& planner, CollectiveOp op, std::int64_t bytes,
+                              const std::vector<Candidate>& list) {
+  const TunerRule* rule =
+      find_rule(planner.settings.tuner, op, shape_of(planner.comm), static_cast<std::uint64_t>(bytes));
+  const auto is_it = [&](const Candidate& c) { return c.algorithm == rule->algorithm && c.protocol == rule->protocol; };
+  return rule && std::any_of(list.begin(), list.end(), is_it) ? rule : nullptr;
+}
+
+/// Moves the choice of a tuner to the front, if one makes a choice. NCCL loads one tuner: with a profile, it is not that
+/// of the OFI plugin.
+Chooser let_tuner_choose(const Planner& planner, CollectiveOp op, std::int64_t bytes, const TunerRule* rule,
+                         std::vector<Candidate>& list) {
   const Communicator& comm = planner.comm;
-  const Candidate* wanted = ofi_choice(planner.ofi, planner.settings, op, bytes, comm.nodes(), comm.ranks(), list);
-  if (!wanted) return Chooser::nccl;
+  auto at = list.begin();
+  if (rule) {
+    while (at->algorithm != rule->algorithm || at->protocol != rule->protocol) ++at;
+  } else {
+    const Candidate* wanted = ofi_choice(planner.ofi, planner.settings, op, bytes, comm.nodes(), comm.ranks(), list);
+    if (!wanted) return Chooser::nccl;
+    at += wanted - list.data();
+  }
   // The others keep NCCL's order behind it.
-  const auto at = list.begin() + (wanted - list.data());
   std::rotate(list.begin(), at, at + 1);
-  return Chooser::ofi_tuner;
+  return rule ? Chooser::tuner : Chooser::ofi_tuner;
 }
 
 /// The plan of an algorithm that NCCL runs without its table, if one applies.
@@ -351,7 +374,8 @@ const Candidate* first_simulated(const Communicator& comm, const std::vector<Can
 Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   if (is_point_to_point(op)) return plan_peers(planner, op, bytes);
   std::vector<Candidate> candidates = rank_candidates(planner.costs, op, bytes);
-  const Chooser chooser = let_tuner_choose(planner, op, bytes, candidates);
+  const TunerRule* rule = allowed_rule(planner, op, bytes, candidates);
+  const Chooser chooser = let_tuner_choose(planner, op, bytes, rule, candidates);
   const Candidate* served = first_simulated(planner.comm, candidates, op);
   // The environment may force an algorithm without a schedule.
   const std::vector<Candidate> unforced =
@@ -360,11 +384,21 @@ Plan plan_collective(const Planner& planner, CollectiveOp op, std::int64_t bytes
   if (!served)
     throw UserError::at("workload.collective", fmt::format("{} has no schedule yet", name_of(op)),
                         "all_reduce, all_gather, reduce_scatter, broadcast and reduce are simulated");
-  Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol);
+  std::optional<int> channels;
+  if (rule && served == candidates.data() && tuner_may_limit(rule->algorithm, shape_of(planner.comm)))
+    channels = rule->channels;
+  Plan plan = plan_collective(planner, op, bytes, served->algorithm, served->protocol, channels);
   // Also true after a fallback to unforced candidates, which are in another list.
   plan.stands_in = served != candidates.data();
   plan.candidates = std::move(candidates);
   plan.chooser = chooser;
+  // NCCL asks a tuner or follows the policy, but not both.
+  const auto efficient = chooser == Chooser::nccl ? efficient_choice(planner, op, plan) : std::nullopt;
+  if (efficient && is_simulated(planner.comm, op, efficient->algorithm, efficient->protocol)) {
+    Plan few = plan_collective(planner, op, bytes, efficient->algorithm, efficient->protocol);
+    few.candidates = std::move(plan.candidates);
+    plan = std::move(few);
+  }
   if (std::optional<Plan> taken = taken_plan(planner, op, bytes)) {
     taken->candidates = std::move(plan.candidates);
     return *taken;

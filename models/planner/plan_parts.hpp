@@ -13,5 +13,10 @@ Plan plan_symmetric(const Planner& planner, CollectiveOp op, std::int64_t bytes)
 void choose_chunk(const Planner& planner, Plan& plan);
 /// Whether NCCL works directly on the caller's buffers. \param since  first version in which the algorithm supports it
 bool works_in_place(const Planner& planner, NcclVersion since);
+/// Channels of NVLS and NVLSTree on registered buffers.
+int registered_nvls_channels(const Planner& planner, CollectiveOp op);
+/// NVLS in place of NCCL's choice, if NCCL_CTA_POLICY=EFFICIENCY makes it and it takes no more channels.
+/// \pre `chosen` has its candidates
+std::optional<Candidate> efficient_choice(const Planner& planner, CollectiveOp op, const Plan& chosen);
 
 }  // namespace fabricast

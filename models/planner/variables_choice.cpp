@@ -161,10 +161,12 @@ void read_cta_policy(VariableValue& v, NcclSettings& s) {
     if (!by_digit && s.version < NcclVersion{2, 29, 0})
       return v.warn(fmt::format("NCCL {} accepts 0, 1 or 2, but no words", to_text(s.version)));
     const std::int64_t policy = by_digit ? digit.value : named;
-    if (policy == 1) v.warn("EFFICIENCY is not simulated");
-    // Several words may be joined by bars. Only ZERO changes a forecast.
+    // Several words may be joined by bars.
+    s.few_blocks |= policy == 1;
     s.zero_blocks |= policy == 2;
   }
+  // With both, NCCL drops EFFICIENCY [NCCL-registered-channels].
+  s.few_blocks &= !s.zero_blocks;
 }
 
 /// Recognizes the OFI plugin by its file names. The choice of other tuners is unknown.
@@ -173,9 +175,10 @@ void read_tuner(VariableValue& v, NcclSettings& s) {
   if (name.empty()) return v.refuse("names no library", "remove it, or write none");
   // The plugin is installed under its own name, or under the name that NCCL looks for by default.
   s.ofi_tuner = name.find("ofi") != std::string::npos || name == "libnccl-net.so";
-  if (!s.ofi_tuner && name != "none")
+  if (!s.ofi_tuner && name != "none" && !names_own_tuner(name))
     v.warn(fmt::format("{} is not simulated: NCCL's own choice is forecast", v.text()),
-           "use `none` for NCCL's own choice, or a name that contains `ofi` for the OFI plugin");
+           "use `none` for NCCL's own choice, a name that contains `ofi` for the OFI plugin, or `fabricast` for "
+           "libnccl-tuner-fabricast.so");
 }
 
 /// NCCL 2.4 runs trees up to a size of its own, and 0 turns them off. 2.5 removed the variable.
@@ -208,6 +211,12 @@ constexpr std::array choice_variables = {
     NcclVariable{"NCCL_TUNER_PLUGIN", "none; on EFA the OFI plugin", "none or a name",
                  "tuner library that changes the choice", "none: on EFA the choice is NCCL's own, not the OFI plugin's",
                  read_tuner},
+    // The scenario reads the file, because it knows where its paths start.
+    NcclVariable{"NCCL_TUNER_CONFIG_FILE", "nccl_tuner.conf", "a file", "what a tuner plugin reads",
+                 "the profile of libnccl-tuner-fabricast.so: the choice by size; files of other plugins are not read",
+                 [](VariableValue& v, NcclSettings&) {
+                   if (v.text().empty()) v.refuse("names no file", "remove it");
+                 }},
     NcclVariable{"NCCL_NVLS_ENABLE", "2; on EFA 0 from 2.18 to 2.18.4", "0 off, 1 on, 2 where it works", "NVLink SHARP",
                  "0 removes NVLS and NVLSTree from the choice",
                  [](VariableValue& v, NcclSettings& s) { v.read(s.nvls_enable, 0, 2); }},
@@ -270,7 +279,9 @@ constexpr std::array choice_variables = {
     NcclVariable{"NCCL_CTA_POLICY", "DEFAULT",
                  "DEFAULT, EFFICIENCY, ZERO, or 0 to 2; from 2.29 on several words, separated by bars",
                  "thread blocks or copy engines",
-                 "ZERO: all_gather on symmetric memory uses copy engines, from 2.28 on", read_cta_policy},
+                 "ZERO: all_gather on symmetric memory uses copy engines, from 2.28 on; EFFICIENCY: all_gather and "
+                 "reduce_scatter on registered buffers use NVLS if that takes fewer channels, from 2.27 on",
+                 read_cta_policy},
     NcclVariable{"NCCL_SYM_KERNEL", "the fastest by NCCL's estimate", "name of a kernel, e.g. AllReduce_AGxLL_R",
                  "the only kernel that may run on symmetric memory",
                  "the kernel; operations without one use other algorithms", read_symmetric_kernel},

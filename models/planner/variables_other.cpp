@@ -125,7 +125,6 @@ constexpr std::array other_variables = {
     other("NCCL_STORE_HOST_BUFF", "0", "0 or 1", "placement of buffers"),
     other("NCCL_TOPO_DUMP_FILE", "none", "a file", "output"),
     other("NCCL_TOPO_DUMP_FILE_RANK", "0", "a number", "output"),
-    other("NCCL_TUNER_CONFIG_FILE", "nccl_tuner.conf", "a file", "table of a tuner plugin: not read"),
     other("NCCL_UID_STAGGER_RATE", "7000", "a number", "bootstrap of ranks"),
     other("NCCL_UID_STAGGER_THRESHOLD", "256", "a number", "bootstrap of ranks"),
     other("NCCL_UNPACK_ENABLE", "1", "0 or 1", "devices that unpack messages"),

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "fabricast/core/fingerprint.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/report/step_settings.hpp"
 #include "fabricast/report/tuner.hpp"
 #include "measured_site.hpp"
 #include "options.hpp"
@@ -15,20 +16,24 @@ namespace {
 /// The file to write; `-`: standard output.
 std::string place_of(const Options& options) { return options.has("output") ? output_path(options, "output") : "-"; }
 
+bool is_collective(const World& world) { return world.scenario().workload.kind == WorkloadKind::collective; }
+
+// The example plugin runs a call without a line on one channel, so the calls that a step does not make need lines too:
+// those for collectives by themselves.
 void export_tuner(const Options& options, const World& world, const RunOptions& how) {
-  emit(place_of(options), tuner_csv(tuner_tables(world, how)));
+  if (is_collective(world)) return emit(place_of(options), tuner_csv(tuner_tables(world, how)));
+  const std::vector<TunerRules> rules = step_tuner_rules(world, false, part_of(how, 0, 0.7));
+  emit(place_of(options), tuner_csv(tuner_tables(collective_world(world), part_of(how, 0.7, 1)), rules));
 }
 
 void export_env(const Options& options, const World& world, const RunOptions& how) {
-  emit(place_of(options), env_script(advise(world, how)));
+  emit(place_of(options),
+       is_collective(world) ? env_script(advise(world, how)) : step_settings_script(step_settings(world, how)));
 }
 
 /// The plugin knows a profile by the fingerprint in its name, so the file's name follows from its content.
-void export_profile(const Options& options, const World& world, const RunOptions& how) {
-  const MeasuredSite site = site_of(options, world, part_of(how, 0, 0.1));
-  const TunerTables tables = tuner_tables(world, part_of(how, 0.1, 0.4));
-  const std::vector<TunerOverrides> overrides = tuner_overrides(tables, site.residuals, part_of(how, 0.4, 1));
-  const std::string text = tuner_profile(world, overrides);
+void write_profile(const Options& options, const World& world, const std::vector<TunerRules>& rules) {
+  const std::string text = tuner_profile(world, rules);
   std::string path = place_of(options);
   if (path == "-") return emit("-", text);
   constexpr std::string_view ending = ".json";
@@ -36,8 +41,16 @@ void export_profile(const Options& options, const World& world, const RunOptions
   path += "." + fingerprint(text) + std::string(ending);
   emit(path, text);
   std::size_t ranges = 0;
-  for (const TunerOverrides& o : overrides) ranges += o.ranges.size();
+  for (const TunerRules& table : rules) ranges += table.rules.size();
   emit("-", fmt::format("{}: {} range{} of sizes\n", path, ranges, ranges == 1 ? "" : "s"));
+}
+
+void export_profile(const Options& options, const World& world, const RunOptions& how) {
+  require_stated_version(world);
+  if (!is_collective(world)) return write_profile(options, world, step_tuner_rules(world, true, how));
+  const MeasuredSite site = site_of(options, world, part_of(how, 0, 0.1));
+  const TunerTables tables = tuner_tables(world, part_of(how, 0.1, 0.4));
+  write_profile(options, world, tuner_rules(tables, site.residuals, part_of(how, 0.4, 1)));
 }
 
 struct Export {
@@ -53,12 +66,14 @@ constexpr std::array exports = {Export{"tuner", export_tuner}, Export{"env", exp
 int export_verb(const std::vector<std::string>& arguments) {
   Options options(
       "export",
-      "Writes the fastest settings for the scenario's cluster in a form that NCCL reads. WHAT is `tuner`, a table for "
+      "Writes the fastest settings for the scenario's collective or step in a form that NCCL reads. WHAT is `tuner`, a "
+      "table for "
       "NCCL's example tuner plugin, `env`, a shell script that sets its variables, or `profile`, for "
       "libnccl-tuner-fabricast.so: only sizes at which a gain is certain to 90 %, in FILE.FINGERPRINT.json.",
       {"WHAT", "SCENARIO"});
   options.example("fabricast export tuner cluster.yaml --output tuner.csv");
   options.example("fabricast export env cluster.yaml");
+  options.example("fabricast export env training_fsdp_7b.yaml");
   options.example("fabricast export profile cluster.yaml --measured all_reduce.log --output cluster");
   options.words("WHAT", names_of(exports));
   add_scenario_options(options);
@@ -75,10 +90,8 @@ int export_verb(const std::vector<std::string>& arguments) {
   (void)place_of(options);  // a path that cannot be written is an error before work that takes long
   const RunOptions how = run_options(options);
   const auto world = load_world(options);
-  if (const WorkloadKind kind = world.scenario().workload.kind; kind != WorkloadKind::collective)
-    throw UserError(
-        fmt::format("fabricast export: advice is for one collective, and the workload is a {}", name_of(kind)),
-        "--set 'workload={collective: all_gather}' for one of its collectives, which `run` lists");
+  if (!is_collective(world) && options.has("measured"))
+    throw UserError("--measured is for profiles of collectives, and the workload is a step", "leave it out");
   placed(world.scenario(), [&] { found->write(options, world, how); });
   return 0;
 }

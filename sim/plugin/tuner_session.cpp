@@ -39,54 +39,72 @@ std::string count_text(std::uint64_t count, const std::string& word) {
 std::string shape_text(Shape shape) { return count_text(shape.nodes, "node") + ", " + count_text(shape.ranks, "rank"); }
 
 /// "tree/ll128"
-std::string pair_text(const Override& range) {
+std::string pair_text(const TunerRule& range) {
   return std::string(name_of(range.algorithm)).append("/").append(name_of(range.protocol));
 }
 
 std::string percent(double share) { return std::to_string(std::lround(100 * share)); }
 
 /// "15 % faster, 8 to 21"
-std::string gain_text(const Override& range) {
+std::string gain_text(const TunerRule& range) {
   return percent(range.gain[1]) + " % faster, " + percent(range.gain[0]) + " to " + percent(range.gain[2]);
 }
 
-std::string opened_text(const std::string& path, const TunerProfile& profile, Shape shape) {
+std::string opened_text(const std::string& path, const ShapeRules& profile, Shape shape) {
   if (!profile.has_shape) return path + ": nothing for " + shape_text(shape) + "; NCCL's choice stays";
   return path + ": " + count_text(profile.size(), "override") + " for " + shape_text(shape) + " (scenario '" +
          profile.scenario + "', NCCL " + profile.nccl + ")";
 }
 
+ShapeRules rules_for(Shape shape, TunerProfile profile) {
+  ShapeRules rules;
+  rules.scenario = std::move(profile.scenario);
+  rules.nccl = std::move(profile.nccl);
+  for (TunerRules& table : profile.tables) {
+    if (table.shape != shape) continue;
+    rules.has_shape = true;
+    rules.rules[static_cast<std::size_t>(table.op)] = std::move(table.rules);
+  }
+  return rules;
+}
+
 /// The profile of the environment, or what is wrong.
-std::variant<TunerProfile, Fault> profile_of_environment(Shape shape, bool has_costs) {
+std::variant<ShapeRules, TunerFault> rules_of_environment(Shape shape, bool has_costs) {
   const char* path = std::getenv(file_variable);
-  if (!path || !*path) return Fault{std::string(file_variable) + " is not set"};
+  if (!path || !*path) return TunerFault{std::string(file_variable) + " is not set"};
   // Without costs, nothing tells which algorithms these variables leave.
   if (!has_costs && (is_set("NCCL_ALGO") || is_set("NCCL_PROTO")))
-    return Fault{"NCCL_ALGO or NCCL_PROTO is set, and this NCCL does not tell a tuner what they allow"};
-  auto read = read_profile(path, shape);
-  if (auto* fault = std::get_if<Fault>(&read)) fault->text = std::string(path) + ": " + fault->text;
-  return read;
+    return TunerFault{"NCCL_ALGO or NCCL_PROTO is set, and this NCCL does not tell a tuner what they allow"};
+  auto read = read_tuner_profile(path);
+  if (const auto* fault = std::get_if<TunerFault>(&read)) return TunerFault{std::string(path) + ": " + fault->text};
+  return rules_for(shape, std::get<TunerProfile>(std::move(read)));
 }
 
 }  // namespace
 
-TunerSession::TunerSession(TunerProfile profile, Shape shape, NcclLog log)
-    : profile_(std::move(profile)), shape_(shape), log_(log) {
+std::size_t ShapeRules::size() const {
+  std::size_t sum = 0;
+  for (const std::vector<TunerRule>& ranges : rules) sum += ranges.size();
+  return sum;
+}
+
+TunerSession::TunerSession(ShapeRules rules, Shape shape, NcclLog log)
+    : rules_(std::move(rules)), shape_(shape), log_(log) {
   for (std::size_t i = 0; i < logged_.size(); ++i)
-    logged_[i] = std::make_unique<std::atomic<unsigned>[]>(profile_.overrides[i].size());
+    logged_[i] = std::make_unique<std::atomic<unsigned>[]>(rules_.rules[i].size());
 }
 
 int TunerSession::open(Shape shape, bool has_costs, NcclLog log, TunerSession** session) noexcept try {
   *session = nullptr;
-  auto read = profile_of_environment(shape, has_costs);
-  if (const Fault* fault = std::get_if<Fault>(&read)) {
+  auto read = rules_of_environment(shape, has_costs);
+  if (const TunerFault* fault = std::get_if<TunerFault>(&read)) {
     const bool strict = is_strict();
     log_line(
         log, tuner_areas,
         fault->text + (strict ? "; " + std::string(strict_variable) + "=1 ends the job" : "; NCCL's choice stays"));
     return strict ? nccl_invalid_usage : nccl_success;
   }
-  TunerProfile& profile = std::get<TunerProfile>(read);
+  ShapeRules& profile = std::get<ShapeRules>(read);
   log_line(log, tuner_areas, opened_text(std::getenv(file_variable), profile, shape));
   if (profile.size() > 0) *session = new TunerSession(std::move(profile), shape, log);
   return nccl_success;
@@ -95,37 +113,26 @@ int TunerSession::open(Shape shape, bool has_costs, NcclLog log, TunerSession** 
   return is_strict() ? nccl_invalid_usage : nccl_success;
 }
 
-const Override* TunerSession::range_of(const Call& call) const noexcept {
+const TunerRule* TunerSession::range_of(const Call& call) const noexcept {
   if (call.function < 0 || call.function >= function_count || call.pipelined > 1) return nullptr;
-  return find(profile_.overrides[static_cast<std::size_t>(call.function)], call.bytes);
-}
-
-/// NCCL limits channels to those of the communicator, except where CollNet takes part: there a number that is too large
-/// would address channels that are not connected. NVLS over several nodes is such a case.
-bool TunerSession::may_set_channels(Algorithm algorithm) const noexcept {
-  switch (algorithm) {
-    case Algorithm::collnetdirect:
-    case Algorithm::collnetchain: return false;
-    case Algorithm::nvls: return shape_.nodes == 1;
-    default: return true;
-  }
+  return find_rule(rules_.rules[static_cast<std::size_t>(call.function)], call.bytes);
 }
 
 void TunerSession::choose(const Call& call, const Costs& costs, int* channels) noexcept {
-  const Override* range = range_of(call);
+  const TunerRule* range = range_of(call);
   if (!range || !channels) return;
   float* cost = costs.of(range->algorithm, range->protocol);
   const bool allowed = cost && *cost >= 0;
   if (allowed) {
     *cost = 0;
-    if (may_set_channels(range->algorithm)) *channels = range->channels;
+    if (tuner_may_limit(range->algorithm, shape_)) *channels = range->channels;
   }
   log_once(call, *range, allowed);
 }
 
 /// What NCCL 2.21 can run for any type and operator that CollNet and NVLS support. It takes a tuner's answer unchecked.
 /// Whether LL128 is safe depends on GPUs and paths that the tuner is not told, so LL128 stays NCCL's to choose.
-bool TunerSession::allows_without_costs(int function, const Override& range, const Support& support) const noexcept {
+bool TunerSession::allows_without_costs(int function, const TunerRule& range, const Support& support) const noexcept {
   const auto op = static_cast<CollectiveOp>(function);
   const bool reduces_all = op == CollectiveOp::all_reduce, simple = range.protocol == Protocol::simple;
   if (range.protocol == Protocol::ll128) return false;
@@ -143,20 +150,20 @@ bool TunerSession::allows_without_costs(int function, const Override& range, con
 
 void TunerSession::choose_without_costs(const Call& call, const Support& support, int* algorithm, int* protocol,
                                         int* channels) noexcept {
-  const Override* range = range_of(call);
+  const TunerRule* range = range_of(call);
   if (!range || !algorithm || !protocol || !channels) return;
   const bool allowed = allows_without_costs(call.function, *range, support);
   if (allowed) {
     *algorithm = static_cast<int>(range->algorithm);
     *protocol = static_cast<int>(range->protocol);
-    if (may_set_channels(range->algorithm)) *channels = range->channels;
+    if (tuner_may_limit(range->algorithm, shape_)) *channels = range->channels;
   }
   log_once(call, *range, allowed);
 }
 
-void TunerSession::log_once(const Call& call, const Override& range, bool allowed) noexcept try {
+void TunerSession::log_once(const Call& call, const TunerRule& range, bool allowed) noexcept try {
   const auto function = static_cast<std::size_t>(call.function);
-  const auto index = static_cast<std::size_t>(&range - profile_.overrides[function].data());
+  const auto index = static_cast<std::size_t>(&range - rules_.rules[function].data());
   std::atomic<unsigned>& logged = logged_[function][index];
   const unsigned bit = allowed ? 1 : 2;
   // Most calls only read: writing would take the line of memory from other threads.
@@ -166,7 +173,7 @@ void TunerSession::log_once(const Call& call, const Override& range, bool allowe
       std::string(name_of(static_cast<CollectiveOp>(call.function))) + " of " + size_text(call.bytes) + ": ";
   if (!allowed)
     return log_line(log_, tuner_areas, what + "NCCL does not allow " + pair_text(range) + " here; its choice stays");
-  const std::string channels = may_set_channels(range.algorithm)
+  const std::string channels = tuner_may_limit(range.algorithm, shape_)
                                    ? count_text(static_cast<std::uint64_t>(range.channels), "channel")
                                    : "NCCL's channels";
   log_line(log_, tuner_areas, what + pair_text(range) + " on " + channels + " (forecast " + gain_text(range) + ")");

@@ -24,10 +24,24 @@
 #include <memory>
 #include <string>
 
+#include "fabricast/planner/tuner_profile.hpp"
 #include "nccl_tuner.hpp"
-#include "tuner_profile.hpp"
 
 namespace fabricast::plugin {
+
+using Shape = TunedShape;
+
+/// What a profile says about communicators of one shape.
+struct ShapeRules {
+  std::string scenario;  ///< name of the forecast scenario
+  std::string nccl;      ///< NCCL's version in the forecast: "2.28.3"
+  bool has_shape = false;
+  /// By collective, in the order of CollectiveOp. Ranges ascend and do not overlap.
+  std::array<std::vector<TunerRule>, 5> rules;
+
+  /// Number of ranges over all collectives.
+  std::size_t size() const;
+};
 
 /// NCCL's cost table of a call. Rows are algorithms.
 struct Costs {
@@ -70,13 +84,12 @@ class TunerSession {
                             int* channels) noexcept;
 
  private:
-  TunerSession(TunerProfile profile, Shape shape, NcclLog log);
-  const Override* range_of(const Call& call) const noexcept;
-  bool may_set_channels(Algorithm algorithm) const noexcept;
-  bool allows_without_costs(int function, const Override& range, const Support& support) const noexcept;
-  void log_once(const Call& call, const Override& range, bool allowed) noexcept;
+  TunerSession(ShapeRules rules, Shape shape, NcclLog log);
+  const TunerRule* range_of(const Call& call) const noexcept;
+  bool allows_without_costs(int function, const TunerRule& range, const Support& support) const noexcept;
+  void log_once(const Call& call, const TunerRule& range, bool allowed) noexcept;
 
-  TunerProfile profile_;
+  ShapeRules rules_;
   Shape shape_;
   NcclLog log_;
   /// By collective and range: whether the log has it, with bit 0 for ranges that ran and bit 1 for those not allowed.

@@ -25,6 +25,7 @@
 #include "named_file.hpp"
 #include "read_fabric.hpp"
 #include "request_trace.hpp"
+#include "tuner_file.hpp"
 #include "usual_routing.hpp"
 #include "yaml_reader.hpp"
 
@@ -327,6 +328,7 @@ class Reading {
       refuse("nvlink_domain.nodes", "an NVLink domain of several hosts needs `intranode: nvswitch`");
     check_topology(s);
     guarded([&] { read_graph_file(s); });
+    guarded([&] { s.nccl.tuner = read_tuner_file(s.nccl.env, path_); });
     guarded([&] { read_fabric_files(s, *reader_, result_.warnings); });
     for (std::size_t i = 0; i < s.jobs.size(); ++i) check_job(s, i, refuse);
     for (std::size_t i = 0; i < s.background.size(); ++i) check_flows(s, i, refuse);

@@ -130,13 +130,14 @@ void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, WorkloadSection& section) {
   visit("kind", section.kind, "what runs");
+  if (section.kind == WorkloadKind::trace) return visit_fields(visit, section.trace);
+  if (section.kind == WorkloadKind::collective)
+    visit("collective", section.collective, "operation; its size is counted as nccl-tests does");
+  visit("buffers", section.buffers,
+        "the caller's buffers: plain; registered with NCCL, which saves copies and thread blocks with NVLS, and copies "
+        "with send and receive; or symmetric, in registered memory windows, for which NCCL has special kernels");
   if (section.kind == WorkloadKind::training_step) return visit_fields(visit, section.training);
   if (section.kind == WorkloadKind::inference) return visit_fields(visit, section.inference);
-  if (section.kind == WorkloadKind::trace) return visit_fields(visit, section.trace);
-  visit("collective", section.collective, "operation; its size is counted as nccl-tests does");
-  visit("buffers", section.buffers,
-        "the caller's buffers: plain; registered with NCCL, which saves copies with NVLS and with send and receive; or "
-        "symmetric, in registered memory windows, for which NCCL has special kernels");
   visit("from", section.from, "smallest size", between(1, static_cast<double>(largest_size.value)));
   visit("to", section.to, "largest size", between(1, static_cast<double>(largest_size.value)));
   visit("factor", section.factor, "ratio of each size to the previous one", between(1.0001, 1e6));

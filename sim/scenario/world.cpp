@@ -360,6 +360,7 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   if (s.workload.kind == WorkloadKind::collective && s.jobs.empty() && s.background.empty())
     node = split_by_network(node, settings, use);
   settings.given_graphs = s.nccl.graphs;
+  settings.tuner = s.nccl.tuner;
   if (s.nccl.graphs) check_graphs(*s.nccl.graphs, node, s.cluster.nodes > hosts);
   const bool shared = hosts > 1;
   if (s.workload.kind != WorkloadKind::collective && s.cluster.nodes * s.node.spec.gpus == 1) {

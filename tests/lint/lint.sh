@@ -43,7 +43,7 @@ libraries_stay_behind_adapters() {
   }
   adapter 'yaml-cpp' 'sim/scenario/'
   adapter 'pugixml' 'sim/core/xml.cpp'
-  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions).cpp|sim/(scenario|residual|plugin|cli)/|sim/answer/(common|collective|step|inference|gate|bill|risk|jobs|plan|ask)/|sim/api/|sim/answer/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
+  adapter 'nlohmann' 'models/hardware/|models/workload/|models/planner/(regressions|ofi_regions|tuner_profile).cpp|sim/(scenario|residual|plugin|cli)/|sim/answer/(common|collective|step|inference|gate|bill|risk|jobs|plan|ask)/|sim/api/|sim/answer/page/page_json.cpp|sim/trace/groups.cpp|calibrate/'
   adapter 'google|chakra' 'sim/trace/chakra.cpp'
   adapter 'simgrid|xbt' 'sim/engine/chunk/'
   adapter 'Eigen' 'calibrate/fit/|calibrate/check/|sim/residual/'

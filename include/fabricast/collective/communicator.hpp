@@ -123,11 +123,12 @@ struct Communicator {
   int tree_index(int channel) const { return channel / static_cast<int>(trees.size()) % 2; }
 };
 
-/// What chose algorithm and protocol: NCCL's cost model, or the tuner of the OFI plugin in its place.
-enum class Chooser { nccl, ofi_tuner };
+/// What chose algorithm and protocol: NCCL's cost model, or in its place the tuner of the OFI plugin, or the profile of
+/// libnccl-tuner-fabricast.so (planner/tuner_rules.hpp).
+enum class Chooser { nccl, ofi_tuner, tuner };
 template <>
 struct EnumNames<Chooser> {
-  static constexpr std::array<std::string_view, 2> names{"nccl", "ofi_tuner"};
+  static constexpr std::array<std::string_view, 3> names{"nccl", "ofi_tuner", "tuner"};
 };
 
 /// An algorithm and a protocol with NCCL's own estimate of the time. It ranks candidates; it is not a forecast.

@@ -14,6 +14,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/fabric/node_graph.hpp"
 #include "fabricast/planner/graph.hpp"
+#include "fabricast/planner/tuner_rules.hpp"
 
 namespace fabricast {
 
@@ -88,6 +89,7 @@ struct NcclSettings {
   // The caller's buffers.
   std::optional<bool> local_register, window_enable;
   bool zero_blocks = false;  ///< policy ZERO: copy engines instead of thread blocks
+  bool few_blocks = false;   ///< policy EFFICIENCY: NVLS on registered buffers, if it takes fewer thread blocks
   std::optional<std::string> symmetric_kernel;
   std::optional<int> symmetric_blocks;
 
@@ -112,6 +114,7 @@ struct NcclSettings {
   int qps_per_connection = 1;
   bool split_data_on_qps = false;
   std::optional<SearchGraphs> given_graphs;  ///< contents of NCCL_GRAPH_FILE
+  std::vector<TunerRules> tuner;             ///< contents of NCCL_TUNER_CONFIG_FILE; empty: NCCL chooses
 };
 
 /// Parses variables. Appends warnings about unknown variables and those without effect on a forecast.

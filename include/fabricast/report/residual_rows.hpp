@@ -16,6 +16,8 @@ namespace fabricast {
 
 /// The kind of system, by its NVLink, number of hosts, network and GPU generation.
 ResidualKind residual_kind(const World& world);
+/// The kind that a group of ranks on `hosts` hosts belongs to.
+ResidualKind residual_kind(const World& world, std::int64_t hosts);
 
 /// A number that identifies a size sweep. It is equal for rows of the same collective on the same number of nodes and
 /// GPUs per node, with the same version and variables of NCCL.

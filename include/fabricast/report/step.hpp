@@ -96,6 +96,9 @@ StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
 /// \throws UserError if it does not fit; the hint lists settings that make it fit
 void require_memory(const World& world);
 
+/// Thread blocks of a collective's kernel: one per channel, none by copy engines. Each keeps an SM.
+int blocks_of(const CollectiveTime& collective);
+
 /// Options of a step's timeline: how much computation slows down while each kind of collective runs. A collective
 /// occupies SMs, one per channel, so the loss is proportional to its channels up to 16. Kinds that state their own
 /// fraction of SMs (CollectiveKind::sms) cost that fraction.

@@ -12,13 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "fabricast/report/step.hpp"
-#include "fabricast/report/what_if.hpp"
+#include "fabricast/report/step_settings.hpp"
 
 namespace fabricast {
-
-/// Changes with a smaller gain are not reported.
-inline constexpr double least_step_gain = 0.005;
 
 /// A change and its effect.
 struct StepWhatIf {
@@ -28,6 +24,8 @@ struct StepWhatIf {
   double gain = 0;               ///< fraction of the step that is saved
   Bytes memory;                  ///< per GPU of the stage that needs most
   bool fits = true;              ///< in memory
+  /// 90 % interval of the gain, for changes that only set variables of NCCL.
+  std::optional<GainInterval> interval = {};
 };
 
 /// What limits a step.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "fabricast/planner/tuner_rules.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/residual/residual.hpp"
 
@@ -74,31 +75,21 @@ struct TunerTables {
 TunerTables tuner_tables(const World& world, const RunOptions& options = {});
 
 /// The configuration file of the example plugin.
-std::string tuner_csv(const TunerTables& tables);
+/// \param first  rules that come before the tables, e.g. those for a step
+std::string tuner_csv(const TunerTables& tables, const std::vector<TunerRules>& first = {});
 
-/// A range of sizes in which NCCL should choose otherwise.
-struct TunerOverride {
-  std::int64_t first = 0, last = 0;  ///< both included; counted as in TunerRange
-  TunerChoice choice;
-  /// 90 % interval of the saved share of the time of NCCL's choice, at the range's least certain size: least, likely,
-  /// most. The least is above 0.
-  std::array<double, 3> gain{};
-};
-/// The overrides of one operation and communicator, ascending; none if NCCL's choices stand.
-struct TunerOverrides {
-  CollectiveOp op = CollectiveOp::all_reduce;
-  std::int64_t nodes = 1, ranks = 2;  ///< of the communicator
-  std::vector<TunerOverride> ranges;
-};
-
-/// The overrides of all tables. What is not known of a gain is what the two forecasts do not have in common: errors of
-/// one site are correlated (residual/residual.hpp), more so for equal algorithms and protocols.
+/// The rules of all tables: sizes at which another choice is faster than NCCL's in the whole 90 % interval of the gain.
+/// A rule's gain is that of its least certain size. What is not known of a gain is what the two forecasts do not have in
+/// common: errors of one site are correlated (residual/residual.hpp), more so for equal algorithms and protocols.
 /// \param site  measured rows of the site, which narrow the intervals
 /// \throws UserError if NCCL's version is not stated, because its own choice is then unknown; Interrupted on Ctrl-C
-std::vector<TunerOverrides> tuner_overrides(const TunerTables& tables, const SiteResiduals& site,
-                                            const RunOptions& options = {});
+std::vector<TunerRules> tuner_rules(const TunerTables& tables, const SiteResiduals& site,
+                                    const RunOptions& options = {});
 
-/// The overrides as JSON, in the form of docs/formats.md#tuner-profile.
-std::string tuner_profile(const World& world, const std::vector<TunerOverrides>& overrides);
+/// \throws UserError if the scenario does not state one version of NCCL
+void require_stated_version(const World& world);
+
+/// Rules for the communicators of a scenario as the content of a profile (docs/formats.md#tuner-profile).
+std::string tuner_profile(const World& world, const std::vector<TunerRules>& rules);
 
 }  // namespace fabricast

@@ -55,12 +55,18 @@ struct Variable {
   std::optional<std::string> value;
 };
 
+/// The variables of NCCL that differ between two scenarios.
+std::vector<Variable> changed_variables(const Scenario& before, const Scenario& after);
+
 /// A recommended setting, on top of those before it.
 struct Advised {
   WhatIf change;                ///< its gain is relative to the settings before it
   std::vector<Seconds> before;  ///< without it, by row
   std::vector<Variable> variables;
 };
+
+/// A variable as a command of POSIX shells: `export NAME='value'`, or `unset NAME`.
+std::string shell_command(const Variable& variable);
 
 /// Recommended settings of NCCL for all sizes of a scenario.
 struct Advice {

@@ -152,11 +152,12 @@ class SiteResiduals {
   /// The conditional distribution of y of one row less y of another, with their correlation: what is not known of a
   /// gain of one over the other.
   Residual of_difference(const ResidualRow& one, const ResidualRow& other) const;
+  /// The conditional distribution of the sum of w_i y_i, with their correlation.
+  /// \pre there is at least one row, and a weight for each
+  Residual of_sum(const std::vector<ResidualRow>& rows, const std::vector<double>& weights) const;
 
  private:
   struct Solved;
-  /// Of the sum of w_i y_i.
-  Residual of_sum(const std::vector<ResidualRow>& rows, const std::vector<double>& weights) const;
   std::shared_ptr<const Solved> solved_;
 };
 

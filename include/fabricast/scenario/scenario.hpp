@@ -97,6 +97,7 @@ struct NcclSection {
   std::map<std::string, std::string> env;
   bool provider_env = true;            ///< whether variables that the network's provider sets count, too
   std::optional<SearchGraphs> graphs;  ///< content of the file that NCCL_GRAPH_FILE names
+  std::vector<TunerRules> tuner;       ///< content of the file that NCCL_TUNER_CONFIG_FILE names; empty: none
 };
 
 /// What runs.

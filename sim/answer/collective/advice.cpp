@@ -68,13 +68,13 @@ bool for_all_operations(const Communicator& comm, const std::string& variable) {
   return comm.version < NcclVersion{2, 24, 0} && (variable == "NCCL_ALGO" || variable == "NCCL_PROTO");
 }
 
+}  // namespace
+
 // A variable without a value is one that the scenario sets and the advice removes, e.g. a forced NCCL_ALGO. The script
 // must unset it, because the shell that sources the script may have exported it.
-std::string command(const Variable& v) {
+std::string shell_command(const Variable& v) {
   return v.value ? fmt::format("export {}={}", v.name, quoted(*v.value)) : fmt::format("unset {}", v.name);
 }
-
-}  // namespace
 
 // Names of scenarios are free text. A line break in one would end the comment, and the shell or the tuner plugin would
 // read what follows as a command or as a line of the table.
@@ -130,7 +130,7 @@ std::string env_script(const Advice& advice) {
       if (v.value && for_all_operations(comm, v.name))
         out +=
             fmt::format("# (for all operations: NCCL {} does not support lists by operation)\n", to_text(comm.version));
-      out += command(v) + "\n";
+      out += shell_command(v) + "\n";
     }
   }
   if (!advice.taken.empty()) out += fmt::format("\n# All together: {:.1f} %\n", 100 * advice.gain);
@@ -138,7 +138,7 @@ std::string env_script(const Advice& advice) {
   // As comments, so that a reader with other sizes can try them by removing one character.
   for (const Advised& a : advice.mixed) {
     out += fmt::format("# {}: {:.1f} %; {}\n", a.change.what, 100 * a.change.gain, sides(advice.before, a));
-    for (const Variable& v : a.variables) out += "#   " + comment_text(command(v)) + "\n";
+    for (const Variable& v : a.variables) out += "#   " + comment_text(shell_command(v)) + "\n";
   }
   return out;
 }

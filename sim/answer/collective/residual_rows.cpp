@@ -67,19 +67,21 @@ bool can_matter(const ParameterGroup& group, const Forecast& forecast) {
 // Kinds differ in how well they were measured and how far off forecasts are, g_i in docs/models/intervals.md. The order
 // of the tests matters: a PCIe node is one of kind pcie even on several hosts, and a mesh of NVLink (DGX-1) is a kind
 // of its own.
-ResidualKind residual_kind(const World& world) {
+ResidualKind residual_kind(const World& world, std::int64_t hosts) {
   const Scenario& s = world.scenario();
   const NodeSpec& node = s.node.spec;
   const GpuKind& gpu = gpu_of(s);
   constexpr int hopper = 90;  // compute capability 9.0
   if (!has_nvlink(node, gpu)) return ResidualKind::pcie;
   if (node.intranode == Intranode::nvlink_mesh) return ResidualKind::mesh;
-  if (s.cluster.nodes == 1) return ResidualKind::one_node;
+  if (hosts == 1) return ResidualKind::one_node;
   if (world.planner().comm.node.hosts > 1) return ResidualKind::rack;
   const LinkKind link = node.nics.link;
   if (link != LinkKind::infiniband && link != LinkKind::roce) return ResidualKind::other_network;
   return gpu.compute_capability >= hopper ? ResidualKind::network : ResidualKind::older_network;
 }
+
+ResidualKind residual_kind(const World& world) { return residual_kind(world, world.scenario().cluster.nodes); }
 
 // Rows of one size sweep share the environment of one run, and their errors have more in common than those of two runs.
 // Sizes are not part of the number.

@@ -36,7 +36,10 @@ std::vector<std::string> texts(const std::vector<NcclVersion>& versions) {
 }
 
 // Who chose the algorithm that the row does not run.
-std::string_view chooser_text(Chooser chooser) { return chooser == Chooser::ofi_tuner ? "OFI tuner" : "NCCL"; }
+constexpr std::array<std::string_view, 3> chooser_texts = {"NCCL", "OFI tuner", "tuner"};
+constexpr std::array<std::string_view, 3> chooser_names = {"NCCL", "the OFI plugin's tuner", "the tuner's profile"};
+std::string_view chooser_text(Chooser chooser) { return chooser_texts[static_cast<std::size_t>(chooser)]; }
+std::string_view tuner_name(Chooser chooser) { return chooser_names[static_cast<std::size_t>(chooser)]; }
 
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
 
@@ -139,9 +142,11 @@ std::string forecast_text(const Forecast& forecast) {
   if (versions)
     out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over versions from {} on\n",
                        s.nccl.version, to_text(comm.version), fmt::join(texts(forecast.versions), ", "));
-  const auto by_tuner = [](const ForecastRow& row) { return row.plan.chooser == Chooser::ofi_tuner; };
-  if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
-    out += "# (OFI tuner): chosen by the OFI plugin's tuner, not by NCCL\n";
+  for (const Chooser tuner : {Chooser::ofi_tuner, Chooser::tuner}) {
+    const auto by_tuner = [&](const ForecastRow& row) { return row.plan.chooser == tuner; };
+    if (std::any_of(forecast.rows.begin(), forecast.rows.end(), by_tuner))
+      out += fmt::format("# ({}): chosen by {}, not by NCCL\n", chooser_text(tuner), tuner_name(tuner));
+  }
   // The header follows the row format below, column by column.
   out += "#\n#        size  algo  proto  ch      time   algbw   busbw";
   if (intervals) out += " factor";
@@ -175,7 +180,7 @@ std::string forecast_text(const Forecast& forecast) {
                          name_of(row.nccl->protocol), microseconds(row.nccl->time));
     else if (row.nccl)
       out += fmt::format("  ({}: {})", chooser_text(row.plan.chooser), name_of(row.nccl->algorithm));
-    else if (by_tuner(row))
+    else if (row.plan.chooser != Chooser::nccl)
       out += fmt::format("  ({})", chooser_text(row.plan.chooser));
     if (row.near) out += fmt::format("  (nearest measured: {})", near_text(forecast, world, *row.near));
     if (!row.result.affected_by.empty())
@@ -219,7 +224,7 @@ std::string tuner_text(const Plan& plan) {
       *std::min_element(plan.candidates.begin(), plan.candidates.end(),
                         [](const Candidate& a, const Candidate& b) { return a.estimate_us < b.estimate_us; });
   const auto name = [](const Candidate& c) { return fmt::format("{}/{}", name_of(c.algorithm), name_of(c.protocol)); };
-  return fmt::format("  (chosen by the OFI plugin's tuner: {}; NCCL's estimate is lowest for {})\n", name(chosen),
+  return fmt::format("  (chosen by {}: {}; NCCL's estimate is lowest for {})\n", tuner_name(plan.chooser), name(chosen),
                      name(least));
 }
 
@@ -285,7 +290,7 @@ std::string explain_text(const Explanation& explanation) {
   out += best ? fmt::format("\nthe fastest that NCCL {} can run is ", to_text(comm.version))
               : fmt::format("\nNCCL {} runs it as ", to_text(comm.version));
   out += row.plan.kernels.empty() ? algorithm_text(row) : kernels_text(row.plan);
-  if (row.plan.chooser == Chooser::ofi_tuner) out += tuner_text(row.plan);
+  if (row.plan.chooser != Chooser::nccl) out += tuner_text(row.plan);
   if (const std::string set = provider_text(world); !set.empty()) out += "  " + set;
   out += buffers_text(world, row);
   out += switches_text(world.planner(), row.plan);
@@ -404,9 +409,9 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   const CollectiveOp op = world.scenario().workload.collective;
   const Plan plan = plan_workload(world, bytes);
   const SearchGraphs& g = world.planner().graphs;
-  std::string out = fmt::format("{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm),
-                                name_of(plan.protocol),
-                                plan.chooser == Chooser::ofi_tuner ? ", chosen by the OFI plugin's tuner" : "");
+  std::string out = fmt::format(
+      "{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm), name_of(plan.protocol),
+      plan.chooser == Chooser::nccl ? std::string() : fmt::format(", chosen by {}", tuner_name(plan.chooser)));
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
                      world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
   for (const SymmetricRun& k : plan.kernels)

@@ -62,6 +62,18 @@ std::string ranges_with_gains(const TunerTable& table) {
   return out;
 }
 
+std::string rule_lines(const TunerRules& rules) {
+  std::string out;
+  const std::string shape = fmt::format("{},{}", rules.shape.nodes, rules.shape.ranks);
+  for (const TunerRule& r : rules.rules) {
+    out += fmt::format("# for the step: saves {:.1f} %, {:.1f} to {:.1f}\n", 100 * r.gain[1], 100 * r.gain[0],
+                       100 * r.gain[2]);
+    out += line(rules.op, static_cast<std::int64_t>(r.from), static_cast<std::int64_t>(r.to),
+                {r.algorithm, r.protocol, r.channels, Seconds{}}, shape);
+  }
+  return out;
+}
+
 std::string plain_ranges(const TunerTable& table, const std::string& shape) {
   std::string out;
   for (const TunerRange& r : table.plain) out += line(table.op, r.first, r.last, r.choice, shape);
@@ -70,7 +82,7 @@ std::string plain_ranges(const TunerTable& table, const std::string& shape) {
 
 }  // namespace
 
-std::string tuner_csv(const TunerTables& tables) {
+std::string tuner_csv(const TunerTables& tables, const std::vector<TunerRules>& first) {
   const World& world = tables.world;
   const Communicator& comm = world.planner().comm;
   const std::string any = "-1,-1";
@@ -82,6 +94,7 @@ std::string tuner_csv(const TunerTables& tables) {
   out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
                      comm.gpus(), comm.node.gpu.name);
+  for (const TunerRules& rules : first) out += rule_lines(rules);
   for (const TunerTable& table : tables.job) out += ranges_with_gains(table);
   if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());
   for (const TunerTable& table : tables.one_node) {

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "../common/json_parts.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/planner/tuner_profile.hpp"
+#include "fabricast/report/report.hpp"
 #include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/tuner.hpp"
 #include "fabricast/report/unstated.hpp"
@@ -23,8 +23,6 @@
 namespace fabricast {
 
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 Plan forced(const World& world, CollectiveOp op, std::int64_t bytes, const TunerChoice& c) {
   return plan_collective(world.planner(), op, bytes, c.algorithm, c.protocol, c.channels);
@@ -72,49 +70,46 @@ std::vector<Overridden> certain(const World& world, const TunerTable& table, con
   return list;
 }
 
-TunerOverrides overrides_of(const TunerTable& table, const std::vector<Overridden>& list) {
-  TunerOverrides all{table.op, table.nodes, table.ranks, {}};
+TunerRules rules_of(const TunerTable& table, const std::vector<Overridden>& list) {
+  TunerRules all{table.op, {static_cast<std::uint64_t>(table.nodes), static_cast<std::uint64_t>(table.ranks)}, {}};
   const std::vector<TunerPoint>& points = table.points;
   std::size_t before = 0;
   for (const Overridden& o : list) {
-    const std::int64_t last = last_size(points, o.point);
-    const bool follows = !all.ranges.empty() && before + 1 == o.point;
+    const auto last = static_cast<std::uint64_t>(last_size(points, o.point));
+    const bool follows =
+        !all.rules.empty() && before + 1 == o.point && same(points[before].choice, points[o.point].choice);
     before = o.point;
-    if (follows && same(all.ranges.back().choice, points[o.point].choice)) {
-      TunerOverride& range = all.ranges.back();
-      range.last = last;
-      if (o.gain[0] < range.gain[0]) range.gain = o.gain;
+    if (follows) {
+      TunerRule& rule = all.rules.back();
+      rule.to = last;
+      if (o.gain[0] < rule.gain[0]) rule.gain = o.gain;
       continue;
     }
-    all.ranges.push_back({first_size(points, o.point), last, points[o.point].choice, o.gain});
+    const TunerChoice& c = points[o.point].choice;
+    all.rules.push_back(
+        {static_cast<std::uint64_t>(first_size(points, o.point)), last, c.algorithm, c.protocol, c.channels, o.gain});
   }
   return all;
 }
 
-OrderedJson json_of(const TunerOverride& o) {
-  return {{"from", o.first},
-          {"to", o.last},
-          {"algorithm", name_of(o.choice.algorithm)},
-          {"protocol", name_of(o.choice.protocol)},
-          {"channels", o.choice.channels},
-          {"gain", {rounded(o.gain[0], 3), rounded(o.gain[1], 3), rounded(o.gain[2], 3)}}};
-}
-
 }  // namespace
 
-std::vector<TunerOverrides> tuner_overrides(const TunerTables& tables, const SiteResiduals& site,
-                                            const RunOptions& options) {
-  const Scenario& s = tables.world.scenario();
+void require_stated_version(const World& world) {
+  const Scenario& s = world.scenario();
   if (!s.nccl.version_given || !nccl_versions(s).known())
     throw UserError::at("nccl.version", "is not stated, and a profile overrides the choices of one version",
                         "write e.g. nccl: {version: \"2.28.3\"}");
-  std::vector<TunerOverrides> all;
+}
+
+std::vector<TunerRules> tuner_rules(const TunerTables& tables, const SiteResiduals& site, const RunOptions& options) {
+  require_stated_version(tables.world);
+  std::vector<TunerRules> all;
   const auto add = [&](const World& world, const std::vector<TunerTable>& list) {
     for (const TunerTable& table : list) {
       const auto count = static_cast<double>(tables.job.size() + tables.one_node.size());
       const double done = static_cast<double>(all.size()) / count;
       const RunOptions part = part_of(options, done, done + 1 / count);
-      all.push_back(overrides_of(table, certain(world, table, site, part)));
+      all.push_back(rules_of(table, certain(world, table, site, part)));
     }
   };
   add(tables.world, tables.job);
@@ -122,21 +117,11 @@ std::vector<TunerOverrides> tuner_overrides(const TunerTables& tables, const Sit
   return all;
 }
 
-std::string tuner_profile(const World& world, const std::vector<TunerOverrides>& overrides) {
-  OrderedJson tables = OrderedJson::array();
-  for (const TunerOverrides& o : overrides) {
-    if (o.ranges.empty()) continue;
-    OrderedJson ranges = OrderedJson::array();
-    for (const TunerOverride& range : o.ranges) ranges.push_back(json_of(range));
-    tables.push_back({{"collective", name_of(o.op)}, {"nodes", o.nodes}, {"ranks", o.ranks}, {"overrides", ranges}});
-  }
-  const OrderedJson json{{"format", "fabricast tuner profile"},
-                         {"version", 1},
-                         {"fabricast", version_text()},
-                         {"scenario", world.scenario().name},
-                         {"nccl", to_text(world.planner().comm.version)},
-                         {"tables", tables}};
-  return json.dump(1) + "\n";
+std::string tuner_profile(const World& world, const std::vector<TunerRules>& rules) {
+  TunerProfile profile{std::string(version_text()), world.scenario().name, to_text(world.planner().comm.version), {}};
+  for (const TunerRules& table : rules)
+    if (!table.rules.empty()) profile.tables.push_back(table);
+  return tuner_profile_json(profile);
 }
 
 }  // namespace fabricast

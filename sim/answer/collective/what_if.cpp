@@ -106,9 +106,6 @@ void require_flow_engine(const World& world) {
     throw UserError::at("network.engine", "advice requires the flow engine", "--set network.engine=flow");
 }
 
-namespace {
-
-/// The variables of NCCL that differ between two scenarios.
 std::vector<Variable> changed_variables(const Scenario& before, const Scenario& after) {
   std::vector<Variable> list;
   for (const auto& [name, value] : after.nccl.env)
@@ -118,6 +115,8 @@ std::vector<Variable> changed_variables(const Scenario& before, const Scenario& 
     if (!after.nccl.env.contains(name)) list.push_back({name, std::nullopt});
   return list;
 }
+
+namespace {
 
 /// The greedy search of `advise`: the scenario takes on one setting after the other.
 /// Greedy, because settings interact: two that gain alone may gain nothing together (queue pairs and channels both

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../common/json_parts.hpp"
+#include "../step/step_time.hpp"
 #include "../step/trials.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -58,9 +59,11 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
   const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
   out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(use.kind.part),
                      milliseconds(b.exposed), percent(b.exposed));
-  return out + fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
-                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
-                           bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
+  return out +
+         fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
+                     use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+                     bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck) +
+         "  " + resources_text(world, step_time_of(f), buffers_of(world, step_time_of(f))) + "\n";
 }
 
 // Both figures are always shown, the time of the step and the tokens per GPU: many changes improve one at the cost of
@@ -73,6 +76,7 @@ std::string what_if_line(const InferenceForecast& f, const InferenceWhatIf& w) {
     out += fmt::format(" {:>6.1f}", gibibytes(w.memory));
   out += "\n   ";
   for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
+  if (w.interval) out += fmt::format("   # {}", gain_text(*w.interval));
   return out + "\n";
 }
 
@@ -117,11 +121,14 @@ std::string explain_inference_json(const InferenceExplanation& explanation) {
                                {"busbw_gbps", digits(bus_rate(passes.program, use) * 1e-9)},
                                {"bottleneck", use.alone.bottleneck}};
   }
+  const StepTime time = step_time_of(f);
+  binding["sms"] = digits(time.sms);
+  binding["nccl_buffers_gib"] = digits(gibibytes(buffers_of(world, time)));
   if (f.disaggregated) binding["limit"] = name_of(limit_of(world, *f.disaggregated));
   j["binding"] = std::move(binding);
   j["goal"] = name_of(goal_of(world));
   Json helps = Json::array();
-  for (const InferenceWhatIf& w : explanation.what_ifs)
+  for (const InferenceWhatIf& w : explanation.what_ifs) {
     helps.push_back({{"what", w.what},
                      {"set", w.set},
                      {"step_s", digits(w.step)},
@@ -130,6 +137,9 @@ std::string explain_inference_json(const InferenceExplanation& explanation) {
                      {"more_tokens", digits(w.more_tokens)},
                      {"memory_gib", digits(gibibytes(w.memory))},
                      {"fits", w.fits}});
+    if (w.interval)
+      helps.back().update({{"gain_low", digits((*w.interval)[0])}, {"gain_high", digits((*w.interval)[2])}});
+  }
   j["what_would_help"] = std::move(helps);
   return j.dump(1) + "\n";
 }

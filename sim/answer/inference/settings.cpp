@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "../step/step_time.hpp"
 #include "../step/trials.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/report/inference_advice.hpp"
@@ -125,14 +126,6 @@ Alternatives chunks(G g) {
   return list;
 }
 
-/// Alternatives (`others`) for the collective with the longest exposed time, if that time matters.
-Alternatives for_longest(G g, Alternatives (*others)(const World&, const CollectiveUse&)) {
-  const TimedPasses& passes = binding_passes(g.forecast);
-  const InferenceBinding b = binding_of(passes);
-  if (b.collective < 0 || b.exposed < least_inference_gain * passes.time) return {};
-  return others(g.world, passes.collectives[static_cast<std::size_t>(b.collective)]);
-}
-
 /// KV-cache transfer by GPUDirect RDMA instead of through host memory.
 Alternatives direct_kv_transfer(G g) {
   if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
@@ -183,8 +176,6 @@ constexpr Kind kinds[] = {
     },
     chunks,
     [](G g) { return one(g.spec.imbalance > 1, "balanced experts", {key("imbalance", 1)}); },
-    [](G g) { return for_longest(g, other_algorithms); },
-    [](G g) { return for_longest(g, other_protocols); },
     direct_kv_transfer,
     nvlink_kv_transfer,
     [](G g) {
@@ -200,7 +191,8 @@ std::vector<Alternatives> inference_trials(const InferenceForecast& forecast) {
   const World& world = forecast.world;
   const InferenceGround ground{world, forecast, world.scenario().workload.inference, inference_of(world)};
   std::vector<Alternatives> all = trials_of(kinds, ground);
-  for (const std::vector<Alternatives>& more : {network_trials(world), splits(ground)})
+  for (const std::vector<Alternatives>& more :
+       {nccl_trials(world, step_time_of(forecast)), network_trials(world), splits(ground)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

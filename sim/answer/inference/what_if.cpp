@@ -2,6 +2,7 @@
 // The list of changes is settings.cpp, the text explain.cpp.
 #include <algorithm>
 
+#include "../step/step_time.hpp"
 #include "../step/trials.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/report/inference_advice.hpp"
@@ -90,9 +91,12 @@ std::vector<InferenceWhatIf> what_would_help_inference(const InferenceForecast& 
   };
   // A change of at least `least_inference_gain` in either figure is kept, so that trades of step time for throughput
   // are reported for both goals.
-  return run_trials<InferenceWhatIf>(world, inference_trials(forecast), options, run, [](const InferenceWhatIf& w) {
-    return std::max(w.gain, w.more_tokens) >= least_inference_gain;
-  });
+  constexpr double part_of_trials = 0.7;
+  auto found = run_trials<InferenceWhatIf>(
+      world, inference_trials(forecast), part_of(options, 0, part_of_trials), run,
+      [](const InferenceWhatIf& w) { return std::max(w.gain, w.more_tokens) >= least_inference_gain; });
+  add_gain_intervals(world, step_time_of(forecast), found, part_of(options, part_of_trials, 1));
+  return found;
 }
 
 }  // namespace fabricast

@@ -11,6 +11,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/step_advice.hpp"
+#include "step_time.hpp"
 #include "trials.hpp"
 
 namespace fabricast {
@@ -19,6 +20,7 @@ namespace {
 
 std::string binding_text(const StepForecast& f) {
   const StepBinding b = binding_of(f);
+  const StepTime time = step_time_of(f);
   const auto percent = [&](Seconds t) { return 100 * (t / f.time); };
   std::string out = "#\n# what limits the step\n";
   if (f.stages.size() > 1) {
@@ -34,9 +36,11 @@ std::string binding_text(const StepForecast& f) {
   const CollectiveUse& use = f.collectives[static_cast<std::size_t>(b.collective)];
   out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} s, {:.1f} %\n", name_of(use.kind.part),
                      b.exposed.value, percent(b.exposed));
-  return out + fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
-                           use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
-                           bus_rate(f.program, use) * 1e-9, use.alone.bottleneck);
+  return out +
+         fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name, use.calls,
+                     use.kind.bytes, use.alone.algorithm, use.alone.protocol, bus_rate(f.program, use) * 1e-9,
+                     use.alone.bottleneck) +
+         "  " + resources_text(f.world, time, buffers_of(f.world, time)) + "\n";
 }
 
 // The step and the saved seconds are absolute, for comparison with a measured step; the percentage is of the step.
@@ -48,6 +52,7 @@ std::string what_if_line(const StepForecast& f, const StepWhatIf& w) {
     out += fmt::format("  {:>8.1f}", gibibytes(w.memory));
   out += "\n   ";
   for (const std::string& word : w.set) out += fmt::format(" --set '{}'", word);
+  if (w.interval) out += fmt::format("   # {}", gain_text(*w.interval));
   return out + "\n";
 }
 
@@ -80,6 +85,9 @@ std::string explain_step_json(const StepExplanation& explanation) {
   Json j = Json::parse(step_json(f));
   const StepBinding b = binding_of(f);
   Json binding = Json::object();
+  const StepTime time = step_time_of(f);
+  binding["sms"] = digits(time.sms);
+  binding["nccl_buffers_gib"] = digits(gibibytes(buffers_of(f.world, time)));
   // With one stage nothing waits for other stages.
   if (f.stages.size() > 1) {
     binding["stage"] = f.program.actors[b.stage].name;
@@ -97,7 +105,7 @@ std::string explain_step_json(const StepExplanation& explanation) {
   }
   j["binding"] = std::move(binding);
   Json helps = Json::array();
-  for (const StepWhatIf& w : explanation.what_ifs)
+  for (const StepWhatIf& w : explanation.what_ifs) {
     helps.push_back({{"what", w.what},
                      {"set", w.set},
                      {"step_s", digits(w.time)},
@@ -105,6 +113,9 @@ std::string explain_step_json(const StepExplanation& explanation) {
                      {"gain_s", digits(f.time - w.time)},
                      {"memory_gib", digits(gibibytes(w.memory))},
                      {"fits", w.fits}});
+    if (w.interval)
+      helps.back().update({{"gain_low", digits((*w.interval)[0])}, {"gain_high", digits((*w.interval)[2])}});
+  }
   j["what_would_help"] = std::move(helps);
   return j.dump(1) + "\n";
 }

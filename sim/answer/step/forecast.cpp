@@ -74,6 +74,10 @@ TrainingStep step_of(const World& world) {
   return training_step(s.workload.training, s.node.spec, s.hardware, nvlink_ranks(s));
 }
 
+int blocks_of(const CollectiveTime& collective) {
+  return collective.algorithm == name_of(Algorithm::copy_engine) ? 0 : collective.channels;
+}
+
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
   // A channel occupies an SM. The parameter was measured with collectives of 16 channels.
   // More channels than 16 count as 16: no measurement tells what they cost.
@@ -82,7 +86,7 @@ TimelineOptions timeline_options(double interference, const Program& program, Tr
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     const double held = program.collectives[k].sms;
     options.interference.push_back(held > 0 ? held
-                                            : interference * std::min(1.0, traffic.alone(k).channels / measured_sms));
+                                            : interference * std::min(1.0, blocks_of(traffic.alone(k)) / measured_sms));
   }
   return options;
 }

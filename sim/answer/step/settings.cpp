@@ -13,6 +13,7 @@
 #include "fabricast/report/plan.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/workload/stages.hpp"
+#include "step_time.hpp"
 #include "trials.hpp"
 
 namespace fabricast {
@@ -188,18 +189,6 @@ Alternatives experts(G g) {
   return list;
 }
 
-/// Other algorithms for the longest collective of each kind of parallelism that computation waits for.
-Alternatives algorithms(G g) {
-  Alternatives list;
-  for (std::size_t p = 0; p < parts; ++p) {
-    if (g.forecast.mean.exposed[p] < least_step_gain * g.forecast.time) continue;
-    const CollectiveUse* longest = longest_collective(g.forecast.collectives, static_cast<Part>(p));
-    if (!longest) continue;
-    for (Trial& trial : other_algorithms(g.world, *longest)) list.push_back(std::move(trial));
-  }
-  return list;
-}
-
 using Kind = Alternatives (*)(const StepGround&);
 
 // In the order of docs/models/training-answers.md. Network and splits follow in trials.cpp.
@@ -237,7 +226,6 @@ constexpr Kind kinds[] = {
       return one(g.spec.gradients.precision != GradientPrecision::bf16, "gradients reduced in bf16",
                  {key("gradients.precision", "bf16")});
     },
-    algorithms,
 };
 
 }  // namespace
@@ -246,6 +234,7 @@ std::vector<Alternatives> step_trials(const StepForecast& forecast) {
   const World& world = forecast.world;
   const StepGround ground{world, forecast, world.scenario().workload.training, step_of(world)};
   std::vector<Alternatives> all = trials_of(kinds, ground);
+  for (Alternatives& list : nccl_trials(world, step_time_of(forecast))) all.push_back(std::move(list));
   for (Alternatives& list : network_trials(world)) all.push_back(std::move(list));
   for (Trial& split : splits(ground)) all.push_back({std::move(split)});  // each is reported by itself
   return all;

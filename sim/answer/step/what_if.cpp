@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fabricast/report/step_advice.hpp"
+#include "step_time.hpp"
 #include "trials.hpp"
 
 namespace fabricast {
@@ -19,8 +20,12 @@ std::vector<StepWhatIf> what_would_help_step(const StepForecast& forecast, const
   };
   // If the step itself does not fit, changes that make it fit are reported whatever they cost.
   const bool large = forecast.memory.share() > 1;
-  return run_trials<StepWhatIf>(world, step_trials(forecast), options, run,
-                                [&](const StepWhatIf& w) { return w.gain >= least_step_gain || (large && w.fits); });
+  constexpr double part_of_trials = 0.7;
+  auto found =
+      run_trials<StepWhatIf>(world, step_trials(forecast), part_of(options, 0, part_of_trials), run,
+                             [&](const StepWhatIf& w) { return w.gain >= least_step_gain || (large && w.fits); });
+  add_gain_intervals(world, step_time_of(forecast), found, part_of(options, part_of_trials, 1));
+  return found;
 }
 
 // Stages wait for the one that waits least, so that one limits the step. The component of which it has most more than

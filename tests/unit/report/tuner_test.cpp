@@ -166,22 +166,22 @@ TEST_CASE("a profile overrides NCCL only where the whole interval of the gain is
       "routing: {kind: ecmp, seeds: 3}\nnccl: {version: \"2.28.3\"}\nworkload: {}\n");
   const TunerTables tables = tuner_tables(world);
   const SiteResiduals site(shipped_residuals(), {}, {});
-  const std::vector<TunerOverrides> all = tuner_overrides(tables, site);
+  const std::vector<TunerRules> all = tuner_rules(tables, site);
   REQUIRE(all.size() == 10);  // five operations on the job and on one node
   std::size_t ranges = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const TunerOverrides& o = all[k];
+    const TunerRules& o = all[k];
     const TunerTable& table = k < 5 ? tables.job[k] : tables.one_node[k - 5];
     const World& of = k < 5 ? world : tables.node;
     CHECK(o.op == table.op);
-    CHECK(o.ranks == table.ranks);
-    std::int64_t before = -1;
-    for (const TunerOverride& range : o.ranges) {
-      CAPTURE(name_of(o.op), o.nodes, range.first);
+    CHECK(o.shape.ranks == static_cast<std::uint64_t>(table.ranks));
+    std::uint64_t next = 0;  // the first size that no range before has
+    for (const TunerRule& range : o.rules) {
+      CAPTURE(name_of(o.op), o.shape.nodes, range.from);
       ++ranges;
-      CHECK(range.first > before);
-      CHECK(range.last >= range.first);
-      before = range.last;
+      CHECK(range.from >= next);
+      CHECK(range.to >= range.from);
+      next = range.to + 1;
       CHECK(range.gain[0] > 0);
       CHECK(range.gain[1] > range.gain[0]);
       CHECK(range.gain[2] > range.gain[1]);
@@ -189,11 +189,14 @@ TEST_CASE("a profile overrides NCCL only where the whole interval of the gain is
       // At one of its sizes at least, NCCL's own choice takes as much longer as the range says.
       double nearest_gain = 1;
       for (const TunerPoint& p : table.points) {
-        if (p.bytes < range.first || p.bytes > range.last) continue;
+        if (const auto size = static_cast<std::uint64_t>(p.bytes); size < range.from || size > range.to) continue;
         const ForecastRow nccl = run_plans(of, {plan_collective(of.planner(), o.op, p.bytes)}).rows.front();
         CHECK(nccl.algorithm == p.nccl.algorithm);
         CHECK(nccl.protocol == p.nccl.protocol);
-        const double gain = 1 - run_one(of, o.op, p.bytes, range.choice).rows.front().time / nccl.time;
+        const double gain =
+            1 -
+            run_one(of, o.op, p.bytes, {range.algorithm, range.protocol, range.channels, Seconds{}}).rows.front().time /
+                nccl.time;
         if (std::abs(gain - range.gain[1]) < std::abs(nearest_gain - range.gain[1])) nearest_gain = gain;
       }
       CHECK(nearest_gain == Catch::Detail::Approx(range.gain[1]).epsilon(1e-12));
@@ -205,9 +208,9 @@ TEST_CASE("a profile overrides NCCL only where the whole interval of the gain is
   vague.row *= 100;
   std::size_t left = 0;
   const SiteResiduals unsure(vague, {}, {});
-  for (const TunerOverrides& o : tuner_overrides(tables, unsure)) left += o.ranges.size();
+  for (const TunerRules& o : tuner_rules(tables, unsure)) left += o.rules.size();
   CHECK(left == 0);
   const auto unknown = world_of("node: {profile: hgx-h100}\ncluster: {nodes: 2}\nworkload: {}\n");
   const TunerTables of_unknown = tuner_tables(unknown);
-  CHECK_THROWS_AS(tuner_overrides(of_unknown, site), UserError);
+  CHECK_THROWS_AS(tuner_rules(of_unknown, site), UserError);
 }
