@@ -24,6 +24,7 @@ std::vector<ParameterRef> parameters(ServingStack& s) {
       {"request_fixed", "us", "per request, outside passes", &s.request_fixed},
       {"request_serial", "us", "per request, while the engine handles no other request", &s.request_serial},
       {"transfer_fixed", "us", "additional time per request with disaggregated prefill", &s.transfer_fixed},
+      {"descriptor", "us", "host time per descriptor of a KV-cache transfer", &s.descriptor},
       {"interference", "", "fraction of its speed that computation loses to an overlapped collective", &s.interference},
       {"memory", "", "fraction of a GPU's memory that the engine uses, or of what weights leave free", &s.memory,
        true}};

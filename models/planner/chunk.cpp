@@ -6,21 +6,21 @@
 // of a call. The planner calls this after the channels have their shares, because the rules compare a chunk with the
 // share of a channel.
 #include "fabricast/collective/algorithm.hpp"
+#include "fabricast/planner/buffer_memory.hpp"
 #include "plan_parts.hpp"
 
 namespace fabricast {
 
 namespace {
 
-// Slots per connection, and the buffer sizes of the protocols.
+// Slots per connection.
 constexpr int buffer_slots = 8;
-constexpr Bytes ll_buffer{524288}, ll128_buffer{4915200}, simple_buffer{4 << 20};
 
 ChunkLimits limits_of(const NcclSettings& settings) {
   const auto given = [](const std::optional<Bytes>& bytes) {
     return bytes ? std::optional(bytes->value) : std::nullopt;
   };
-  return {settings.buffer_size.value_or(simple_buffer).value / buffer_slots, given(settings.nvls_chunk),
+  return {buffer_sizes(settings).simple.value / buffer_slots, given(settings.nvls_chunk),
           given(settings.nvlstree_chunk)};
 }
 
@@ -28,8 +28,8 @@ ChunkLimits limits_of(const NcclSettings& settings) {
 std::int64_t chunk_of_protocol(const NcclSettings& settings, Protocol protocol) {
   switch (protocol) {
     // Half of an LL line is data, and 120 of 128 B of an LL128 line.
-    case Protocol::ll: return settings.ll_buffer_size.value_or(ll_buffer).value / buffer_slots / 2;
-    case Protocol::ll128: return settings.ll128_buffer_size.value_or(ll128_buffer).value / buffer_slots / 16 * 15;
+    case Protocol::ll: return buffer_sizes(settings).ll.value / buffer_slots / 2;
+    case Protocol::ll128: return buffer_sizes(settings).ll128.value / buffer_slots / 16 * 15;
     case Protocol::simple: break;
   }
   return limits_of(settings).simple_slot;

@@ -11,20 +11,21 @@
 
 #include <cmath>
 
+#include "fabricast/planner/buffer_memory.hpp"
+
 namespace fabricast {
 
 namespace {
 
-constexpr Bytes buffer_ll{524288}, buffer_ll128{4915200}, buffer_simple{4 << 20};  // NCCL's defaults [NCCL-env]
-constexpr double slots = 8;
+constexpr double nvls_slots = 8;
 
-struct BufferSizes {
+/// B and S.
+struct EndBuffers {
   double inside, sender;
 };
-BufferSizes buffer_sizes(const NcclSettings& settings) {
-  const auto sent = fractional(settings.ll128_buffer_size.value_or(buffer_ll128)) +
-                    fractional(settings.buffer_size.value_or(buffer_simple));
-  return {sent + fractional(settings.ll_buffer_size.value_or(buffer_ll)), sent};
+EndBuffers end_buffers(const NcclSettings& settings) {
+  const BufferSizes sizes = buffer_sizes(settings);
+  return {fractional(sizes.all()), fractional(sizes.ll128 + sizes.simple)};
 }
 
 Bytes of_channels(const BufferedGroup& group, double per_channel) {
@@ -33,24 +34,22 @@ Bytes of_channels(const BufferedGroup& group, double per_channel) {
 
 }  // namespace
 
-Bytes connection_buffers(const NcclSettings& settings) { return whole_bytes(buffer_sizes(settings).inside); }
-
 Bytes ring_buffers(const BufferedGroup& group, const NcclSettings& settings) {
-  const BufferSizes b = buffer_sizes(settings);
+  const EndBuffers b = end_buffers(settings);
   const auto gpus = static_cast<double>(group.gpus);
   if (group.nodes == 1) return of_channels(group, b.inside);
   return of_channels(group, b.inside * (gpus - 1) / gpus + (group.gdr ? (b.inside + b.sender) / gpus : 0));
 }
 
 Bytes tree_buffers(const BufferedGroup& group, const NcclSettings& settings) {
-  const BufferSizes b = buffer_sizes(settings);
+  const EndBuffers b = end_buffers(settings);
   const auto gpus = static_cast<double>(group.gpus), nodes = static_cast<double>(group.nodes);
   const double over_network = group.gdr ? 2 * (b.inside + b.sender) * (nodes - 1) / nodes / gpus : 0;
   return of_channels(group, b.inside * (gpus - 1) / gpus + over_network);
 }
 
 Bytes nvls_buffers(const BufferedGroup& group, Bytes chunk) {
-  return of_channels(group, 2 * slots * fractional(chunk) * static_cast<double>(group.gpus));
+  return of_channels(group, 2 * nvls_slots * fractional(chunk) * static_cast<double>(group.gpus));
 }
 
 }  // namespace fabricast

@@ -363,14 +363,8 @@ class InferenceBuilder {
   }
 
   void transfer_cache(const KvTransfer& kv_transfer) {
-    for (std::size_t i = 0; i < kv_transfer.pairs.size(); ++i) {
-      CollectiveKind kind;
-      kind.part = Part::kv_transfer;
-      kind.op = CollectiveOp::sendrecv;
-      kind.one_way = true;
-      kind.bytes = kv_transfer.bytes;
-      kind.name = "kv_transfer";
-      kind.groups = builder_.groups(kv_transfer.pairs[i]);
+    const std::vector<std::uint32_t> kinds = kv_transfer_kinds(kv_transfer, builder_);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
       // All stages receive at the same time, so the first one stands for all. Each set of pairs has its own stream.
       auto& streams = builder_.program.actors.front().streams;
       auto stream = stages_.front().kv_transfer;
@@ -379,7 +373,7 @@ class InferenceBuilder {
         streams.push_back(fmt::format("KV-cache transfer {}", i));
       }
       const Place place{0, stream};
-      stages_.front().queue->collective(builder_.collective(std::move(kind)), {&place, 1});
+      stages_.front().queue->collective(kinds[i], {&place, 1});
     }
   }
 

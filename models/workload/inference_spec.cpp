@@ -32,7 +32,27 @@ void visit_fields(FieldVisitor& visit, DisaggregatedSpec& spec) {
   visit(
       "transfer", spec.transfer,
       "path of the KV cache: nvlink, rdma (GPUDirect), or host (staged in host memory); auto: the first available one");
-  visit("stream", spec.stream, "whether the KV cache of a layer is sent while the next layer computes");
+  visit("stream", spec.stream,
+        "when the KV cache is sent: true, each layer while the next layer computes; chunks, each chunk of the prompt "
+        "while the next one computes; false, after the prompt; auto: as the engine does");
+}
+
+void visit_fields(FieldVisitor& visit, KvCacheSpec& spec) {
+  visit("library", spec.library,
+        "what sends KV caches: nixl or mooncake, from memory to memory (RDMA, or copies between GPUs); nccl, as sends "
+        "and receives; auto: as the engine does, nccl where NICs have no RDMA");
+  visit("block", spec.block, "tokens of a block of the paged cache; 0: as the engine does", between(0, 1e6));
+  visit("contiguous", spec.contiguous,
+        "blocks of a request that lie next to each other at both ends, which one descriptor of a transfer covers; 0: "
+        "all, as in an empty cache",
+        between(0, 1e8));
+  visit("rails", spec.rails,
+        "NICs that each GPU sends its cache by, the nearest ones; 0: those as near as its own NIC, at most two",
+        between(0, 64));
+  visit("tier", spec.tier,
+        "where the cached part of prompts (load.cached) lies: hbm, in the GPUs' memory; host or ssd, from where it is "
+        "loaded before the rest of the prompt is computed");
+  visit("drives", spec.drives, "rate at which a node reads caches from its drives, for tier ssd");
 }
 
 void visit_fields(FieldVisitor& visit, LoadSpec& spec) {
@@ -118,6 +138,7 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("overlap", spec.overlap, "split a pass in halves: communication of one overlaps computation of the other");
   visit("imbalance", spec.imbalance, "tokens for the experts of the most loaded rank, relative to the mean",
         between(1, 1000));
+  visit("kv_cache", spec.kv_cache, "how the KV cache is held and moved");
   visit("disaggregated", spec.disaggregated, "prefill on GPUs of their own, and how the KV cache reaches the others");
 }
 
@@ -273,6 +294,34 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
     faults.add("disaggregated.transfer", "rdma needs GPUDirect RDMA, but node.gdr is false", "transfer: host");
 }
 
+bool has_rdma(LinkKind kind) {
+  return kind == LinkKind::infiniband || kind == LinkKind::roce || kind == LinkKind::efa || kind == LinkKind::slingshot;
+}
+
+/// \pre the path of the transfer is complete
+void complete_kv_cache(InferenceSpec& spec, const ServingStack& stack, const NodeSpec& node, Complaints& faults) {
+  KvCacheSpec& kv = spec.kv_cache;
+  const bool over_nics = spec.disaggregated.prefill.gpus > 0 && spec.disaggregated.transfer != TransferPath::nvlink;
+  const bool writes = !over_nics || has_rdma(node.nics.link);
+  if (kv.library == KvLibrary::automatic) kv.library = writes ? stack.kv_library : KvLibrary::nccl;
+  if (kv.library != KvLibrary::nccl && !writes)
+    faults.add("kv_cache.library",
+               fmt::format("{} writes to remote memory, which NICs of kind {} cannot", name_of(kv.library),
+                           name_of(node.nics.link)),
+               "library: nccl");
+  if (kv.block == 0) kv.block = stack.kv_block;
+  if (spec.disaggregated.stream == KvStream::automatic)
+    spec.disaggregated.stream = kv.library == KvLibrary::nccl ? KvStream::layers : stack.kv_stream;
+  if (kv.rails > node.nics.count && over_nics)
+    faults.add("kv_cache.rails", fmt::format("a node has {} NICs", node.nics.count),
+               fmt::format("rails: {} at most", node.nics.count));
+  if (kv.rails > 0 && kv.library == KvLibrary::nccl)
+    faults.add("kv_cache.rails", "NCCL chooses NICs itself", "rails: 0, or library: nixl");
+  if (kv.drives.value <= 0) kv.drives = usual_drive_rate().gbps();
+  if (kv.tier != CacheTier::hbm && spec.load.cached <= 0 && spec.load.arrivals != Arrivals::trace)
+    faults.add("kv_cache.tier", "only applies to cached prefixes, but prompts have none", "load: {cached: 0.9}");
+}
+
 ParallelLayout layout_of(const ServingParallel& p) {
   ParallelLayout layout;
   layout.tensor = p.tensor;
@@ -339,6 +388,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
                       "disaggregated.prefill.parallel", "GPUs for prompts", faults);
     complete_disaggregated(spec, node, nodes, nvlink_nodes, faults);
   }
+  complete_kv_cache(spec, stack, node, faults);
   faults.raise();
   const Kernels kernels = resolve_kernels(node, hardware);
   check_precision(kernels, spec.precision, "workload.precision");
@@ -385,6 +435,9 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.kernels.grouped_limit = (four_bits ? step.stack.expert_rate_4 : step.stack.expert_rate).value;
   if (spec.all_reduce != AllReduceBy::automatic) step.stack.own_all_reduce = spec.all_reduce == AllReduceBy::own;
   step.own_all_reduce = own_all_reduce(step.stack, node, nvlink_nodes, hardware);
+  const KvCacheSpec& kv = spec.kv_cache;
+  step.pages = {kv.library,    spec.disaggregated.stream, kv.block,
+                kv.contiguous, std::max(1, kv.rails),     step.stack.descriptor.us()};
   return step;
 }
 

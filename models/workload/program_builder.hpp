@@ -11,6 +11,8 @@
 
 namespace fabricast {
 
+struct KvTransfer;
+
 /// Collects activities, dependencies and tables of a program.
 class ProgramBuilder {
  public:
@@ -54,5 +56,8 @@ class ProgramBuilder {
   std::map<std::string, std::uint32_t> labels_;
   std::map<std::tuple<std::uint32_t, CollectiveOp, std::int64_t, bool, Part>, std::uint32_t> collectives_;
 };
+
+/// Adds the collective kinds of a KV-cache transfer: one for each set of pairs and rail, all of which run at once.
+std::vector<std::uint32_t> kv_transfer_kinds(const KvTransfer& kv_transfer, ProgramBuilder& builder);
 
 }  // namespace fabricast

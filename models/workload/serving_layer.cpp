@@ -187,6 +187,11 @@ double cached_bytes(const InferenceStep& step) {
   return d(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
 }
 
+Bytes cache_of_rank(const InferenceStep& step, std::int64_t tokens) {
+  const int stages = step.layout.pipeline;
+  return Bytes{std::llround(d((step.model.layers + stages - 1) / stages) * cached_bytes(step) * d(tokens))};
+}
+
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {
   MemoryQuestion q;
   q.training = false;
@@ -242,12 +247,14 @@ std::vector<InferencePass> decode_passes(const InferenceStep& step) {
   return all;
 }
 
-std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts) {
+std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts, std::int64_t cached) {
+  const std::int64_t rest = std::max<std::int64_t>(1, step.input - cached);
   std::vector<InferencePass> all;
   InferencePass pass;
   // Whole prompts, as many as fit in a pass. Otherwise each prompt in chunks, whose last tokens see all earlier ones.
-  if (const std::int64_t together = step.chunk / step.input; together > 0) {
-    pass.queries = pass.keys = step.input;
+  if (const std::int64_t together = step.chunk / rest; together > 0) {
+    pass.queries = rest;
+    pass.keys = step.input;
     for (std::int64_t left = prompts; left > 0; left -= pass.prompts) {
       pass.prompts = std::min(left, together);
       all.push_back(pass);
@@ -256,7 +263,7 @@ std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_
   }
   pass.prompts = 1;
   for (std::int64_t k = 0; k < prompts; ++k)
-    for (std::int64_t done = 0; done < step.input; done += pass.queries) {
+    for (std::int64_t done = step.input - rest; done < step.input; done += pass.queries) {
       pass.queries = std::min(step.chunk, step.input - done);
       pass.keys = done + pass.queries;
       all.push_back(pass);

@@ -96,6 +96,7 @@ class Simulation {
     }
     // One frontend for each group of replicas.
     if (duty != Duty::decoding) frontends_ = pool.replicas / pool.together;
+    if (duty != Duty::decoding) loading_replicas_ = pool.replicas;
     if (duty != Duty::prompts) decoding_replicas_ = pool.replicas;
   }
 
@@ -126,7 +127,11 @@ class Simulation {
     served_.requests[request].output = load_.requests[request].output;
     // Requests that arrive together pass the frontends one after the other.
     frontend_free_ = std::max(frontend_free_, time) + frontend_.serial.value / frontends_;
-    arrivals_.push({std::max(time + frontend_.before.value, frontend_free_), request, false});
+    const double seen = std::max(time + frontend_.before.value, frontend_free_);
+    // Requests are spread evenly over replicas, so each of them loads its share of all prefixes.
+    const double load = frontend_.load.value * static_cast<double>(load_.requests[request].cached);
+    loaded_ = std::max(loaded_, seen) + load / loading_replicas_;
+    arrivals_.push({std::max(seen + load, loaded_), request, false});
   }
 
   /// Assigns the next arrival to the replica with the fewest requests.
@@ -310,9 +315,9 @@ class Simulation {
   std::vector<Group> groups_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::vector<InferencePass> passes_;
-  std::size_t next_ = 0;  ///< next request that has not arrived yet
-  double frontend_free_ = 0;
-  int frontends_ = 1, decoding_replicas_ = 1;
+  std::size_t next_ = 0;                   ///< next request that has not arrived yet
+  double frontend_free_ = 0, loaded_ = 0;  ///< when the frontend, and the loading of prefixes, are free again
+  int frontends_ = 1, loading_replicas_ = 1, decoding_replicas_ = 1;
   double decoding_time_ = 0;  ///< sum of the decode time of all sequences, in s
   Served served_;
 };

@@ -227,9 +227,14 @@ CLAIMS = [
         for operation in ("reduce_scatter", "all_gather")
     ]),
     Claim("D5", "symmetric memory", [
-        Row(f"{size}: all but the launch saved", "7.6 times", (7.6, INFINITY), "times",
-            lambda run, size=size: (lambda row: row.time / row.launch)(run.explained("one_node", size)))
-        for size in ("1KiB", "64KiB", "1MiB")
+        Row(f"{gpus}, {operation}, 1 KiB to 16 MiB: the most that they gain", "7.6 times", about(7.6), "times",
+            lambda run, scenario=scenario, operation=operation: max(
+                symmetric_gain(scenario, operation, size)(run) for size in SMALL_TO_MEDIUM))
+        for scenario, gpus in (("one_node", "eight H100"), ("nvl72", "72 GB200"))
+        for operation in ("all_reduce", "all_gather", "reduce_scatter")
+    ] + [
+        Row(f"{gpus}, all_reduce, {size}", None, None, "times", symmetric_gain(scenario, "all_reduce", size))
+        for scenario, gpus in (("one_node", "eight H100"), ("nvl72", "72 GB200")) for size in ("1KiB", "1MiB", "16MiB")
     ]),
     Claim("D6", "NIC and socket limits", [
         Row("two 800 Gb/s NICs, two nodes of one B300, 8 GiB", "200 GB/s", about(200), "GB/s",
@@ -257,7 +262,14 @@ CLAIMS = [
         Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", kv_transfer("path", "node.gdr=false")),
         *[Row(f"100,000 tokens, {where}", None, None, "ms",
               lambda run, words=words: 1e3 * kv_transfer("time_s", *words)(run))
-          for where, words in (("NVLink", RACK), ("RDMA", ()), ("host memory", ("node.gdr=false",)))],
+          for where, words in (("NVLink", (*RACK, *ONE_RUN)), ("RDMA", ONE_RUN),
+                               ("host memory", ("node.gdr=false", *ONE_RUN)), ("RDMA, blocks in no order", ()),
+                               ("RDMA, by NCCL", ("workload.kv_cache.library=nccl",)))],
+        Row("RDMA: part of the line rate", None, None, "%",
+            lambda run: percent(kv_transfer("bytes", *ONE_RUN)(run) / 8 / 50e9 / kv_transfer("time_s", *ONE_RUN)(run))),
+        Row("from storage, eight drives of 5 GB/s", None, None, "ms",
+            lambda run: 1e3 * run.step("kv_cache", *PREFIX, "workload.kv_cache.tier=ssd",
+                                       "workload.kv_cache.drives=40GBps").prefix["load_s"]),
         Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * kv_transfer("bytes")(run)),
     ]),
 ]

@@ -56,6 +56,7 @@ class Step:
         self.exposed = sum(told["breakdown"]["exposed"].values())
         self.collectives = told["collectives"]
         self.disaggregated = told.get("disaggregated")
+        self.prefix = told.get("prefix")
 
     def exchange(self, collective):
         """The one with most bytes."""
@@ -117,6 +118,12 @@ class Simulator:
 
     def fabric(self, scenario, *words):
         return self.output("inspect fabric", scenario, words)[1]
+
+    def buffers(self, scenario, *words):
+        """MiB of NCCL's buffers on a GPU."""
+        text = self.output("inspect plan", scenario, words)[1]
+        size, unit = re.search(r"buffers of rings and trees on rank 0: ([\d.]+)(KiB|MiB|GiB) of the GPU", text).groups()
+        return float(size) * {"KiB": 1 / 1024, "MiB": 1, "GiB": 1024}[unit]
 
     def told(self, *words):
         return subprocess.run([str(self.binary), *words], check=True, text=True, stdout=subprocess.PIPE).stdout

@@ -23,6 +23,36 @@ def framing(kind):
                                                    re.MULTILINE)[1]))
 
 
+# NCCL's defaults [NCCL-variables]: a queue pair waits 4.096 us x 2^20 for an acknowledgement, and tries eight times.
+RETRY_S = 4.096e-6 * 2**20
+TRIES = 8
+# Bytes around a frame on the wire: Ethernet header 14, checksum 4, preamble 8, gap 12. Inside: IPv4 and TCP 20 each,
+# MPA's length and checksum 2 + 4, DDP and RDMAP's tagged header 14 [RFC5041, RFC5044]; RoCE's is in the link's data.
+ETHERNET, TCP_IP, IWARP = 38, 40, 20
+GRACE = ("node={gpu: gh200}",)
+BUFFERS = ("2097152", "4194304")
+
+
+def iwarp(frame):
+    """Payload of a frame with `frame` bytes behind the Ethernet header, in per cent of what RoCE has of its link."""
+    return lambda run: percent((frame - TCP_IP - IWARP) / (frame + ETHERNET) / (1 - framing("roce-400")(run) / 100))
+
+
+def offloaded(*words):
+    """How many times as fast a first token is with its prefix loaded."""
+    return lambda run: (lambda p: p["computed_s"] / p["first_token_s"])(run.step("kv_offload", *words).prefix)
+
+
+def first_token(*words):
+    return lambda run: run.step("kv_offload", *words).prefix["first_token_s"]
+
+
+def halving(*words):
+    """MiB of a GPU's memory that half of NCCL_BUFFSIZE saves."""
+    half, usual = (lambda run, bytes=bytes: run.buffers("one_node", *words, *env(BUFFSIZE=bytes)) for bytes in BUFFERS)
+    return lambda run: usual(run) - half(run)
+
+
 MORE = [
     Claim("E1", "SMs of the channels", [
         Row("2 channels of 132 SMs", "2 to 5 %", between(2, 5), "%", sms_of(2)),
@@ -73,6 +103,28 @@ MORE = [
     Claim("E9", "headers and acknowledgements", [
         Row(f"{name}", "3 to 5 %", between(3, 5), "%", framing(kind))
         for name, kind in (("RoCE 400 Gb/s", "roce-400"), ("InfiniBand NDR", "infiniband-ndr"))
+    ]),
+    Claim("E11", "a prefix in host memory", [
+        Row("one H100, PCIe: first token, 98 % of 16,384 tokens loaded", "14 times", about(14), "times", offloaded()),
+        Row("the same of 65,536 tokens", "14 times", about(14), "times", offloaded("workload.input=65536")),
+        Row("GH200 against H100, first token of 16,384 tokens", "2 times", about(2), "times",
+            lambda run: first_token()(run) / first_token(*GRACE)(run)),
+        Row("the same of 65,536 tokens", "2 times", about(2), "times",
+            lambda run: first_token("workload.input=65536")(run) / first_token(*GRACE, "workload.input=65536")(run)),
+        Row("GH200: first token, 98 % of 16,384 tokens loaded", None, None, "times", offloaded(*GRACE)),
+        Row("one H100, drives of the node", None, None, "times", offloaded("workload.kv_cache.tier=ssd")),
+    ]),
+    Claim("E12", "half of NCCL_BUFFSIZE", [
+        Row("eight H100 on NVLink, NCCL's channels", "16 MB", about(16), "MiB", halving()),
+        Row("the same with four channels", "16 MB", about(16), "MiB", halving(*env(MAX_NCHANNELS=4))),
+    ]),
+    Claim("E13", "a dropped packet", [
+        Row("until the last packet of a message is sent again", "seconds", (1, 60), "s", lambda run: RETRY_S),
+        Row("until NCCL gives up on a dead path", None, None, "s", lambda run: TRIES * RETRY_S),
+    ]),
+    Claim("E14", "iWARP against RoCE", [
+        Row("by headers alone, frames of 1,500 B", "50 to 70 %", between(50, 70), "%", iwarp(1500)),
+        Row("frames of 9,000 B", None, None, "%", iwarp(9000)),
     ]),
     Claim("E10", "hops of NVSwitches", [
         Row("8 B, all-gather by LL, each further GPU of a ring", "1 to 2 us", between(1, 2), "us",

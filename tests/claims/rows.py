@@ -125,6 +125,10 @@ def sharp_groups(run):
 
 FOUR_NODES = ("node.gpus=1", "node.nics.count=1", "cluster.nodes=4")
 FOUR_RACKS = (*FOUR_NODES, "fabric={kind: leaf_spine, leaves: 4, spines: 2, nodes_per_leaf: 1}")
+# Blocks of a cache that lie next to each other.
+ONE_RUN = ("workload.kv_cache.contiguous=0",)
+PREFIX = ("workload.load.cached=0.99",)
+SMALL_TO_MEDIUM = ("1KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 RACK = ("node={profile: gb200-tray}", "nvlink_domain.nodes=18", "cluster.nodes=4")
 
 
@@ -144,6 +148,12 @@ def reduces_ms(scenario, *words):
 
 def reduces_share(scenario, *words):
     return lambda run: percent(reduces_ms(scenario, *words)(run) / (1e3 * run.step(scenario, *words).time))
+
+
+def symmetric_gain(scenario, operation, size):
+    """NCCL's choice on plain buffers against its kernels on symmetric memory."""
+    words = (f"workload.collective={operation}",)
+    return times_faster((scenario, size, *words), (scenario, size, *words, "workload.buffers=symmetric"))
 
 
 def kv_transfer(what, *words):

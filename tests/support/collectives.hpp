@@ -43,7 +43,7 @@ class Collectives {
   /// Of groups that are there.
   std::uint32_t again(CollectiveOp op, std::int64_t bytes, std::uint32_t groups, Part part = Part::data) {
     const bool pairs = op == CollectiveOp::sendrecv && program.groups[groups].front().size() == 2;
-    program.collectives.push_back({"", part, op, bytes, groups, pairs});
+    program.collectives.push_back({"", part, op, bytes, groups, pairs, {}});
     return static_cast<std::uint32_t>(program.collectives.size() - 1);
   }
   Program program;

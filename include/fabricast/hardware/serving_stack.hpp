@@ -7,12 +7,31 @@
 // Not modelled: several engines behind a router that considers caches, adapters (LoRA), guided decoding.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "fabricast/core/enum_names.hpp"
 #include "fabricast/hardware/stack.hpp"
 
 namespace fabricast {
+
+/// What moves a KV cache between GPUs: NIXL (over UCX) or Mooncake, which write by RDMA or by copies between GPUs without
+/// using SMs, or sends and receives of NCCL; automatic: what the engine uses.
+enum class KvLibrary { automatic, nixl, mooncake, nccl };
+template <>
+struct EnumNames<KvLibrary> {
+  static constexpr std::array<std::string_view, 4> names{"auto", "nixl", "mooncake", "nccl"};
+};
+
+/// When a KV cache is sent: automatic: as the engine does; each layer while the next one computes; after the whole
+/// prompt; each chunk of the prompt while the next one computes. The first words are those of a flag, which it was.
+enum class KvStream { automatic, layers, after, chunks };
+template <>
+struct EnumNames<KvStream> {
+  static constexpr std::array<std::string_view, 4> names{"auto", "true", "false", "chunks"};
+};
 
 /// A release of a serving engine. A plain value.
 struct ServingStack {
@@ -27,6 +46,9 @@ struct ServingStack {
   bool memory_of_free = false;  ///< `memory` is a fraction of what weights and workspace leave free; else of the whole
   bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as a kernel of the engine
   bool merges = false;          ///< dispatch of decoded tokens sends a token once per rank; else once per expert
+  KvLibrary kv_library = KvLibrary::nixl;  ///< moves KV caches between GPUs
+  KvStream kv_stream = KvStream::after;    ///< when it does
+  int kv_block = 16;                       ///< tokens of a block of its paged KV cache
   // Numbers of kernels besides GEMMs, per layer unless stated otherwise.
   int attention_kernels = 0;  ///< of attention: norm, rotation, attention, cache
   int latent_kernels = 0;     ///< additional ones of latent attention: into and out of the latent space, by head
@@ -60,6 +82,7 @@ struct ServingStack {
   Parameter request_fixed;   ///< us per request outside passes: to the engine, and from it to the client
   Parameter request_serial;  ///< part of it, in us, in which the engine handles no other request
   Parameter transfer_fixed;  ///< additional us per request with disaggregated prefill: routing, memory, completion
+  Parameter descriptor;      ///< us of host time to post one descriptor of a KV-cache transfer
   Parameter interference;    ///< fraction of its speed that computation loses to an overlapped collective
   Parameter memory;          ///< fraction of a GPU's memory that the engine uses, or of what is left for the cache
 };

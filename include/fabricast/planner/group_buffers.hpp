@@ -1,4 +1,5 @@
-// GPU memory of NCCL's buffers for one communicator.
+// GPU memory of NCCL's buffers for the communicators of a step, by algorithm, from their shape alone. For one
+// communicator whose channels are known, buffer_memory.hpp counts the connections of each rank.
 //
 // NCCL allocates the buffers of a connection when it connects; from 2.22 on it connects an algorithm when it first runs.
 // A connection between two GPUs of a node has one buffer per protocol. A connection over the network has those of the
@@ -23,9 +24,6 @@ struct BufferedGroup {
   int channels = 1;
   bool gdr = true;  ///< without GPUDirect RDMA, buffers of network connections lie in host memory
 };
-
-/// The buffers of one connection inside a node: LL, LL128 and Simple.
-Bytes connection_buffers(const NcclSettings& settings);
 
 /// Buffers for rings; the mean over all GPUs.
 Bytes ring_buffers(const BufferedGroup& group, const NcclSettings& settings);

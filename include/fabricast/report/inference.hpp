@@ -11,8 +11,7 @@
 // Rates are of all replicas together. Results do not depend on the number of threads. The functions only read the World
 // and may run concurrently on one World.
 //
-// Not modelled: eviction of KV caches as such, caches in host memory, routers that consider caches, and context
-// parallelism.
+// Not modelled: eviction of KV caches as such, routers that consider caches, and context parallelism.
 #pragma once
 
 #include <optional>
@@ -81,6 +80,19 @@ struct DisaggregatedForecast {
   double balanced_tokens = 0;  ///< output tokens/s of all GPUs if they were divided so that both rates are equal
   double balanced_gpus = 0;    ///< prefill GPUs of that division; may be fractional
   CollectiveUse collective;    ///< the KV-cache transfer
+  KvTransfer sent;             ///< what it consists of
+};
+
+/// One prompt whose cached prefix is loaded from host memory or drives instead of being computed.
+struct PrefixForecast {
+  std::int64_t tokens = 0;  ///< of the prefix
+  Bytes bytes;              ///< that all ranks of a replica load
+  Seconds load;             ///< of the prefix, before the rest is computed
+  Seconds rest;             ///< of the rest of the prompt
+  Seconds computed;         ///< of the whole prompt, if nothing were cached
+  std::string bottleneck;   ///< of the load: a link inside the node, or `drives`
+  /// From the prompt to its first token, without waits.
+  Seconds first_token() const { return load + rest; }
 };
 
 /// The forecast of an inference scenario.
@@ -90,17 +102,18 @@ struct InferenceForecast {
   std::int64_t gpus = 0;
   int samples = 1;
   Seconds step_p5, step_p95, step_worst;
-  std::vector<Seconds> sample_times;  ///< the step in each sample
-  Bytes message{0};                   ///< for phase all_reduce
-  double mfu = 0;                     ///< model FLOPs of the step relative to the peak of its precision
-  double tokens_per_second = 0;       ///< output tokens; for phase prefill, prompt tokens
-  std::vector<BatchRow> batches;      ///< powers of two that fit in memory, and the scenario's batch; if decoding
-  MemoryUse memory;                   ///< of a GPU, with the scenario's batch
-  Bytes capacity;                     ///< of a GPU's memory that the engine uses
-  bool near_the_limit = false;        ///< the engine must be configured to use more memory than by default
-  Seconds prefill;                    ///< of one prompt; 0 for phases decode and all_reduce
-  TimedPasses prompt;                 ///< the same with its breakdown; also empty if prefill is disaggregated
-  std::optional<Serving> shared;      ///< phase both: prompts and decoding share all GPUs
+  std::vector<Seconds> sample_times;     ///< the step in each sample
+  Bytes message{0};                      ///< for phase all_reduce
+  double mfu = 0;                        ///< model FLOPs of the step relative to the peak of its precision
+  double tokens_per_second = 0;          ///< output tokens; for phase prefill, prompt tokens
+  std::vector<BatchRow> batches;         ///< powers of two that fit in memory, and the scenario's batch; if decoding
+  MemoryUse memory;                      ///< of a GPU, with the scenario's batch
+  Bytes capacity;                        ///< of a GPU's memory that the engine uses
+  bool near_the_limit = false;           ///< the engine must be configured to use more memory than by default
+  Seconds prefill;                       ///< of one prompt; 0 for phases decode and all_reduce
+  TimedPasses prompt;                    ///< the same with its breakdown; also empty if prefill is disaggregated
+  std::optional<Serving> shared;         ///< phase both: prompts and decoding share all GPUs
+  std::optional<PrefixForecast> prefix;  ///< phases prefill and both, with cached prefixes outside the GPUs
   std::optional<DisaggregatedForecast> disaggregated;  ///< phase both with prefill GPUs
   ServingFactors factors;
   std::uint64_t fingerprint = 0;  ///< hash of the step in all samples and of the main rates

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fabricast/workload/kernels.hpp"
+#include "fabricast/workload/kv_cache.hpp"
 #include "fabricast/workload/memory.hpp"
 #include "fabricast/workload/model.hpp"
 #include "fabricast/workload/own_all_reduce.hpp"
@@ -59,6 +60,7 @@ struct InferenceStep {
   ServingStack stack;
   Kernels kernels;
   OwnAllReduce own_all_reduce;
+  KvPages pages;  ///< of the KV cache
 
   /// Cached tokens of a sequence, averaged over the generation of its output.
   std::int64_t mean_context() const { return input + output / 2; }
@@ -79,8 +81,8 @@ std::vector<InferencePass> halves_of(const InferencePass& pass);
 /// sequences.
 std::vector<InferencePass> decode_passes(const InferenceStep& step);
 /// The passes that process `prompts` prompts: several prompts per pass if they fit in `step.chunk` tokens, otherwise
-/// each prompt in chunks.
-std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts);
+/// each prompt in chunks. \param cached  tokens of each prompt whose keys and values exist already
+std::vector<InferencePass> prefill_passes(const InferenceStep& step, std::int64_t prompts, std::int64_t cached = 0);
 
 /// Compute time on one GPU, by kind of kernel and without communication, and the number of kernels.
 struct LayerTime {
@@ -105,6 +107,11 @@ struct KvTransfer {
   /// Sets of (sender, receiver) pairs. A rank occurs at most once in a set.
   std::vector<RankGroups> pairs;
   Bytes total;  ///< that all pairs of one request send
+  // If it is sent from memory to memory.
+  bool direct = false;
+  KvDescriptors descriptors;  ///< of a pair
+  Seconds posting;            ///< host time of a sender for all descriptors of a request
+  int rails = 1;              ///< NICs that each pair is split over
 };
 /// Replica i of `from` sends to replica i of `to`; replicas without a counterpart do not take part.
 KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to);
@@ -128,6 +135,8 @@ Program kv_transfer_program(const KvTransfer& kv_transfer);
 
 /// Bytes of keys and values of one token in one layer that a rank holds.
 double cached_bytes(const InferenceStep& step);
+/// Bytes that each rank of a replica holds of a prompt of `tokens`.
+Bytes cache_of_rank(const InferenceStep& step, std::int64_t tokens);
 /// The memory of a rank with `batch` sequences of full length. \param nvlink_ranks  GPUs that share NVLink
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks);
 

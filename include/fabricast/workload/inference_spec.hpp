@@ -75,6 +75,13 @@ struct EnumNames<TransferPath> {
   static constexpr std::array<std::string_view, 4> names{"auto", "nvlink", "rdma", "host"};
 };
 
+/// Where the cached prefixes of prompts lie: in the GPUs' own memory, in host memory, or on drives of the node.
+enum class CacheTier { hbm, host, ssd };
+template <>
+struct EnumNames<CacheTier> {
+  static constexpr std::array<std::string_view, 3> names{"hbm", "host", "ssd"};
+};
+
 /// Degrees of parallelism.
 struct ServingParallel {
   int tensor = 1, pipeline = 1, expert = 1;
@@ -90,7 +97,17 @@ struct PrefillNodes {
 struct DisaggregatedSpec {
   PrefillNodes prefill;
   TransferPath transfer = TransferPath::automatic;
-  bool stream = true;  ///< the KV cache of a layer is sent while the next layer computes
+  KvStream stream = KvStream::automatic;
+};
+
+/// How the KV cache is held and moved.
+struct KvCacheSpec {
+  KvLibrary library = KvLibrary::automatic;
+  std::int64_t block = 0;       ///< tokens of a block; 0: as the engine does
+  std::int64_t contiguous = 1;  ///< blocks that lie next to each other; 0: all blocks of a request
+  int rails = 0;                ///< NICs that a GPU sends by; 0: those as near as its own, at most `usual_rails`
+  CacheTier tier = CacheTier::hbm;
+  BytesPerSecond drives{0};  ///< rate at which the drives of a node are read; 0: usual_drive_rate
 };
 
 /// The requests that arrive.
@@ -151,6 +168,7 @@ struct InferenceSpec {
   AllReduceBy all_reduce = AllReduceBy::automatic;
   bool overlap = false;  ///< communication of one half of a pass overlaps computation of the other half
   double imbalance = 1;
+  KvCacheSpec kv_cache;
   DisaggregatedSpec disaggregated;
 };
 void visit_fields(FieldVisitor& visit, InferenceSpec& spec);

@@ -62,7 +62,14 @@ struct CollectiveKind {
   std::int64_t bytes = 0;
   std::uint32_t groups = 0;  ///< index into Program::groups
   bool one_way = false;      ///< for sendrecv in groups of two: only the first rank of a group sends
-  double sms = 0;            ///< fraction of a GPU's SMs that its kernels occupy; 0: those of NCCL's channels
+  /// Data goes from memory to memory without kernels, as libraries for KV caches send it.
+  struct Direct {
+    int rail = -1;    ///< its NIC: 0 is the one that NCCL takes, 1 the next nearest one; -1: not sent this way
+    Seconds posting;  ///< host time to post it, while the first of it is already sent
+    bool is_on() const { return rail >= 0; }
+  };
+  Direct direct;
+  double sms = 0;  ///< fraction of a GPU's SMs that its kernels occupy; 0: those of NCCL's channels
 };
 
 /// A stream of an actor.

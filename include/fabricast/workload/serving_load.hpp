@@ -68,6 +68,9 @@ struct Frontend {
   Seconds before;  ///< from the client until an engine can see the request
   Seconds after;   ///< from an engine to the client, for tokens
   Seconds serial;  ///< part of `before` in which the frontend handles no other request
+  /// Time to load a cached token of a prompt into the memory of a replica's GPUs, before the engine sees the request. A
+  /// replica loads one prefix at a time.
+  Seconds load;
 };
 
 /// When an engine starts passes with prompts, given that it has prompts.

@@ -11,6 +11,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/planner/buffer_memory.hpp"
 #include "fabricast/planner/regressions.hpp"
 #include "fabricast/planner/symmetric.hpp"
 #include "fabricast/report/report.hpp"
@@ -414,6 +415,10 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
       plan.chooser == Chooser::nccl ? std::string() : fmt::format(", chosen by {}", tuner_name(plan.chooser)));
   out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
                      world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
+  const BufferMemory buffers = buffer_memory(buffered_connections(world.planner().comm, 0),
+                                             buffer_sizes(world.planner().settings), world.planner().comm.gdr);
+  out += fmt::format("  buffers of rings and trees on rank 0: {} of the GPU, {} of the host\n", to_text(buffers.gpu),
+                     to_text(buffers.host));
   for (const SymmetricRun& k : plan.kernels)
     out += fmt::format("  kernel {} on {} blocks, NCCL's estimate {:.2f} us\n", name_of(k.kernel), k.blocks,
                        k.estimate_us);

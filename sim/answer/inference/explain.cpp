@@ -46,13 +46,21 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
                      100 * std::max(0.0, 1 - decoding_per_token(f) / f.shared->inter_token.mean));
 }
 
+/// Which part of the time to a prompt's first token is the load of its prefix.
+std::string prefix_binding(const InferenceForecast& f) {
+  if (!f.prefix) return {};
+  const PrefixForecast& p = *f.prefix;
+  return fmt::format("  first token of a prompt with a prefix: {:.1f} % is its load, bound by {}\n",
+                     100 * (p.load / p.first_token()), p.bottleneck);
+}
+
 // Two answers, because they differ: the largest component of the time, and the communication that would be worth a
 // faster network. The second is given with its bottleneck even if computation dominates.
 std::string binding_text(const World& world, const InferenceForecast& f) {
   const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
   const auto percent = [&](Seconds t) { return 100 * (t / passes.time); };
-  std::string out = "#\n# what limits it\n" + requests_text(world, f);
+  std::string out = "#\n# what limits it\n" + requests_text(world, f) + prefix_binding(f);
   out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, milliseconds(b.time),
                      percent(b.time));
   if (b.collective < 0) return out + "  no communication is exposed\n";

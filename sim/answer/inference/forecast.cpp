@@ -16,6 +16,7 @@
 #include "fabricast/core/rng.hpp"
 #include "fabricast/report/samples.hpp"
 #include "fabricast/report/serving_interval.hpp"
+#include "prefix.hpp"
 #include "requests.hpp"
 #include "sample.hpp"
 
@@ -85,18 +86,31 @@ std::int64_t prompts_of_a_pass(const InferenceStep& step) { return std::max<std:
 //
 //     overlap    o = min(step, batch / output x transfer)        of a decode step with transfers, s
 //     decode     step + o x (overlapped - alone) / min(transfer, alone)
-//     exposed    T - min(T, p) (L - 1) / L                       T: transfer, p: prompt, L: layers
+//     exposed    T - min(T, p) (n - 1) / n                       T: transfer, p: prompt, sent in n pieces
 //     prefill    min(replicas / interval of prompts, senders / T)                     requests/s
 //     decoding   replicas x batch / (output x decode)                                 requests/s
 //
 // The two rates are bounds in steady state. The waits of requests come from serve_apart, which simulates the queues.
+/// NICs that a GPU sends its cache by: those of the scenario, or the ones as near as its own.
+int rails_of(const World& world) {
+  const InferenceSpec& spec = world.scenario().workload.inference;
+  if (spec.disaggregated.transfer == TransferPath::nvlink) return 1;
+  if (spec.kv_cache.rails > 0) return spec.kv_cache.rails;
+  const NodeGraph& graph = world.planner().comm.node.graph;
+  const auto near = [&](int nic) { return graph.gpu_nic_distance(0, nic) == graph.nearest_nic_distance(0); };
+  const std::vector<int> nics = graph.nics_by_distance(0);
+  return std::clamp(static_cast<int>(std::count_if(nics.begin(), nics.end(), near)), 1, usual_rails);
+}
+
 DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step, Seconds decode,
                                    const ServingSample& sample) {
   const Scenario& s = world.scenario();
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
-  const KvTransfer kv_transfer = kv_transfer_of(prompts, step);
+  KvTransfer kv_transfer = kv_transfer_of(prompts, step);
+  if (kv_transfer.direct) kv_transfer.rails = rails_of(world);
   DisaggregatedForecast f;
+  f.sent = kv_transfer;
   f.prompt = sample.prefill(prompts, 1);
   f.decode_alone = decode;
   f.bytes = kv_transfer.total;
@@ -109,19 +123,19 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
   for (std::size_t i = 0; i < overlapped.program.activities.size(); ++i)
     if (overlapped.program.activities[i].part == Part::kv_transfer)
       f.transfer = std::max(f.transfer, overlapped.timeline.end[i] - overlapped.timeline.start[i]);
+  // Several rails and sets of pairs run at once; the slowest stands for all.
   for (const CollectiveUse& use : overlapped.collectives)
-    if (use.kind.part == Part::kv_transfer) f.collective = use;
+    if (use.kind.part == Part::kv_transfer && use.time >= f.collective.time) f.collective = use;
   // Each sequence is replaced after `output` steps, so a step overlaps with batch / output transfers on average. It is
   // slower by `slower` of the overlapped time.
   const double output = static_cast<double>(step.output), batch = step.batch;
   const double slower = std::max(Seconds{}, decoded(overlapped) - alone) / std::min(f.transfer, alone);
   f.decode = decode + slower * std::min(decode, batch / output * f.transfer);
 
-  // The cache of all layers but the last can be sent while the prompt computes, if the computation takes long enough.
-  const double layers = step.model.layers;
-  const Seconds early = f.transfer * (layers - 1) / layers,
-                hidden = std::min(early, f.prompt.time * (layers - 1) / layers);
-  f.exposed = f.transfer - (spec.disaggregated.stream ? hidden : Seconds{});
+  // All pieces but the last can be sent while the prompt computes, if the computation takes long enough.
+  const auto passes_of_prompt = static_cast<std::int64_t>(prefill_passes(prompts, 1).size());
+  f.exposed = f.transfer - std::min(f.transfer, f.prompt.time) *
+                               sent_early(spec.disaggregated.stream, step.model.layers, passes_of_prompt);
 
   // A sender handles one request at a time, so transfers limit the rate if they take longer than prompts.
   // Replica i of the prefill GPUs sends to replica i of the decode GPUs, so the smaller number of replicas determines
@@ -223,6 +237,8 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
     f.prompt = sample.prefill(step, 1);
     f.prefill = f.prompt.time;
   }
+  if (spec.phase != InferencePhase::decode && !reduces && !apart)
+    f.prefix = prefix_forecast(world, step, f.prompt.time, sample);
   if (spec.phase == InferencePhase::both) {
     const InferenceStep all = apart ? on_all_gpus(world, step) : step;
     f.shared = serve_together(world, all, sample);
@@ -243,6 +259,9 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
       }
       f.tokens_per_second = f.disaggregated->serving.tokens_per_second;
       f.prefill = f.disaggregated->prompt.time;
+      const Scenario& s = world.scenario();
+      f.prefix =
+          prefix_forecast(world, prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware), f.prefill, sample);
     }
   }
   for (const double x : {f.tokens_per_second, f.prefill.value, f.disaggregated ? f.disaggregated->transfer.value : 0})

@@ -79,11 +79,29 @@ Json disaggregated_json(const InferenceSpec& spec, const DisaggregatedForecast& 
   j["balanced_prefill_gpus"] = digits(d.balanced_gpus);
   j["balanced_tokens_per_s"] = digits(d.balanced_tokens);
   j["transfer"] = {{"path", name_of(spec.disaggregated.transfer)},
+                   {"library", name_of(spec.kv_cache.library)},
+                   {"stream", name_of(spec.disaggregated.stream)},
                    {"bytes", d.bytes.value},
                    {"time_s", digits(d.transfer)},
                    {"exposed_s", digits(d.exposed)},
                    {"bottleneck", d.collective.alone.bottleneck}};
+  if (d.sent.direct)
+    j["transfer"].update({{"rails", d.sent.rails},
+                          {"descriptors", d.sent.descriptors.count},
+                          {"descriptor_bytes", d.sent.descriptors.bytes.value},
+                          {"posting_s", digits(d.sent.posting)}});
   return j;
+}
+
+Json prefix_json(const InferenceSpec& spec, const PrefixForecast& p) {
+  return {{"tier", name_of(spec.kv_cache.tier)},
+          {"tokens", p.tokens},
+          {"bytes", p.bytes.value},
+          {"load_s", digits(p.load)},
+          {"rest_s", digits(p.rest)},
+          {"first_token_s", digits(p.first_token())},
+          {"computed_s", digits(p.computed)},
+          {"bottleneck", p.bottleneck}};
 }
 
 }  // namespace
@@ -126,6 +144,7 @@ std::string inference_json(const InferenceForecast& f) {
                        {"tokens_per_s", digits(row.tokens_per_second)},
                        {"memory", row.memory.value}});
   if (!batches.empty()) j["batches"] = std::move(batches);
+  if (f.prefix) j["prefix"] = prefix_json(spec, *f.prefix);
   if (f.shared) j["shared"] = serving_json(*f.shared, f.factors);
   if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated, f.factors);
   j["collectives"] = collectives_json(f.step.program, f.step.collectives);

@@ -10,6 +10,7 @@
 
 #include "fabricast/core/stop.hpp"
 #include "pass_clock.hpp"
+#include "prefix.hpp"
 
 namespace fabricast {
 
@@ -46,9 +47,10 @@ ServingPool pool_of(const InferenceSpec& spec, const InferenceStep& step, int re
 /// Half of the frontend's time precedes the engine and half follows. During `request_serial` of it the frontend handles
 /// no other request (docs/models/inference.md).
 /// \param more  additional time of the frontend per request
-Frontend frontend_of(const ServingStack& stack, Seconds more) {
+/// \param load  time to load a cached token
+Frontend frontend_of(const ServingStack& stack, Seconds more, Seconds load) {
   const Seconds both = stack.request_fixed.us() + more;
-  return {both / 2, both / 2, stack.request_serial.us()};
+  return {both / 2, both / 2, stack.request_serial.us(), load};
 }
 
 /// Requests of a trace for the simulated share of all replicas: every n-th request from the first one on.
@@ -148,7 +150,8 @@ Serving serve_together(const World& world, const InferenceStep& step, const Serv
   const ServingPool pool = pool_of(spec, step, together(step), cache_tokens(step, world.scenario().node.spec), clock);
   const double share = static_cast<double>(pool.replicas) / step.layout.data;
   const ServingLoad load = load_of(spec, step, share);
-  return summary_of(serve(load, frontend_of(step.stack, {}), pool), warmup_of(spec.load, load.clients), share);
+  const Frontend frontend = frontend_of(step.stack, {}, load_per_token(world, step));
+  return summary_of(serve(load, frontend, pool), warmup_of(spec.load, load.clients), share);
 }
 
 Serving serve_apart(const World& world, const InferenceStep& prompts, const CacheTransfer& transfer,
@@ -161,7 +164,8 @@ Serving serve_apart(const World& world, const InferenceStep& prompts, const Cach
   // Transfers slow decode steps down on average by the same factor. Which steps a transfer overlaps with is not
   // simulated.
   then.time = [alone = then.time, slower](std::span<const InferencePass> passes) { return slower * alone(passes); };
-  const Frontend frontend = frontend_of(decoding.stack, decoding.stack.transfer_fixed.us());
+  const Frontend frontend =
+      frontend_of(decoding.stack, decoding.stack.transfer_fixed.us(), load_per_token(world, prompts));
   const ServingLoad load = load_of(spec, decoding, 1);
   return summary_of(serve_apart(load, frontend, first, transfer, then), warmup_of(spec.load, load.clients), 1);
 }

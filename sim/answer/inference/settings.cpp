@@ -144,6 +144,16 @@ Alternatives nvlink_kv_transfer(G g) {
              {key("disaggregated.transfer", "nvlink"), fmt::format("nvlink_domain.nodes={}", s.cluster.nodes)});
 }
 
+/// Longer blocks, and so fewer descriptors, if the host's time to post these is longer than the transfer.
+Alternatives longer_blocks(G g) {
+  constexpr std::int64_t longest = 256;  // tokens
+  const std::int64_t block = 4 * g.spec.kv_cache.block;
+  const bool posts = g.forecast.disaggregated && g.forecast.disaggregated->sent.direct &&
+                     g.forecast.disaggregated->sent.posting >= g.forecast.disaggregated->transfer / 2;
+  return one(posts && block <= longest, fmt::format("KV cache in blocks of {} tokens", block),
+             {key("kv_cache.block", block)});
+}
+
 using Kind = Alternatives (*)(const InferenceGround&);
 
 // The order is that of docs/models/inference.md. It does not affect the result, which is sorted by gain.
@@ -179,9 +189,10 @@ constexpr Kind kinds[] = {
     direct_kv_transfer,
     nvlink_kv_transfer,
     [](G g) {
-      return one(g.apart() && !g.spec.disaggregated.stream, "KV cache sent while prompts compute",
+      return one(g.apart() && g.spec.disaggregated.stream != KvStream::layers, "KV cache sent while prompts compute",
                  {key("disaggregated.stream", true)});
     },
+    longer_blocks,
     prompt_gpus,
 };
 

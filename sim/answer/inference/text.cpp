@@ -51,15 +51,39 @@ std::string serving_text(std::string_view what, const Serving& s, const ServingF
   return out + fmt::format("  longest gap     {:>12}   between two tokens of a request\n", ms(s.inter_token_worst));
 }
 
+std::string_view stream_text(KvStream stream) {
+  switch (stream) {
+    case KvStream::layers: return "layer by layer";
+    case KvStream::chunks: return "chunk by chunk";
+    default: return "after the prompt";
+  }
+}
+
+/// A prompt whose prefix is loaded, next to one that is computed.
+std::string prefix_text(const InferenceSpec& spec, const PrefixForecast& p) {
+  std::string out =
+      fmt::format("#\n# one prompt with {} tokens in {}: {:.4g} GB\n", p.tokens,
+                  spec.kv_cache.tier == CacheTier::ssd ? "drives" : "host memory", fractional(p.bytes) * 1e-9);
+  out += fmt::format("  load            {:>12}   {:.4g} GB/s, bound by {}\n", ms(p.load),
+                     gigabytes_per_second(p.bytes / p.load), p.bottleneck);
+  out += fmt::format("  rest of it      {:>12}\n", ms(p.rest));
+  return out + fmt::format("  first token     {:>12}   {} if all is computed: {:.3g} times as fast\n",
+                           ms(p.first_token()), ms(p.computed), p.computed / p.first_token());
+}
+
 // The two rates show which half has too few GPUs; `balanced` shows what another division of the same GPUs would give.
 std::string disaggregated_text(const InferenceSpec& spec, const DisaggregatedForecast& d) {
   std::string out =
-      fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}/{}, bound by {}\n",
-                  fractional(d.bytes) * 1e-9, name_of(spec.disaggregated.transfer), d.collective.alone.algorithm,
-                  d.collective.alone.protocol, d.collective.alone.bottleneck);
+      fmt::format("#\n# KV-cache transfer of a request: {:.4g} GB by {}, {}, {}, bound by {}\n",
+                  fractional(d.bytes) * 1e-9, name_of(spec.disaggregated.transfer), name_of(spec.kv_cache.library),
+                  stream_text(spec.disaggregated.stream), d.collective.alone.bottleneck);
   out += fmt::format("  transfer        {:>12}   {:.4g} GB/s; {:.1f} % hidden behind the prompt, {} exposed\n",
                      ms(d.transfer), gigabytes_per_second(d.bytes / d.transfer), 100 * (1 - d.exposed / d.transfer),
                      ms(d.exposed));
+  if (d.sent.direct)
+    out += fmt::format("  descriptors     {:>12}   of {} for each of {} pairs of GPUs, {} NIC{} each; posted in {}\n",
+                       d.sent.descriptors.count, to_text(d.sent.descriptors.bytes), d.bytes.value / d.sent.bytes,
+                       d.sent.rails, d.sent.rails > 1 ? "s" : "", ms(d.sent.posting));
   out += fmt::format("  decode step     {:>12}   {} without transfers\n", ms(d.decode), ms(d.decode_alone));
   out += fmt::format("  rates           {:>12.4g}   requests/s of prefill, {:.4g} of decoding: limited by {}\n",
                      d.prefill_rate, d.decode_rate, d.prefill_rate < d.decode_rate ? "prefill" : "decoding");
@@ -156,6 +180,7 @@ std::string inference_text(const InferenceForecast& f) {
     out += serving_text(f.disaggregated ? "requests, with prefill and decode on all GPUs" : "requests", *f.shared,
                         f.factors, gpus);
   if (f.disaggregated) out += disaggregated_text(spec, *f.disaggregated);
+  if (f.prefix) out += prefix_text(spec, *f.prefix);
   out += "#\n# where the time of a GPU goes, mean over all GPUs\n";
   for (const InferenceLine& line : inference_lines(f.step.mean)) {
     const std::string what = line.exposed                  ? fmt::format("exposed: {} parallelism", line.what)

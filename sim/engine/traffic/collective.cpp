@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "fabricast/collective/algorithm.hpp"
@@ -70,6 +71,24 @@ std::vector<std::vector<std::uint32_t>> ports_of_nodes(const Communicator& comm,
     if (node != Collective::none) ports[node].push_back(l);
   }
   return ports;
+}
+
+/// The pace of data that goes from memory to memory. Only links limit it, and the time to post it:
+///
+///     T(r) = latency of an empty message + max( posting, bytes / r )
+void send_directly(Seconds posting, GroupTime& time) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  time.longest = {};
+  for (ChannelPace& channel : time.channels) {
+    const Seconds latency = std::max(Seconds{}, channel.makespan - channel.whole.seconds(channel.rate));
+    channel.cap = BytesPerSecond{infinity};
+    channel.whole.least = posting;
+    channel.tail = {};
+    channel.makespan = latency + channel.whole.seconds(channel.rate);
+    time.longest = std::max(time.longest, channel.makespan);
+  }
+  time.result.makespan = time.longest;
+  time.result.launch = {};
 }
 
 }  // namespace
@@ -131,16 +150,16 @@ CollectiveTimer::TimedTeam CollectiveTimer::time_team(Communicators& communicato
   const TeamShape& s = set.shapes[t.shape];
   // A node without a fault is like any other, so the place of the team does not matter.
   const bool alike = s.nodes == 1 && !communicators.is_faulty(t);
-  const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way);
+  const auto key = std::tuple(s, kind.op, kind.bytes, kind.one_way, kind.direct.rail, kind.direct.posting);
   if (alike) {
     const std::scoped_lock lock(mutex_);
     if (const auto known = inside_.find(key); known != inside_.end()) return {known->second, nullptr};
   }
-  const Planner& planner = communicators.of(s, t, number_of(kind, t.shape));
+  const Planner& planner = communicators.of(s, t, number_of(kind, t.shape), kind.direct);
   auto shape = std::make_shared<TimedShape>();
   shape->place = t.placement.front();
   shape->plan = communicators.plan(planner, kind);
-  NetworkSetup setup = communicators.setup(planner, kind.op);
+  NetworkSetup setup = communicators.setup(planner, kind);
   if (counts_ && s.nodes > 1) {
     setup.counts = counts_->of_team(kind.groups, t.shape, planner.comm);
     const std::scoped_lock lock(mutex_);
@@ -148,6 +167,7 @@ CollectiveTimer::TimedTeam CollectiveTimer::time_team(Communicators& communicato
     if (!setup.counts) unlike_.insert(kind.groups);
   }
   shape->time = time_group(setup, shape->plan, seed_, router_.get());
+  if (kind.direct.is_on()) send_directly(kind.direct.posting, shape->time);
   find_roles(planner.comm, *shape);
   // The count belongs to this team's connections, but the time to all teams of the shape, so they are separated here.
   auto crossed = std::exchange(shape->time.crossed, nullptr);
@@ -198,9 +218,10 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1) continue;
-    const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    const Planner& planner =
+        communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape), kind.direct);
     auto setup = setups.find(team.shape);
-    if (setup == setups.end()) setup = setups.emplace(team.shape, communicators.setup(planner, kind.op)).first;
+    if (setup == setups.end()) setup = setups.emplace(team.shape, communicators.setup(planner, kind)).first;
     const FabricConnections own(setup->second, *router_, x.timed[t]->plan, crossed[t]);
     std::uint32_t first = 0;
     for (std::uint32_t k = 0; k < own.kinds(); ++k) {
@@ -230,9 +251,10 @@ LinkUses CollectiveTimer::uses_of(Communicators& communicators, const Collective
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1 || wire.contains(team.shape)) continue;
-    const Planner& planner = communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape));
+    const Planner& planner =
+        communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape), kind.direct);
     // Bytes on the wire per byte of payload depend on the protocol, which is the same for all teams of a shape.
-    setup = communicators.setup(planner, kind.op);
+    setup = communicators.setup(planner, kind);
     wire[team.shape] = wire_bytes(setup, x.timed[t]->plan);
   }
   std::vector<double> uses;
@@ -332,6 +354,15 @@ std::string CollectiveTimer::name_of_resource(std::uint32_t r) const {
                      comm.node.graph.link_name(link_of(r)));
 }
 
+/// What a direct transfer shows in place of NCCL's choice.
+void CollectiveTimer::name_direct(const CollectiveKind::Direct& direct, BytesPerSecond rate, Collective& x) {
+  x.time.algorithm = "direct";
+  x.time.protocol = "zero copy";
+  x.time.channels = 0;  // no kernel occupies SMs
+  if (direct.posting > x.timed.front()->time.channels.front().payload() / rate)
+    x.time.bottleneck = "posting of descriptors";
+}
+
 std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
   stop_if_requested();
   std::unique_ptr<Communicators> taken = take_communicators();
@@ -374,7 +405,7 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
     x->time.channels = shape.plan.open_channels();
     x->time.bottleneck = bottleneck_of(*x, t);
   }
-  if (teams.size() == 1) {
+  if (teams.size() == 1 && !kind.direct.is_on()) {
     // A single team shares with nobody. It keeps the engine's rates, so that its time equals that of `fabricast run`.
     for (const ChannelPace& channel : x->timed[0]->time.channels) x->rate.push_back(channel.rate);
   } else {
@@ -390,8 +421,9 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
         last = i;
       }
     // The bottleneck changes only if sharing has cost time, beyond rounding.
-    if (x->time.makespan > slowest->result.makespan * (1 + 1e-6) && shares.link[last] != no_link)
-      x->time.bottleneck = name_of_resource(shares.link[last]);
+    const bool shared = x->time.makespan > slowest->result.makespan * (1 + 1e-6) || kind.direct.is_on();
+    if (shared && shares.link[last] != no_link) x->time.bottleneck = name_of_resource(shares.link[last]);
+    if (kind.direct.is_on()) name_direct(kind.direct, x->rate[last], *x);
   }
   if (others_ && !x->fabric->empty()) share_with_others(*x);
   add_loads(*x);

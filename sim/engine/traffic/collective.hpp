@@ -151,6 +151,7 @@ class CollectiveTimer {
   /// \param own  resources of the node with place n: its ports, then the links inside
   /// \returns for each of them the index of the one that it is behind, or none
   std::vector<std::uint32_t> behind_in_node(const Collective& x, std::size_t n, const std::vector<OfNode>& own) const;
+  static void name_direct(const CollectiveKind::Direct& direct, BytesPerSecond rate, Collective& x);
   std::string bottleneck_of(const Collective& x, std::uint32_t team) const;
   std::string name_of_resource(std::uint32_t resource) const;
   std::uint32_t resource(std::uint32_t node, std::uint16_t link) const {
@@ -171,7 +172,8 @@ class CollectiveTimer {
   std::shared_ptr<CollectiveCounts> counts_;  ///< null: not shared
   std::set<std::uint32_t> unlike_;            ///< groups whose counts differ from the shared ones
   /// Teams inside one node without faults, whose times do not depend on the node.
-  std::map<std::tuple<TeamShape, CollectiveOp, std::int64_t, bool>, std::shared_ptr<const TimedShape>> inside_;
+  std::map<std::tuple<TeamShape, CollectiveOp, std::int64_t, bool, int, Seconds>, std::shared_ptr<const TimedShape>>
+      inside_;
 };
 
 }  // namespace fabricast

@@ -40,14 +40,26 @@ void check_settings(const World& world) {
     throw UserError::at("nccl.version", "steps need one version of NCCL", "e.g. version: 2.28");
 }
 
+/// The rail-th NIC of each GPU: its own, then the others by distance.
+std::vector<int> nics_of_rail(const Communicator& comm, int rail) {
+  std::vector<int> nics = comm.nic_of_gpu;
+  for (std::size_t g = 0; g < nics.size() && rail > 0; ++g) {
+    std::vector<int> others = comm.node.graph.nics_by_distance(static_cast<int>(g));
+    std::erase(others, nics[g]);
+    if (!others.empty()) nics[g] = others[static_cast<std::size_t>(rail - 1) % others.size()];
+  }
+  return nics;
+}
+
 }  // namespace
 
 Communicators::Communicators(const World& world) : world_(world) { check_settings(world); }
 
-Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32_t number) {
+Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32_t number,
+                           const CollectiveKind::Direct& direct) {
   const Communicator& all = world_.planner().comm;
-  std::unique_ptr<Planner>& planner = planners_[shape];
-  const bool whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
+  std::unique_ptr<Planner>& planner = planners_[{shape, direct.rail}];
+  const bool fresh = !planner, whole = static_cast<int>(shape.gpus.size()) == all.gpus() && shape.nodes == all.nodes();
   // A team of all GPUs of all nodes uses the job's own planner, so that its time equals that of `fabricast run`.
   if (!planner && whole) {
     planner = std::make_unique<Planner>(world_.planner());
@@ -61,6 +73,10 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     planner->buffers = world_.planner().buffers;
   }
   Communicator& comm = planner->comm;
+  if (fresh && direct.is_on()) {
+    comm.nic_of_gpu = nics_of_rail(comm, direct.rail);
+    comm.pxn = comm.p2p_pxn = false;
+  }
   // SHARP's trees depend on the place of the team, so they are found for each team.
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
@@ -76,14 +92,22 @@ Plan Communicators::plan(const Planner& planner, const CollectiveKind& kind) con
   return plan;
 }
 
-NetworkSetup Communicators::setup(const Planner& planner, CollectiveOp op) const {
+NetworkSetup Communicators::setup(const Planner& planner, const CollectiveKind& kind) const {
   NetworkSetup setup = world_.setup();
   setup.comm = &planner.comm;
   setup.counts = nullptr;  // these belong to the communicator of the whole job
   // The rate of NIC ports depends on the operation, and the fabric was built for the operation of the workload.
   const double peers = planner.comm.node.network.peer_efficiency.value;
   const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };
-  setup.segments.front().ports = reach(op) / reach(world_.scenario().workload.collective);
+  double& ports = setup.segments.front().ports;
+  ports = 1 / reach(world_.scenario().workload.collective);
+  // NICs that write from memory to memory send at line rate. NCCL's connections reach a fraction of it.
+  const Node& node = planner.comm.node;
+  if (kind.direct.is_on())
+    ports *= node.nic_line_rate.value * node.header_efficiency /
+             node.nic_rate(world_.planner().comm.gdr && world_.planner().comm.gdr_read).value;
+  else
+    ports *= reach(kind.op);
   return setup;
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "teams.hpp"
 
@@ -19,17 +20,19 @@ class Communicators {
 
   /// The planner of a shape, with its communicator placed where the team is. Valid until the next call.
   /// \param number  of the communicator at each of its NICs; its queue pairs follow those of lower numbers
-  Planner& of(const TeamShape& shape, const Team& team, std::uint32_t number);
+  /// \param direct  its transfers use the NICs of a rail, without detours through other GPUs
+  Planner& of(const TeamShape& shape, const Team& team, std::uint32_t number,
+              const CollectiveKind::Direct& direct = {});
   /// NCCL's plan for a collective.
   Plan plan(const Planner& planner, const CollectiveKind& kind) const;
-  /// The network for an operation of this planner's communicator.
-  NetworkSetup setup(const Planner& planner, CollectiveOp op) const;
+  /// The network for a collective of this planner's communicator.
+  NetworkSetup setup(const Planner& planner, const CollectiveKind& kind) const;
   /// Whether a team has a node with a fault inside.
   bool is_faulty(const Team& team) const;
 
  private:
   World world_;
-  std::map<TeamShape, std::unique_ptr<Planner>> planners_;
+  std::map<std::pair<TeamShape, int>, std::unique_ptr<Planner>> planners_;  ///< by shape and rail
 };
 
 }  // namespace fabricast

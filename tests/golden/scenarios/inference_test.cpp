@@ -176,33 +176,54 @@ TEST_CASE("prompts take turns with decoding, or ride along", "[inference]") {
   CHECK(prompts.at("tokens_per_s") == Approx(8 * 1024 / prompts.at("step_s").get<double>()));
 }
 
-TEST_CASE("a cache goes to the GPUs that decode, layer by layer behind the prompt", "[inference]") {
-  const json j = run("inference_disaggregated");
+TEST_CASE("a cache goes to the GPUs that decode, after the prompt or behind it", "[inference]") {
+  // Blocks that lie next to each other, so that links decide.
+  const std::string in_one_run = "--set workload.kv_cache.contiguous=0";
+  const json j = run("inference_disaggregated", in_one_run);
   const json &apart = j.at("disaggregated"), &transfer = apart.at("transfer");
   CHECK(transfer.at("path") == "rdma");
+  CHECK(transfer.at("library") == "nixl");
   CHECK(transfer.at("bytes") == 80 * 2 * 1024 * 4096);
   // Four pairs of GPUs with a NIC of 50 GB/s each.
-  CHECK(transfer.at("time_s") > transfer.at("bytes").get<double>() / 200e9);
-  CHECK(transfer.at("exposed_s") == Approx(transfer.at("time_s").get<double>() / 80));
+  const double line = transfer.at("bytes").get<double>() / 200e9;
+  CHECK(transfer.at("time_s") > line);
+  CHECK(transfer.at("time_s") < 1.03 * line);
+  CHECK(transfer.at("exposed_s") == transfer.at("time_s"));
   const double most =
       512 * std::min(apart.at("prefill_requests_per_s").get<double>(), apart.at("decode_requests_per_s").get<double>());
   CHECK(apart.at("tokens_per_s") <= most);
   CHECK(apart.at("tokens_per_s") > 0.94 * most);
   CHECK(apart.at("itl_s") < j.at("shared").at("itl_s"));
+  // Two heads on each GPU, in blocks of 16 tokens.
+  const json posted = run("inference_disaggregated").at("disaggregated").at("transfer");
+  CHECK(posted.at("descriptors") == 80 * 2 * 256);
+  CHECK(posted.at("descriptor_bytes") == 16 * 2 * 128);
+  CHECK(posted.at("time_s") > transfer.at("time_s"));
+  CHECK(posted.at("bottleneck") == "posting of descriptors");
   // Prompts of GPUs that are split another way.
   const json wider = run("inference_disaggregated", "--set workload.disaggregated.prefill.parallel.tensor=8");
   CHECK(wider.at("prefill_s") == wider.at("disaggregated").at("prefill_s"));
   CHECK(wider.at("prefill_s") < j.at("prefill_s"));
-  const json whole = run("inference_disaggregated", "--set workload.disaggregated.stream=false");
-  CHECK(whole.at("disaggregated").at("transfer").at("exposed_s") == transfer.at("time_s"));
-  const json staged = run("inference_disaggregated", "--set node.gdr=false").at("disaggregated").at("transfer");
+  const json layers = run("inference_disaggregated", in_one_run + " --set workload.disaggregated.stream=true")
+                          .at("disaggregated")
+                          .at("transfer");
+  CHECK(layers.at("exposed_s") == Approx(layers.at("time_s").get<double>() / 80));
+  const json staged =
+      run("inference_disaggregated", in_one_run + " --set node.gdr=false").at("disaggregated").at("transfer");
   CHECK(staged.at("path") == "host");
   CHECK(staged.at("time_s") > transfer.at("time_s"));
-  const json same = run("inference_disaggregated", "--set cluster.nodes=1 --set workload.disaggregated.prefill.gpus=4")
-                        .at("disaggregated")
-                        .at("transfer");
+  const json same =
+      run("inference_disaggregated", in_one_run + " --set cluster.nodes=1 --set workload.disaggregated.prefill.gpus=4")
+          .at("disaggregated")
+          .at("transfer");
   CHECK(same.at("path") == "nvlink");
   CHECK(same.at("time_s") < 0.5 * transfer.at("time_s").get<double>());
+  // NCCL's sends and receives, layer by layer.
+  const json nccl =
+      run("inference_disaggregated", "--set workload.kv_cache.library=nccl").at("disaggregated").at("transfer");
+  CHECK(nccl.at("time_s") > transfer.at("time_s"));
+  CHECK(nccl.at("exposed_s") == Approx(nccl.at("time_s").get<double>() / 80));
+  CHECK_FALSE(nccl.contains("descriptors"));
 }
 
 TEST_CASE("the model may be a Hugging Face config", "[inference]") {
