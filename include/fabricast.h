@@ -48,6 +48,7 @@
 #define FABRICAST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -155,6 +156,71 @@ FABRICAST_API const char *fabricast_result_diagnostics(const fabricast_result *r
 FABRICAST_API fabricast_status fabricast_result_status(const fabricast_result *result);
 /** NULL is allowed. */
 FABRICAST_API void fabricast_result_free(fabricast_result *result);
+
+/* The network of a scenario, for simulators and replayers that ask for the time of one call after another.
+ *
+ *     uint32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
+ *     int64_t bytes[] = {1 << 20, 1 << 30};
+ *     fabricast_call_time times[2] = {FABRICAST_CALL_TIME_INIT, FABRICAST_CALL_TIME_INIT};
+ *     fabricast_network_open(scenario, NULL, NULL, &network, &result);
+ *     fabricast_network_time(network, "all_reduce", bytes, 2, ranks, 8, 0, NULL, times, NULL);
+ *
+ * A group is a list of ranks of the scenario's cluster: rank r is GPU r % g of host r / g. It has the network to itself,
+ * but for the scenario's other jobs. For all ranks, times and intervals are those of fabricast_run with
+ * `harness: {tool: isolated}`.
+ *
+ * Answers are kept: a known one takes a tenth of a microsecond and a few nanoseconds for every rank of the group, an
+ * unknown one milliseconds. The memory for them is bounded (option `kept`); when it is full, keeping starts anew. One
+ * network answers on several threads at once; known answers do not wait for others. */
+typedef struct fabricast_network fabricast_network; /**< what answers times of calls */
+
+/** The time of a call on the stream of a GPU. */
+typedef struct fabricast_call_time {
+  size_t size;           /**< sizeof(fabricast_call_time); elements of an array have the same */
+  double seconds;        /**< of an isolated call, launch included; the median over the samples of the network */
+  double low, high;      /**< the 90 % interval, in seconds; without intervals both equal `seconds` */
+  double launch;         /**< the part of `seconds` that is fixed per call; Fabricast's training steps take it as hidden */
+  const char *algorithm; /**< NCCL's choice: `ring`, `tree`, `nvls`, ... Static */
+  const char *protocol;  /**< `ll`, `ll128` or `simple`. Static */
+  int channels;          /**< that carry data */
+} fabricast_call_time;
+
+#define FABRICAST_CALL_TIME_INIT {sizeof(fabricast_call_time), 0, 0, 0, 0, NULL, NULL, 0}
+
+/** Opens the network of a scenario, which may be freed afterwards.
+ * \param options  a JSON object: `intervals` (true), `measured` (logs of this site, as of fabricast_run), `kept` (the most
+ *                 answers that are kept: 262144, of about 150 B each). NULL: the defaults
+ * \param network  set to the open network, to be freed; NULL unless the status is FABRICAST_OK */
+FABRICAST_API fabricast_status fabricast_network_open(const fabricast_scenario *scenario, const char *options,
+                                                      const fabricast_control *control, fabricast_network **network,
+                                                      fabricast_result **result);
+
+/** The number of ranks of the scenario's cluster; 0 for NULL. \param per_host  set to the GPUs of a host; may be NULL */
+FABRICAST_API size_t fabricast_network_ranks(const fabricast_network *network, size_t *per_host);
+
+/** The times of one call for `sizes` sizes. Several sizes cost less together than one after the other.
+ * \param collective  all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, scatter, gather; sendrecv (each
+ *                    rank sends to the next of the group); send (the first of two ranks sends to the second)
+ * \param bytes   counted as in nccl-tests: the whole buffer for all_gather and reduce_scatter, what a rank sends in total
+ *                for alltoall, one message for send
+ * \param ranks   the group, `count` ranks in the order of the communicator; as many on every node that it touches
+ * \param at      seconds on the clock of the scenario's faults: the state of the network that the call meets
+ * \param control may be NULL; `progress` is not called
+ * \param times   set; `size` of the first element must be set before
+ * \param result  set to a result without text; NULL saves its cost */
+FABRICAST_API fabricast_status fabricast_network_time(const fabricast_network *network, const char *collective,
+                                                      const int64_t *bytes, size_t sizes, const uint32_t *ranks,
+                                                      size_t count, double at, const fabricast_control *control,
+                                                      fabricast_call_time *times, fabricast_result **result);
+
+/** The same in JSON: a list of {"collective", "bytes", "ranks", "at"}, of which `at` may be left out, and `bytes` may be a
+ * text such as "1MiB". The text of the result is {"fabricast", "rows"} with a row per call: collective, bytes, seconds,
+ * low, high, launch, algorithm, protocol, channels. An error names the first call that has one; then there are no rows. */
+FABRICAST_API fabricast_status fabricast_network_calls(const fabricast_network *network, const char *calls,
+                                                       const fabricast_control *control, fabricast_result **result);
+
+/** NULL is allowed. */
+FABRICAST_API void fabricast_network_free(fabricast_network *network);
 
 /** A request to stop, not yet made; NULL if memory runs out. */
 FABRICAST_API fabricast_stop *fabricast_stop_new(void);

@@ -2,7 +2,7 @@
 if(NOT FABRICAST_API OR FABRICAST_FUZZ)
   return()
 endif()
-fabricast_layer(api QUICKLY DIR sim/api/common SOURCES open_scenario.cpp question_options.cpp questions.cpp reply.cpp
+fabricast_layer(api QUICKLY DIR sim/api/common SOURCES network.cpp open_scenario.cpp question_options.cpp questions.cpp reply.cpp
   LINK fabricast_ask)
 target_link_libraries(fabricast_api PRIVATE nlohmann_json::nlohmann_json)
 
@@ -42,7 +42,7 @@ if(python_include AND EXISTS ${python_include}/Python.h AND PYBIND11_INCLUDE_DIR
   target_link_libraries(fabricast_python PRIVATE fabricast_c Threads::Threads)
   target_link_options(fabricast_python PRIVATE $<TARGET_PROPERTY:fabricast_options,INTERFACE_LINK_OPTIONS>)
   # A package that runs from the build tree: beside the module lie its library and links to the sources.
-  set(python_files __init__.py _core.pyi answers.py errors.py py.typed scenario.py)
+  set(python_files __init__.py _core.pyi answers.py backends.py errors.py network.py py.typed scenario.py)
   list(TRANSFORM python_files PREPEND ${CMAKE_SOURCE_DIR}/sim/api/python/fabricast/)
   add_custom_command(TARGET fabricast_python POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:fabricast_c>

@@ -21,10 +21,6 @@ namespace fabricast {
 
 namespace {
 
-/// The decrease of ln(parameter) for a difference quotient: large compared with rounding, small enough that the
-/// bottleneck rarely changes.
-constexpr double step = 0.1;
-
 /// Times of the rows' plans with other hardware parameters, on the first sample of the network.
 /// Counts of connections on links do not depend on parameters, so they
 /// are shared with the forecast where the network connects alike.
@@ -48,21 +44,19 @@ bool has_nvlink(const NodeSpec& node, const GpuKind& gpu) {
   return node.intranode != Intranode::pcie && !gpu.nvlink.empty();
 }
 
-/// Whether a row uses the protocol, algorithm or operation that a group of parameters belongs to. Other groups are
-/// skipped, because a forecast of a large cluster takes long.
-bool can_matter(const ParameterGroup& group, const Forecast& forecast) {
-  const auto any = [&](auto is) { return std::any_of(forecast.rows.begin(), forecast.rows.end(), is); };
+}  // namespace
+
+bool can_matter(const ParameterGroup& group, CollectiveOp op, std::span<const AlgorithmRun> runs) {
+  const auto any = [&](auto is) { return std::any_of(runs.begin(), runs.end(), is); };
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
     if (group.name == fmt::format("rate_{}", name_of(protocol)) ||
         group.name == fmt::format("hop_{}", name_of(protocol)))
-      return any([&](const ForecastRow& row) { return row.protocol == protocol; });
+      return any([&](const AlgorithmRun& run) { return run.protocol == protocol; });
   if (group.name == "nvls_rate")
-    return any([](const ForecastRow& row) { return name_of(row.algorithm).starts_with("nvls"); });
-  if (group.name == "peers") return is_point_to_point(forecast.op);
+    return any([](const AlgorithmRun& run) { return name_of(run.algorithm).starts_with("nvls"); });
+  if (group.name == "peers") return is_point_to_point(op);
   return true;
 }
-
-}  // namespace
 
 // Kinds differ in how well they were measured and how far off forecasts are, g_i in docs/models/intervals.md. The order
 // of the tests matters: a PCIe node is one of kind pcie even on several hosts, and a mesh of NVLink (DGX-1) is a kind
@@ -85,12 +79,16 @@ ResidualKind residual_kind(const World& world) { return residual_kind(world, wor
 
 // Rows of one size sweep share the environment of one run, and their errors have more in common than those of two runs.
 // Sizes are not part of the number.
-std::size_t series_of(const World& world) {
+std::size_t series_of(const World& world, CollectiveOp op, std::int64_t hosts, std::int64_t gpus) {
   const Scenario& s = world.scenario();
-  std::string text = fmt::format("{} {} {} {}", name_of(s.workload.collective), s.cluster.nodes, s.node.spec.gpus,
-                                 to_text(world.planner().comm.version));
+  std::string text = fmt::format("{} {} {} {}", name_of(op), hosts, gpus, to_text(world.planner().comm.version));
   for (const auto& [name, value] : s.nccl.env) text += fmt::format(" {}={}", name, value);
   return hash_of(text);
+}
+
+std::size_t series_of(const World& world) {
+  const Scenario& s = world.scenario();
+  return series_of(world, s.workload.collective, s.cluster.nodes, s.node.spec.gpus);
 }
 
 std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOptions& options) {
@@ -100,10 +98,14 @@ std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOption
   constexpr std::size_t groups = parameter_groups.size();
   const bool several = forecast.samples > 1;
   std::vector<std::vector<Seconds>> times(groups + 1);
+  std::vector<AlgorithmRun> runs;
+  for (const ForecastRow& row : forecast.rows) runs.push_back({row.algorithm, row.protocol});
   TaskProgress progress(options.progress, groups + 1);
   in_parallel(groups + 1, thread_count(options.threads), [&](std::size_t g) {
     Hardware hardware = world.scenario().hardware;
-    if (g < groups ? can_matter(parameter_groups[g], forecast) && lower(hardware, parameter_groups[g], step) : several)
+    if (g < groups
+            ? can_matter(parameter_groups[g], forecast.op, runs) && lower(hardware, parameter_groups[g], residual_step)
+            : several)
       times[g] = times_with(world, forecast, std::move(hardware));
     progress.one_done();
   });
@@ -129,7 +131,7 @@ std::vector<ResidualRow> residual_rows(const Forecast& forecast, const RunOption
                     {}};
     // Groups that were skipped cannot affect the row: their derivative is 0.
     for (std::size_t g = 0; g < groups; ++g)
-      if (!times[g].empty()) row.effects[g] = std::log(times[groups][i] / times[g][i]) / step;
+      if (!times[g].empty()) row.effects[g] = std::log(times[groups][i] / times[g][i]) / residual_step;
     for (const UnstatedEffect& effect : forecast.unstated)
       for (std::size_t k = 0; k < effect.ratios.size(); ++k) {
         const auto& other = effect.input.others[k];

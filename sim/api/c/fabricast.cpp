@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
 #include <new>
 
+#include "../common/network.hpp"
 #include "../common/open_scenario.hpp"
 #include "../common/questions.hpp"
 #include "../common/reply.hpp"
@@ -19,6 +22,10 @@ struct fabricast_scenario {
 struct fabricast_result {
   fabricast_status status = FABRICAST_OK;
   std::string text, diagnostics;
+};
+
+struct fabricast_network {
+  fabricast::CallTimes times;
 };
 
 struct fabricast_stop {
@@ -98,6 +105,36 @@ fabricast_status deliver_answer(const char* question, const fabricast_scenario* 
                  result);
 }
 
+/// The answers in the caller's elements, of which members that its version does not have are left out.
+void write_times(std::span<const CallTime> found, fabricast_call_time* times) {
+  const std::size_t size = times->size;
+  auto* place = reinterpret_cast<char*>(times);
+  for (const CallTime& t : found) {
+    const fabricast_call_time time{size,
+                                   t.time.value,
+                                   t.low.value,
+                                   t.high.value,
+                                   t.launch.value,
+                                   name_of(t.algorithm).data(),
+                                   name_of(t.protocol).data(),
+                                   t.channels};
+    std::memcpy(place, &time, sizeof time);
+    place += size;
+  }
+}
+
+void find_times(const CallTimes& network, const GroupCall& call, std::span<const std::int64_t> bytes,
+                const fabricast_control* given_control, fabricast_call_time& times) {
+  const fabricast_control control = control_of(given_control);
+  const StopScope scope(control.stop ? &control.stop->source : stop_of_thread);
+  // A single size, the usual question of a simulator, needs no memory.
+  std::array<CallTime, 4> few;
+  std::vector<CallTime> many(bytes.size() > few.size() ? bytes.size() : 0);
+  const std::span<CallTime> found = many.empty() ? std::span(few).first(bytes.size()) : std::span(many);
+  network.times(call, bytes, found, control.threads);
+  write_times(found, &times);
+}
+
 }  // namespace
 
 }  // namespace fabricast
@@ -165,6 +202,56 @@ fabricast_status fabricast_effective(const fabricast_scenario* scenario, fabrica
 fabricast_status fabricast_questions(fabricast_result** result) {
   return deliver(guarded([](Reply& reply) { reply.text = questions_json(); }), result);
 }
+
+fabricast_status fabricast_network_open(const fabricast_scenario* scenario, const char* options,
+                                        const fabricast_control* given_control, fabricast_network** network,
+                                        fabricast_result** result) {
+  if (network) *network = nullptr;
+  return deliver(guarded([&](Reply& reply) {
+                   fabricast_network*& place = given(network, "network");
+                   const OpenScenario& opened = given(scenario, "scenario").scenario;
+                   const fabricast_control control = control_of(given_control);
+                   const StopScope scope(control.stop ? &control.stop->source : stop_of_thread);
+                   QuestionRun run;
+                   run.threads = control.threads;
+                   place = new fabricast_network{open_network(opened, options ? options : "", run, reply)};
+                 }),
+                 result);
+}
+
+size_t fabricast_network_ranks(const fabricast_network* network, size_t* per_host) {
+  if (per_host) *per_host = network ? static_cast<size_t>(network->times.world().scenario().node.spec.gpus) : 0;
+  return network ? static_cast<size_t>(network->times.world().planner().comm.ranks()) : 0;
+}
+
+fabricast_status fabricast_network_time(const fabricast_network* network, const char* collective, const int64_t* bytes,
+                                        size_t sizes, const uint32_t* ranks, size_t count, double at,
+                                        const fabricast_control* control, fabricast_call_time* times,
+                                        fabricast_result** result) {
+  return deliver(guarded([&](Reply&) {
+                   const CallTimes& opened = given(network, "network").times;
+                   const CallKind kind = call_kind_from(&given(collective, "collective"));
+                   const std::span group(&given(ranks, "ranks"), count);
+                   const std::span asked(&given(bytes, "bytes"), sizes);
+                   if (given(times, "times").size < sizeof(fabricast_call_time))
+                     throw UserError("times.size is too small", "begin with FABRICAST_CALL_TIME_INIT");
+                   find_times(opened, {kind, group, Seconds{at}}, asked, control, *times);
+                 }),
+                 result);
+}
+
+fabricast_status fabricast_network_calls(const fabricast_network* network, const char* calls,
+                                         const fabricast_control* given_control, fabricast_result** result) {
+  return deliver(guarded([&](Reply& reply) {
+                   const CallTimes& opened = given(network, "network").times;
+                   const fabricast_control control = control_of(given_control);
+                   const StopScope scope(control.stop ? &control.stop->source : stop_of_thread);
+                   reply.text = answer_calls(opened, &given(calls, "calls"), control.threads);
+                 }),
+                 result);
+}
+
+void fabricast_network_free(fabricast_network* network) { delete network; }
 
 fabricast_status fabricast_describe(const char* name, fabricast_result** result) {
   return deliver(guarded([&](Reply& reply) {

@@ -5,9 +5,11 @@
 // times a second to let Python handle signals and to tell the progress. A question that does not stop in time after
 // Ctrl-C is left behind: it ends at its next check, its answer is dropped, and the module waits for it at exit.
 #include <pybind11/functional.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -38,6 +40,15 @@ using Words = std::vector<std::string>;
 struct OpenHandle {
   SharedScenario scenario;
 };
+
+/// What Python holds of an open network.
+struct NetworkHandle {
+  std::shared_ptr<fabricast_network> network;
+};
+
+using Sizes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+using Ranks = py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast>;
+constexpr py::ssize_t numbers_of_time = 4;  // seconds, low, high, launch
 
 /// Status, text and diagnostics, as Python gets them.
 using Reply = std::tuple<int, std::string, std::string>;
@@ -208,6 +219,56 @@ Reply told(Tell tell) {
   return reply_of(status, result);
 }
 
+std::tuple<NetworkHandle, Reply> opened_network(const OpenHandle& open, const std::string& options, int threads) {
+  fabricast_network* network = nullptr;
+  fabricast_result* result = nullptr;
+  fabricast_status status = FABRICAST_OK;
+  {
+    const py::gil_scoped_release released;
+    fabricast_control control FABRICAST_CONTROL_INIT;
+    control.threads = threads;
+    status = fabricast_network_open(open.scenario.get(), options.c_str(), &control, &network, &result);
+  }
+  return {NetworkHandle{std::shared_ptr<fabricast_network>(network, fabricast_network_free)}, reply_of(status, result)};
+}
+
+/// The numbers of all sizes, a row each, and algorithm, protocol and channels by size. A single known answer takes no
+/// result object and no other thread.
+py::tuple times_of(const NetworkHandle& open, const std::string& collective, const Sizes& bytes, const Ranks& ranks,
+                   double at, int threads) {
+  const auto sizes = static_cast<std::size_t>(bytes.size());
+  std::vector<fabricast_call_time> times(std::max<std::size_t>(1, sizes), FABRICAST_CALL_TIME_INIT);
+  fabricast_result* result = nullptr;
+  fabricast_status status = FABRICAST_OK;
+  {
+    const std::int64_t* asked = bytes.data();
+    const std::uint32_t* group = ranks.data();
+    const auto count = static_cast<std::size_t>(ranks.size());
+    const py::gil_scoped_release released;
+    fabricast_control control FABRICAST_CONTROL_INIT;
+    control.threads = threads;
+    status = fabricast_network_time(open.network.get(), collective.c_str(), asked, sizes, group, count, at, &control,
+                                    times.data(), &result);
+  }
+  Reply reply = reply_of(status, result);
+  if (status != FABRICAST_OK) return py::make_tuple(reply, py::none(), py::none(), py::none(), py::none());
+  py::array_t<double> numbers({bytes.size(), numbers_of_time});
+  auto write = numbers.mutable_unchecked<2>();
+  py::list algorithms(sizes), protocols(sizes), channels(sizes);
+  for (std::size_t i = 0; i < sizes; ++i) {
+    const fabricast_call_time& time = times[i];
+    const auto row = static_cast<py::ssize_t>(i);
+    write(row, 0) = time.seconds;
+    write(row, 1) = time.low;
+    write(row, 2) = time.high;
+    write(row, 3) = time.launch;
+    algorithms[i] = time.algorithm;
+    protocols[i] = time.protocol;
+    channels[i] = time.channels;
+  }
+  return py::make_tuple(reply, numbers, algorithms, protocols, channels);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
@@ -220,9 +281,17 @@ PYBIND11_MODULE(_core, module) {
                return fabricast_change(open.scenario.get(), words.data(), words.size(), made, result);
              });
            })
+      .def("network", opened_network, "options"_a, "threads"_a = 0)
       .def("ask", ask, "question"_a, "options"_a, "threads"_a = 0, "progress"_a = py::none())
       .def("effective", [](const OpenHandle& open) {
         return told([&](auto** result) { return fabricast_effective(open.scenario.get(), result); });
+      });
+  py::class_<NetworkHandle>(module, "Network")
+      .def("times", times_of, "collective"_a, "bytes"_a, "ranks"_a, "at"_a = 0.0, "threads"_a = 0)
+      .def("ranks", [](const NetworkHandle& open) {
+        std::size_t per_host = 0;
+        const std::size_t ranks = fabricast_network_ranks(open.network.get(), &per_host);
+        return std::make_tuple(ranks, per_host);
       });
   module.def("open_file", [](const std::string& path, const Words& changes) {
     const auto words = pointers_to(changes);

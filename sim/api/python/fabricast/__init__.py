@@ -8,14 +8,16 @@
 Answers are those of the command line, byte for byte: ``s.run().json`` is what ``fabricast run --json -`` prints.
 """
 
-from . import _core
+from . import _core, backends
 from .answers import Answer, Check, Explanation, Forecast, Gate, Plan
 from .errors import BadInput, Diagnostic, Error, FabricastWarning, InternalError, Unavailable
+from .network import CallTime, Network
 from .scenario import Scenario, catalogue, describe, questions, schema
 
 __version__: str = _core.version()
 
 __all__ = [
-    "Answer", "BadInput", "Check", "Diagnostic", "Error", "Explanation", "FabricastWarning", "Forecast", "Gate",
-    "InternalError", "Plan", "Scenario", "Unavailable", "catalogue", "describe", "questions", "schema"
+    "Answer", "BadInput", "CallTime", "Check", "Diagnostic", "Error", "Explanation", "FabricastWarning", "Forecast",
+    "Gate", "InternalError", "Network", "Plan", "Scenario", "Unavailable", "backends", "catalogue", "describe",
+    "questions", "schema"
 ]

@@ -1,4 +1,6 @@
-from typing import Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
+
+import numpy
 
 Reply = Tuple[int, str, str]
 
@@ -11,7 +13,19 @@ class Scenario:
         threads: int = ...,
         progress: Optional[Callable[[float], None]] = ...,
     ) -> Reply: ...
+    def network(self, options: str, threads: int = ...) -> Tuple[Network, Reply]: ...
     def effective(self) -> Reply: ...
+
+class Network:
+    def times(
+        self,
+        collective: str,
+        bytes: "numpy.ndarray[Any, Any]",
+        ranks: "numpy.ndarray[Any, Any]",
+        at: float = ...,
+        threads: int = ...,
+    ) -> Tuple[Reply, "numpy.ndarray[Any, Any]", List[str], List[str], List[int]]: ...
+    def ranks(self) -> Tuple[int, int]: ...
 
 def open_file(path: str, changes: List[str]) -> Tuple[Scenario, Reply]: ...
 def open_text(text: str, name: str, changes: List[str]) -> Tuple[Scenario, Reply]: ...
