@@ -22,6 +22,7 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/core/scan.hpp"
 #include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/samples.hpp"
 #include "fabricast/scenario/used_parameters.hpp"
@@ -167,7 +168,7 @@ std::vector<std::string_view> call_names() {
 CallKind call_kind_from(std::string_view name) {
   if (name == one_way_name) return {CollectiveOp::sendrecv, true};
   if (const auto op = enum_from<CollectiveOp>(name)) return {*op, false};
-  throw UserError(fmt::format("there is no collective '{}'", name), suggestion(name, call_names()));
+  throw UserError(fmt::format("there is no collective '{}'", shown(name, 40)), suggestion(name, call_names()));
 }
 
 struct CallTimes::State {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/scan.hpp"
 #include "fabricast/report/report.hpp"
 #include "question_options.hpp"
 
@@ -75,7 +76,7 @@ AskedCall call_from(const Value& value) {
       if (!member.is_number()) throw UserError("at: is not a number of seconds");
       call.at = Seconds{member.get<double>()};
     } else {
-      throw UserError(fmt::format("there is no member '{}'", key), "known: collective, bytes, ranks, at");
+      throw UserError(fmt::format("there is no member '{}'", shown(key, 40)), "known: collective, bytes, ranks, at");
     }
   }
   for (const char* needed : {"collective", "bytes", "ranks"})

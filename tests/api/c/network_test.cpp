@@ -4,6 +4,7 @@
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -173,6 +174,36 @@ TEST_CASE("what the network cannot answer is bad input that says why", "[api]") 
   CHECK_THAT(opened.diagnostics, Contains("interval"));
   CHECK(!network_of(four_hosts + "network: {engine: bound}\n", nullptr, &opened));
   CHECK_THAT(opened.diagnostics, Contains("network.engine"));
+}
+
+TEST_CASE("no bytes break the network's JSON, and every refusal says why", "[api]") {
+  const Network network = network_of(four_hosts, R"({"intervals": false})");
+  const std::string valid = R"([{"collective": "send", "bytes": "4KiB", "ranks": [0, 1], "at": 0.5}])";
+  std::mt19937 random(23);
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = valid;
+    for (std::size_t changes = random() % 3; changes > 0; --changes) {
+      const std::size_t at = random() % text.size();
+      if (random() % 3 == 0)
+        text.erase(at, 1 + random() % 12);
+      else if (random() % 2 == 0)
+        text[at] = static_cast<char>(random());
+      else
+        text.insert(at, text.substr(random() % text.size(), random() % 30));
+      if (text.empty()) text = valid;
+    }
+    fabricast_result* result = nullptr;
+    const Taken answer = taken(fabricast_network_calls(network.get(), text.c_str(), nullptr, &result), result);
+    const json found = json::parse(answer.diagnostics, nullptr, false);
+    REQUIRE(found.is_array());
+    REQUIRE((answer.status == FABRICAST_OK || answer.status == FABRICAST_BAD_INPUT));
+    REQUIRE(answer.text.empty() == (answer.status != FABRICAST_OK));
+    REQUIRE(found.empty() == (answer.status == FABRICAST_OK));
+    ++(answer.status == FABRICAST_OK ? accepted : refused);
+  }
+  CHECK(accepted > 500);
+  CHECK(refused > 500);
 }
 
 TEST_CASE("structures of a later version keep what this one does not know", "[api]") {

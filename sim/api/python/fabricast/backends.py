@@ -98,8 +98,9 @@ def kineto_calls(trace: Union[str, "os.PathLike[str]", Mapping[str, Any]]) -> Li
     return [call for _, call in sorted(found, key=lambda each: each[0])]
 
 
-# Vidur: a token of its models is 2 bytes for each element of the hidden state; its own profiles reach from 1 KiB on.
-_VIDUR_SIZES = tuple(1 << octave for octave in range(10, 30)) + tuple(3 << octave for octave in range(9, 28))
+# Vidur's forest of decision trees is constant between the sizes that it has seen, so they must lie close together: 16 per
+# octave leave steps of 4 to 6 %.
+_VIDUR_SIZES = tuple((16 + part) << octave - 4 for octave in range(10, 29) for part in range(16))
 _VIDUR_STATISTICS = ("min", "max", "mean", "median", "std")
 _MILLISECONDS = 1e3
 
@@ -143,7 +144,7 @@ def vidur_profiles(network: Network, directory: Union[str, "os.PathLike[str]"], 
     those of whole calls, so ``..._nccl_cpu_launch_overhead_ms`` is 0.
 
     :param directory: where to write; it must exist
-    :param sizes: bytes; None: 1 KiB to 512 MiB, two per octave
+    :param sizes: bytes; None: 1 KiB to 496 MiB, 16 per octave
     :returns: the two paths
     """
     asked = sorted(set(_VIDUR_SIZES if sizes is None else sizes))

@@ -1,18 +1,18 @@
 """The network of a scenario, for simulators and replayers that ask for the time of one call after another."""
 
 import json
-from typing import Any, List, NamedTuple, Optional, Sequence, Union, overload
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 import numpy
 
 from .errors import Diagnostic
 from .scenario import Logs, Scenario, Source, _logs, _text_of, _warn
 
-Array = "numpy.ndarray[Any, Any]"
 Ranks = Union[Sequence[int], range, "numpy.ndarray[Any, Any]"]
 
 _TIME = [("seconds", "f8"), ("low", "f8"), ("high", "f8"), ("launch", "f8"), ("algorithm", "U16"), ("protocol", "U8"),
          ("channels", "i4")]
+_MOST_BYTES = 1 << 62
 
 
 class CallTime(NamedTuple):
@@ -71,6 +71,25 @@ class Network:
         found: List[Diagnostic] = _text_of(reply)[1]
         _warn(w for w in found if w not in scenario.warnings)
         self._threads = threads or 0
+        self._groups: Dict[Union[Tuple[int, ...], range], "numpy.ndarray[Any, Any]"] = {}
+
+    def _group(self, ranks: Optional[Ranks]) -> "numpy.ndarray[Any, Any]":
+        """A group as an array. Simulators ask for few groups again and again, and making an array takes longer than an
+        answer."""
+        if ranks is None:
+            ranks = range(self.ranks)
+        if not isinstance(ranks, (range, list, tuple)) or len(ranks) > 4096 or not (
+                isinstance(ranks, range) or all(type(rank) is int for rank in ranks)):
+            array: "numpy.ndarray[Any, Any]" = numpy.atleast_1d(_whole(ranks, "ranks", 0xffffffff))
+            return array
+        key = tuple(ranks) if isinstance(ranks, list) else ranks
+        known = self._groups.get(key)
+        if known is None:
+            known = numpy.atleast_1d(_whole(ranks, "ranks", 0xffffffff)).astype(numpy.uint32)
+            if len(self._groups) >= 1024:
+                self._groups.clear()
+            self._groups[key] = known
+        return known
 
     @property
     def ranks(self) -> int:
@@ -102,12 +121,12 @@ class Network:
         :param at: seconds on the clock of the scenario's faults
         :raises BadInput: for an unknown collective, rank, or size
         """
-        group = _whole(range(self.ranks) if ranks is None else ranks, "ranks", 0xffffffff)
-        sizes = _whole(nbytes, "nbytes", 1 << 62)
+        single = type(nbytes) is int and 0 <= nbytes <= _MOST_BYTES
+        sizes = numpy.array([nbytes]) if single else _whole(nbytes, "nbytes", _MOST_BYTES)
         reply, numbers, algorithms, protocols, channels = self._handle.times(
-            collective, numpy.atleast_1d(sizes), numpy.atleast_1d(group), at, self._threads)
+            collective, numpy.atleast_1d(sizes), self._group(ranks), at, self._threads)
         _text_of(reply)
-        if sizes.ndim == 0:
+        if single or sizes.ndim == 0:
             seconds, low, high, launch = numbers[0].tolist()
             return CallTime(seconds, low, high, launch, algorithms[0], protocols[0], channels[0])
         times = numpy.empty(len(numbers), dtype=_TIME)

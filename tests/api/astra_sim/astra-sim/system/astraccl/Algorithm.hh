@@ -1,0 +1,1 @@
+#include "astra_sim.hpp"
