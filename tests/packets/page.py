@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Writes or checks the tables of docs/validation-packets.md.
+
+    page.py --rows BINARY --page docs/validation-packets.md [--update]
+
+BINARY is test_packets, whose hidden test prints a row for each run. Without --update, exit code 1 if a table on the page differs from the one made now.
+"""
+import argparse
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+from collections import namedtuple
+
+Row = namedtuple("Row", "case transport routing kind degree hosts ratio note seed role "
+                        "packet_last packet_mean fair_last fair_mean ports_last ports_mean")
+NAME = re.compile(r"([a-z]+)_([a-z]+)_([a-z]+?)(\d*)_(\d+)_(\d+)to1(?:_(\w+))?$")
+
+TRANSPORTS = {
+    "roce": "RoCE, PFC only",
+    "uec": "Ultra Ethernet (NSCC)",
+    "eqds": "EQDS",
+}
+ROUTINGS = {"ecmp": "ECMP", "flowlet": "adaptive by flowlet", "spray": "spray", "adaptive": "adaptive by packet"}
+KINDS = ("permutation", "ring", "tree", "alltoall", "incast")
+ROLES = {"n": "NIC of a sender", "u": "uplink of a leaf", "d": "link down to the receiver's leaf", "a": "nothing"}
+
+
+def read_rows(text):
+    rows = []
+    for line in text.splitlines():
+        case, *cells = line.split(",")
+        if not NAME.match(case) or len(cells) != 8:
+            continue  # the framework's own lines
+        seed, role, *numbers = cells
+        transport, routing, kind, degree, hosts, ratio, note = NAME.match(case).groups()
+        rows.append(Row(case, transport, routing, kind, int(degree or 0), int(hosts), int(ratio), note or "", int(seed),
+                        role, *map(float, numbers)))
+    return rows
+
+
+def percent(factor):
+    return f"{round(100 * (factor - 1)):+d}"
+
+
+def table(head, lines):
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] +
+                     ["| " + " | ".join(line) + " |" for line in lines])
+
+
+def order(row):
+    return (list(TRANSPORTS).index(row.transport), list(ROUTINGS).index(row.routing))
+
+
+def summary(rows):
+    lines = []
+    for transport, routing in sorted({(r.transport, r.routing) for r in rows}, key=lambda k: (
+            list(TRANSPORTS).index(k[0]), list(ROUTINGS).index(k[1]))):
+        for kind in KINDS:
+            ended = [r.packet_last / r.fair_last for r in rows
+                     if (r.transport, r.routing, r.kind, r.role) == (transport, routing, kind, "c")]
+            means = [r.packet_mean / r.fair_mean for r in rows
+                     if (r.transport, r.routing, r.kind, r.role) == (transport, routing, kind, "c")]
+            if not ended:
+                continue
+            off = [abs(e - 1) for e in ended]
+            lines.append([TRANSPORTS[transport], ROUTINGS[routing], kind, str(len(ended)),
+                          percent(statistics.median(ended)), f"{percent(min(ended))} to {percent(max(ended))}",
+                          str(sum(o <= 0.15 for o in off)), percent(statistics.median(means))])
+    return table(["transport", "routing", "traffic", "runs", "completion, median, %", "range, %", "within 15 %",
+                  "mean flow, median, %"], lines)
+
+
+def cases(rows):
+    lines = []
+    names = []
+    for r in sorted(rows, key=lambda r: (order(r), r.kind not in KINDS, r.kind, r.degree, r.hosts, r.ratio)):
+        if r.case not in names and r.kind in KINDS:
+            names.append(r.case)
+    for name in names:
+        own = [r for r in rows if r.case == name and r.role == "c"]
+        r = own[0]
+        ended = [r.packet_last / r.fair_last for r in own]
+        kind = f"{r.kind} {r.degree}:1" if r.degree else r.kind
+        lines.append([f"{r.transport}, {ROUTINGS[r.routing]}", kind, str(r.hosts), f"{r.ratio}:1",
+                      f"{statistics.median(r.packet_last for r in own):.0f}",
+                      f"{statistics.median(r.fair_last for r in own):.0f}",
+                      percent(statistics.median(ended)), f"{percent(min(ended))} to {percent(max(ended))}"])
+    return table(["transport, routing", "traffic", "hosts", "leaf", "packets, us", "max-min, us", "median, %",
+                  "range, %"], lines)
+
+
+def bystanders(rows):
+    lines = []
+    seen = sorted({(order(r), r.transport, r.routing, r.note, r.degree) for r in rows if r.kind == "bystanders"})
+    for _, transport, routing, note, degree in seen:
+        for role, shares in ROLES.items():
+            own = [r for r in rows if (r.transport, r.routing, r.note, r.degree, r.kind, r.role) ==
+                   (transport, routing, note, degree, "bystanders", role)]
+            slower = [r.packet_last / r.fair_last for r in own]
+            line = [transport + (", " + note if note else ""), ROUTINGS[routing], f"{degree}:1", shares,
+                    f"{statistics.median(slower):.1f} ({min(slower):.1f} to {max(slower):.1f})"]
+            if routing == "ecmp" and transport == "roce":
+                model = [r.packet_last / r.ports_last for r in own]
+                line.append(f"{percent(statistics.median(model))} ({percent(min(model))} to {percent(max(model))})")
+            else:
+                line.append("-")
+            lines.append(line)
+    return table(["transport", "routing", "incast", "shares", "packets / max-min", "packets / prototype, %"], lines)
+
+
+def put(page, name, text):
+    block = re.compile(rf"(<!-- packets: {name} -->\n).*?(<!-- end -->)", re.S)
+    if not block.search(page):
+        sys.exit(f"the page has no block {name}")
+    return block.sub(lambda m: m[1] + text + "\n" + m[2], page)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", required=True)
+    parser.add_argument("--page", required=True, type=pathlib.Path)
+    parser.add_argument("--update", action="store_true")
+    given = parser.parse_args()
+    rows = read_rows(subprocess.run([given.rows, "[.rows]"], check=True, capture_output=True, text=True).stdout)
+    page = given.page.read_text()
+    made = page
+    for make in (summary, cases, bystanders):
+        made = put(made, make.__name__, make(rows))
+    if given.update:
+        given.page.write_text(made)
+    elif made != page:
+        sys.exit(f"{given.page} is not what test_packets finds today: run the target update_packets, "
+                 "and read the difference")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+#include "support/packet_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "fabricast/engine/max_min.hpp"
+#include "support/fabrics.hpp"
+#include "support/port_shares.hpp"
+
+namespace fabricast::test {
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (std::istringstream in(text); std::getline(in, part, by);) parts.push_back(part);
+  return parts;
+}
+
+int spine_of(char letter) {
+  if (letter == '.') return -1;
+  return letter <= '9' ? letter - '0' : letter - 'a' + 10;
+}
+
+void read_header(PacketCase& packets, const std::string& line) {
+  std::map<std::string, std::string> value;
+  for (const std::string& word : split(line, ' '))
+    if (const auto at = word.find('='); at != std::string::npos) value[word.substr(0, at)] = word.substr(at + 1);
+  const auto number = [&](const char* key) { return std::stoll(value.at(key)); };
+  packets.transport = value.at("transport"), packets.routing = value.at("routing"), packets.kind = value.at("kind");
+  packets.leaves = static_cast<std::uint32_t>(number("leaves"));
+  packets.hosts_per_leaf = static_cast<std::uint32_t>(number("hosts_per_leaf"));
+  packets.spines = static_cast<std::uint32_t>(number("spines"));
+  packets.rate = {static_cast<double>(number("gbps")) * 1e9 / 8};
+  packets.latency = {static_cast<double>(number("latency_ns")) * 1e-9};
+  packets.payload = {number("payload")}, packets.header = {number("header")}, packets.back = {number("back")};
+  packets.bytes = {number("bytes")};
+  packets.degree = static_cast<std::uint32_t>(number("degree"));
+}
+
+void read_row(PacketCase& packets, const std::string& line) {
+  auto cells = split(line, ',');
+  if (cells.size() == 6) cells.push_back(cells[5]);  // one flow: its end is the mean
+  if (cells.size() != 7) throw std::runtime_error("not seven cells");
+  const int seed = std::stoi(cells[0]);
+  if (packets.runs.empty() || packets.runs.back().seed != seed) packets.runs.push_back({seed, {}, {}});
+  PacketRun& run = packets.runs.back();
+  const auto from = static_cast<std::uint32_t>(std::stoul(cells[2]));
+  std::vector<std::uint32_t> targets;
+  if (cells[3] == "*") {
+    for (std::uint32_t host = 0; host < packets.hosts(); ++host)
+      if (host != from) targets.push_back(host);
+  } else {
+    for (const std::string& word : split(cells[3], ' '))
+      targets.push_back(static_cast<std::uint32_t>(std::stoul(word)));
+  }
+  if (!cells[4].empty() && cells[4].size() != targets.size()) throw std::runtime_error("not a spine for each target");
+  run.sources.push_back({run.flows.size(), targets.size(), {std::stod(cells[5]) * 1e-6}, {std::stod(cells[6]) * 1e-6}});
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    run.flows.push_back({from, targets[i], cells[1].at(0), cells[4].empty() ? -1 : spine_of(cells[4][i])});
+}
+
+/// The links of a flow, and those of its acknowledgements.
+struct Way {
+  std::vector<std::uint32_t> there, back;
+  Seconds latency;
+  std::size_t links = 0;
+};
+
+/// The network of a case: our own fabric and the router that spreads.
+class Network {
+ public:
+  explicit Network(const PacketCase& packets) : packets_(packets), fabric_(build(packets)) {
+    router_ = router_of(packets.routing == "adaptive" ? "adaptive" : "spray", fabric_, state_);
+  }
+
+  double capacity_of(std::uint32_t resource) const { return capacity(fabric_, *router_, state_, resource).value; }
+  std::uint32_t resources() const { return fabric_.links() + router_->bundles(); }
+
+  Way way(const PacketFlow& flow) const {
+    Way way;
+    Path there, back;
+    if (!router_->route({flow.from, flow.to, 0, 0}, there) || !router_->route({flow.to, flow.from, 0, 0}, back))
+      throw std::runtime_error("no path");
+    way.latency = there.latency, way.links = there.resources.size();
+    way.there = there.resources, way.back = back.resources;
+    if (packets_.routing != "ecmp" || flow.spine < 0) return way;
+    // One path, as the packets went; acknowledgements on the same cables.
+    const Clos& clos = *fabric_.clos();
+    const auto spine = static_cast<std::uint32_t>(flow.spine);
+    way.there = {Clos::endpoint_up(flow.from), clos.leaf_to_spine(clos.leaf_of(flow.from), spine),
+                 clos.spine_to_leaf(clos.leaf_of(flow.to), spine, 0), Clos::endpoint_down(flow.to)};
+    way.back.clear();
+    for (const std::uint32_t link : way.there) way.back.push_back(link ^ 1U);
+    return way;
+  }
+
+ private:
+  static Fabric build(const PacketCase& packets) {
+    FabricDemand demand = demand_of(packets.hosts(), 1);
+    demand.port_rate = packets.rate;
+    demand.header_efficiency =
+        static_cast<double>(packets.payload.value) / static_cast<double>((packets.payload + packets.header).value);
+    // All of a link's latency as fibre.
+    const double metres = packets.latency / propagation(Metres{1});
+    return fabric_of("leaf_spine", demand,
+                     {{"leaves", std::to_string(packets.leaves)},
+                      {"spines", std::to_string(packets.spines)},
+                      {"nodes_per_leaf", std::to_string(packets.hosts_per_leaf)},
+                      {"switch.ports", std::to_string(packets.hosts())},
+                      {"switch.latency", "0ns"},
+                      {"switch.rate", fmt::format("{}Gbps", packets.rate.value * 8 / 1e9)},
+                      {"cable", fmt::format("{}m", metres)}});
+  }
+
+  const PacketCase& packets_;
+  LinkState state_;
+  Fabric fabric_;
+  std::unique_ptr<Router> router_;
+};
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// Rates of the open flows as the flow engine shares links.
+std::vector<double> share(const Network& network, const std::vector<Way>& ways, const std::vector<std::size_t>& open,
+                          double back) {
+  SharingProblem problem;
+  problem.capacity.resize(network.resources());
+  for (std::uint32_t r = 0; r < network.resources(); ++r) problem.capacity[r] = network.capacity_of(r);
+  problem.first.push_back(0);
+  for (const std::size_t f : open) {
+    for (const std::uint32_t link : ways[f].there) problem.link.push_back(link), problem.use.push_back(1);
+    for (const std::uint32_t link : ways[f].back) problem.link.push_back(link), problem.use.push_back(back);
+    problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
+    problem.weight.push_back(1), problem.cap.push_back(unlimited);
+  }
+  return fill(problem).level;
+}
+
+/// The same by the prototype. Acknowledgements do not count.
+std::vector<double> share_by_port(const Network& network, const std::vector<Way>& ways,
+                                  const std::vector<std::size_t>& open) {
+  std::vector<double> capacity(network.resources());
+  for (std::uint32_t r = 0; r < network.resources(); ++r) capacity[r] = network.capacity_of(r);
+  std::vector<std::vector<std::uint32_t>> links;
+  for (const std::size_t f : open) links.push_back(ways[f].there);
+  return port_shares(links, capacity);
+}
+
+}  // namespace
+
+PacketCase read_packet_case(const std::string& file) {
+  std::ifstream in(file);
+  PacketCase packets;
+  packets.name = std::filesystem::path(file).stem().string();
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) try {
+      if (line.starts_with("# transport="))
+        read_header(packets, line);
+      else if (!line.starts_with("#") && !line.starts_with("seed"))
+        read_row(packets, line);
+    } catch (const std::exception& problem) {
+      throw std::runtime_error(fmt::format("{}:{}: {}", file, number, problem.what()));
+    }
+  if (packets.runs.empty()) throw std::runtime_error(file + ": no runs");
+  return packets;
+}
+
+std::vector<PacketCase> read_packet_cases(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".csv") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<PacketCase> cases;
+  for (const std::string& file : files) cases.push_back(read_packet_case(file));
+  return cases;
+}
+
+std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model) {
+  const Network network(packets);
+  const auto wire = static_cast<double>((packets.payload + packets.header).value);
+  const double back = static_cast<double>(packets.back.value) / wire;
+  std::vector<Way> ways;
+  std::vector<std::size_t> open;
+  for (const PacketFlow& flow : run.flows) open.push_back(ways.size()), ways.push_back(network.way(flow));
+  std::vector<double> left(ways.size(), static_cast<double>(packets.bytes.value)), end(ways.size());
+  for (double now = 0; !open.empty();) {
+    const std::vector<double> rate =
+        model == PacketModel::ports ? share_by_port(network, ways, open) : share(network, ways, open, back);
+    double step = unlimited;
+    for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / rate[i]);
+    now += step;
+    std::vector<std::size_t> still_open;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const std::size_t f = open[i];
+      const bool ends = left[f] / rate[i] <= step * (1 + 1e-9);
+      left[f] -= step * rate[i];
+      if (ends)
+        end[f] = now;
+      else
+        still_open.push_back(f);
+    }
+    open = std::move(still_open);
+  }
+  std::vector<Seconds> ends;
+  for (std::size_t f = 0; f < ways.size(); ++f) {
+    const auto links = static_cast<double>(ways[f].links);
+    const double ack = static_cast<double>(packets.header.value);
+    ends.push_back(Seconds{end[f]} + 2 * ways[f].latency +
+                   Seconds{((links - 1) * wire + links * ack) / packets.rate.value});
+  }
+  return ends;
+}
+
+Seconds bytes_bound(const PacketCase& packets, const PacketRun& run) {
+  const Network network(packets);
+  std::vector<double> bytes(network.resources());
+  for (const PacketFlow& flow : run.flows)
+    for (const std::uint32_t link : network.way(flow).there) bytes[link] += static_cast<double>(packets.bytes.value);
+  Seconds bound;
+  for (std::uint32_t r = 0; r < network.resources(); ++r)
+    if (bytes[r] > 0) bound = std::max(bound, Seconds{bytes[r] / network.capacity_of(r)});
+  return bound;
+}
+
+PacketEnds packet_ends(const PacketRun& run, char role) {
+  PacketEnds ends;
+  std::size_t flows = 0;
+  for (const PacketSource& source : run.sources) {
+    if (run.flows[source.first].role != role) continue;
+    ends.last = std::max(ends.last, source.last);
+    ends.mean += source.mean * static_cast<double>(source.count);
+    flows += source.count;
+  }
+  ends.mean /= static_cast<double>(flows);
+  return ends;
+}
+
+PacketEnds model_ends(const PacketRun& run, const std::vector<Seconds>& ends, char role) {
+  PacketEnds found;
+  std::size_t flows = 0;
+  for (std::size_t f = 0; f < ends.size(); ++f) {
+    if (run.flows[f].role != role) continue;
+    found.last = std::max(found.last, ends[f]), found.mean += ends[f], ++flows;
+  }
+  found.mean /= static_cast<double>(flows);
+  return found;
+}
+
+bool has_role(const PacketRun& run, char role) {
+  return std::any_of(run.flows.begin(), run.flows.end(), [&](const PacketFlow& flow) { return flow.role == role; });
+}
+
+}  // namespace fabricast::test
