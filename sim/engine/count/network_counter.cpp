@@ -73,15 +73,22 @@ const EdgePaths* NetworkCounter::edge_paths() {
   if (edge_paths_) return *edge_paths_;
   // Paths come from the count, rates from this network.
   edge_paths_ = count_->edge_paths(input());
-  if (*edge_paths_)
-    for (const EdgePaths::Link& link : (*edge_paths_)->links) edge_rates_.push_back(rate(link.resource));
+  if (!*edge_paths_) return nullptr;
+  for (const EdgePaths::Link& link : (*edge_paths_)->links) edge_rates_.push_back(rate(link.resource));
+  // Every size asks for all of them.
+  for (const std::vector<EdgePaths::Edge>& edges : (*edge_paths_)->edges) {
+    std::vector<double>& slowest = slowest_links_.emplace_back();
+    slowest.reserve(edges.size());
+    for (const EdgePaths::Edge& edge : edges) slowest.push_back(slowest_link(edge));
+  }
   return *edge_paths_;
 }
 
-double NetworkCounter::slowest_link(std::uint32_t channel, std::size_t edge) const {
+double NetworkCounter::slowest_link(const EdgePaths::Edge& edge) const {
   double slowest = 0;
-  for (const EdgePaths::Pair& pair : (*edge_paths_)->edges[channel][edge].pairs)
-    for (const EdgePaths::Hop& hop : pair.hops) slowest = std::max(slowest, hop.part / edge_rates_[hop.link]);
+  const EdgePaths& paths = **edge_paths_;
+  for (const EdgePaths::Pair& pair : paths.of(edge))
+    for (const EdgePaths::Hop& hop : paths.of(pair)) slowest = std::max(slowest, hop.part / edge_rates_[hop.link]);
   return slowest;
 }
 

@@ -25,7 +25,7 @@ class NetworkCounter {
   /// Null if there are too many.
   const EdgePaths* edge_paths();
   /// s per byte on the wire; the slowest link of a connection that is alone. \pre edge_paths() is not null
-  double slowest_link(std::uint32_t channel, std::size_t edge) const;
+  double slowest_link(std::uint32_t channel, std::size_t edge) const { return slowest_links_[channel][edge]; }
   /// The sum of slowest_link over the connections of each channel; empty if there are too many.
   const std::vector<double>& slowest_on_paths();
   /// B/s, by number of the link in edge_paths().
@@ -45,6 +45,7 @@ class NetworkCounter {
  private:
   FabricCount::Input input() const { return {comm_, plan_, fabric_, router_, segment_, 1, threads_}; }
   void see(std::uint32_t channel, EdgeGroups& out);
+  double slowest_link(const EdgePaths::Edge& edge) const;
   EdgeGroups::View view_of(const EdgeRoutes& routes, const EdgeRoutes::Route& route) const;
 
   const Communicator& comm_;
@@ -59,6 +60,7 @@ class NetworkCounter {
   std::vector<EdgeGroups> seen_;         ///< by channel; empty: not requested yet
   std::optional<const EdgePaths*> edge_paths_;
   std::vector<double> edge_rates_;
+  std::vector<std::vector<double>> slowest_links_;  ///< by channel and connection
   std::vector<double> slowest_on_paths_;
 };
 

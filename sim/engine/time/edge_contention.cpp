@@ -30,15 +30,15 @@ EdgeContention edge_contention(const ChannelView& v, std::uint32_t channel, std:
   const std::vector<double>& rates = network.edge_rates();
   const EdgePaths::Edge& edge = paths.edges[channel][e];
   const EdgeTime& now = times[channel][e];
-  const double share = 1.0 / static_cast<double>(edge.pairs.size());
+  const double share = 1.0 / static_cast<double>(edge.pairs.end - edge.pairs.begin);
   // A message uses one queue pair of its connection, unless it is split over all of them.
   const double whole = v.comm.split_data_on_qps ? share : 1;
   EdgeContention contention;
-  for (const EdgePaths::Pair& pair : edge.pairs)
-    for (const EdgePaths::Hop& hop : pair.hops) {
+  for (const EdgePaths::Pair& pair : paths.of(edge))
+    for (const EdgePaths::Hop& hop : paths.of(pair)) {
       const EdgePaths::Link& link = paths.links[hop.link];
       double all = 0, own = 0;
-      for (const EdgePaths::Crossing& c : link.crossings) {
+      for (const EdgePaths::Crossing& c : paths.of(link)) {
         const double meets = c.part * v.use[c.channel] * part_of(now, times[c.channel][c.edge]);
         all += meets;
         // Messages of this NIC on the same path wait for each other at the NIC, not on the link. Those on another path

@@ -18,7 +18,7 @@ namespace {
 
 /// Limits on the iterations over the busy times of stations; they end earlier when the makespan converges. If channels
 /// come apart, the iteration may oscillate, so each step goes only half of the distance, and more steps are allowed.
-constexpr int passes = 4, passes_apart = 16;
+constexpr int busy_passes = 4, busy_passes_apart = 16;
 constexpr double settled = 1e-4;
 
 /// Times, in s, of the first and the last of the channels that run in step.
@@ -46,6 +46,7 @@ class Activity {
  public:
   Activity(const Pipeline& p, std::size_t station, const Busy& busy) {
     double opposite = 0;
+    steps_.reserve(2 * p.stations[station].users.size());
     for (const PlaceUser& user : p.stations[station].users) {
       begin_ = std::min(begin_, busy.from[user.station]);
       is_last_ &= busy.until[user.station] <= busy.until[station];
@@ -74,19 +75,20 @@ class Activity {
   /// s; when the first of the users begins.
   double begin() const { return begin_; }
   /// The sum of (2) at a time.
-  double at(double now) const {
-    const auto next =
-        std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
-    return next == steps_.begin() ? always_ : (next - 1)->level;
+  double at(double now) {
+    const std::size_t next = next_after(now);
+    return next == 0 ? always_ : steps_[next - 1].level;
   }
   /// s; how long a round takes from now on, alongside the users that have work.
-  double stretch(double now, double round) const {
-    auto next =
-        std::upper_bound(steps_.begin(), steps_.end(), now, [](double t, const Step& step) { return t < step.time; });
-    double level = next == steps_.begin() ? alone_ : (next - 1)->loaded, t = now, left = round;
+  double stretch(double now, double round) {
+    std::size_t next = next_after(now);
+    double level = next == 0 ? alone_ : steps_[next - 1].loaded, t = now, left = round;
     // From step to step: while fewer users are busy, the round progresses faster.
-    for (; next != steps_.end() && left * level > next->time - t; t = next->time, level = next->loaded, ++next)
-      left -= (next->time - t) / level;
+    for (; next < steps_.size() && left * level > steps_[next].time - t; ++next) {
+      left -= (steps_[next].time - t) / level;
+      t = steps_[next].time;
+      level = steps_[next].loaded;
+    }
     return t + left * level - now;
   }
 
@@ -94,9 +96,16 @@ class Activity {
   struct Step {
     double time, level, loaded, opposite;
   };
+  /// The first step after a time. Slices come one after the other, so it is near the one that was found last.
+  std::size_t next_after(double now) {
+    while (next_ > 0 && now < steps_[next_ - 1].time) --next_;
+    while (next_ < steps_.size() && !(now < steps_[next_].time)) ++next_;
+    return next_;
+  }
   double always_ = 0, alone_ = 0, begin_ = std::numeric_limits<double>::infinity();
   bool is_last_ = true;
   std::vector<Step> steps_;
+  std::size_t next_ = 0;
 };
 
 /// Recurrence (1) for a given number of slices.
@@ -127,13 +136,19 @@ class Run {
       own_part_.push_back(part > 0 ? part : 1);
     }
     // In the first pass no busy times are known: all stations count as busy all the time.
-    if (expected)
-      for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
+    if (!expected) return;
+    activities_.reserve(p.stations.size());
+    for (std::size_t i = 0; i < p.stations.size(); ++i) activities_.emplace_back(p, i, *expected);
   }
 
   double operator()() {
     Moments end;
-    for (std::int64_t k = 0; k < total_; ++k) end = slice(k);
+    now_ = slot_ - 1;
+    for (std::int64_t k = 0; k < total_; ++k) {
+      before_ = now_;
+      if (++now_ == slot_) now_ = 0;
+      end = slice(k);
+    }
     return end.last;
   }
 
@@ -142,18 +157,18 @@ class Run {
  private:
   Moments slice(std::int64_t k) {
     const bool tail = k >= whole_;
-    Moments arrival{0, 0}, whole_arrival{0, 0};
+    Moments arrival{0, 0}, whole_arrival{0, 0}, last{0, 0};
     for (std::size_t i = 0; i < p_.stations.size(); ++i) {
       const Station& s = p_.stations[i];
       const Service& service = tail ? s.tail : s.whole;
-      const Moments before = done(i, k - 1);
+      const Moments before = done_[i * slot_ + before_];
       // The busy times of this pass are the input of the next one.
       if (k == 0) busy_.from[i] = arrival.first;
       Moments end;
       if (s.server) {
         // A message waits for a slot of its receiver. The proxy thread waits; the NIC behind it takes what it posts.
         if (!p_.stations[i - 1].server && k >= p_.slots)
-          arrival = max(arrival, done(consumer_[i], k - p_.slots) + p_.stations[sender_[i]].credit);
+          arrival = max(arrival, a_round_ago(consumer_[i]) + p_.stations[sender_[i]].credit);
         const double step = s.as_they_come ? in_company(i, service.step, arrival.first) : service.step;
         end = arrival + service.pass;
         end.last = std::max(end.last, arrival.first + step);
@@ -164,7 +179,7 @@ class Run {
         arrival = whole_arrival = end + s.latency;
       } else {
         Moments start = k > 0 ? max(arrival, before) : arrival;
-        if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i, k - p_.slots));
+        if (k >= p_.slots && i + 1 < p_.stations.size()) start = max(start, freed(i));
         const double all = round(i, service, start.last), copy = copying(i, service.copy, start.last);
         busy_.copied[i] += copy;
         // Replace the copying in `pass` by the time it takes alongside the other part of the block.
@@ -178,10 +193,10 @@ class Run {
         whole_arrival = end + s.latency;
         arrival = s.hand_on >= 0 ? start + (s.hand_on + s.latency) : whole_arrival;
       }
-      done(i, k) = end;
+      last = done_[i * slot_ + now_] = end;
       busy_.until[i] = end.last;
     }
-    return done(p_.stations.size() - 1, k);
+    return last;
   }
 
   /// s; how long a copy takes alongside those of the other part of the block.
@@ -209,14 +224,14 @@ class Run {
   static double sqr(double x) { return x * x; }
 
   /// (2)
-  double round(std::size_t i, const Service& service, double now) const {
+  double round(std::size_t i, const Service& service, double now) {
     if (activities_.empty() || p_.stations[i].users.empty()) return service.round;
     if (p_.stations[i].as_they_come && !p_.stations[i].server) return activities_[i].stretch(now, service.round);
     return service.round * activities_[i].at(now);
   }
 
   /// s; how long the station's own share of a round takes from a given time on.
-  double in_company(std::size_t i, double own, double now) const {
+  double in_company(std::size_t i, double own, double now) {
     return activities_.empty() || p_.stations[i].users.empty() ? own : activities_[i].stretch(now, own / own_part_[i]);
   }
 
@@ -228,14 +243,13 @@ class Run {
            static_cast<double>(p_.tails) * s.tail.round;
   }
 
-  Moments& done(std::size_t i, std::int64_t k) {
-    return done_[i * slot_ + static_cast<std::size_t>((k + p_.slots) % p_.slots)];
-  }
-  /// s; when worker i may use the slot of slice k again.
-  Moments freed(std::size_t i, std::int64_t k) {
+  /// When a station that this slice has not reached yet was done with the slice `slots` before it.
+  const Moments& a_round_ago(std::size_t i) const { return done_[i * slot_ + now_]; }
+  /// s; when worker i may use the slot of the slice `slots` before this one again.
+  Moments freed(std::size_t i) const {
     // Over the network the slot is free when the slice has left. Inside the node the next GPU must have read it.
-    if (p_.stations[i + 1].server) return done(sender_[i + 1], k);
-    return done(i + 1, k) + p_.stations[i].latency;
+    if (p_.stations[i + 1].server) return a_round_ago(sender_[i + 1]);
+    return a_round_ago(i + 1) + p_.stations[i].latency;
   }
 
   const Pipeline& p_;
@@ -245,6 +259,7 @@ class Run {
   std::vector<Activity> activities_;
   std::vector<double> own_part_;
   std::size_t slot_;
+  std::size_t now_ = 0, before_ = 0;   ///< slots of this slice and of the one before
   std::vector<Moments> done_;          ///< by station and slice modulo slots
   std::vector<std::size_t> consumer_;  ///< the next worker
   std::vector<std::size_t> sender_;    ///< of a server: the last server before the next worker
@@ -256,7 +271,7 @@ double run(const Pipeline& p, std::int64_t slices) {
   const bool apart = std::any_of(p.stations.begin(), p.stations.end(), [](const Station& s) { return s.as_they_come; });
   Busy busy(p.stations.size());
   double makespan = 0;
-  for (int pass = 0; pass < (apart ? passes_apart : passes); ++pass) {
+  for (int pass = 0; pass < (apart ? busy_passes_apart : busy_passes); ++pass) {
     Run run(p, slices, pass == 0 ? nullptr : &busy);
     const double before = makespan;
     makespan = run();

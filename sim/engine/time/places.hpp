@@ -43,6 +43,8 @@ template <class ChainOf, class StationOf>
 std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, int receiver, ChainOf chain_of,
                                     StationOf station_of) {
   std::vector<PlaceUser> by_sender, by_receiver;
+  by_sender.reserve(2 * use.size());
+  by_receiver.reserve(2 * use.size());
   for (int c = 0; c < static_cast<int>(use.size()); ++c) {
     if (use[static_cast<std::size_t>(c)] == 0) continue;
     const std::vector<int>& gpus = chain_of(c);
@@ -51,15 +53,19 @@ std::vector<PlaceUser> users_of_hop(const std::vector<double>& use, int sender, 
       // Upward a chain ends at its first GPU, and downward at its last one. No hop leaves these.
       if (up ? p > 0 && p < n : p >= 0 && p + 1 < n) users.push_back({station_of(c, p, up), 1});
     };
-    const int p = static_cast<int>(std::find(gpus.begin(), gpus.end(), sender) - gpus.begin());
-    const int q = static_cast<int>(std::find(gpus.begin(), gpus.end(), receiver) - gpus.begin());
+    int p = static_cast<int>(gpus.size()), q = p;
+    for (int i = 0; i < static_cast<int>(gpus.size()); ++i) {
+      const int gpu = gpus[static_cast<std::size_t>(i)];
+      if (gpu == sender) p = i;
+      if (gpu == receiver) q = i;
+    }
     add(by_sender, p, true);
     add(by_sender, p, false);
     add(by_receiver, q + 1, true);
     add(by_receiver, q - 1, false);
   }
   // The end with more users saturates first.
-  return by_receiver.size() > by_sender.size() ? by_receiver : by_sender;
+  return std::move(by_receiver.size() > by_sender.size() ? by_receiver : by_sender);
 }
 
 }  // namespace fabricast

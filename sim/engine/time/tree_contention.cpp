@@ -36,22 +36,26 @@ class Clock {
                       2 * sharers * bytes * s_.at_nic()});
   }
 
-  std::vector<EdgeTime> times_of(std::size_t channel, const TreeTable& table) const {
+  /// \param from_leaves  the nodes of the table, children before their parents
+  std::vector<EdgeTime> times_of(std::size_t channel, const TreeTable& table,
+                                 const std::vector<std::size_t>& from_leaves) const {
     const std::size_t nodes = table.parent.size();
     const std::size_t edges = v_.loads.network->edge_paths()->edges[channel].size();
     std::vector<EdgeTime> times(edges);
     const auto link = [&](std::size_t e) { return bytes_ * slowest_link(v_, static_cast<std::uint32_t>(channel), e); };
-    const std::vector<std::size_t> from_leaves = order(table);
+    std::vector<double> up(nodes), down(nodes);
     for (std::size_t head = 0; head < layout_.heads; ++head) {
       const auto up_edge = [&](std::size_t n) { return table.up_edge(n, head, layout_.heads); };
       const auto down_edge = [&](std::size_t n) { return table.down_edge(n, head, layout_.heads); };
-      std::vector<double> up(nodes, chain_), down(nodes, -1);
+      up.assign(nodes, chain_);
+      down.assign(nodes, -1);
       // A node sends up when the data of the last child have arrived.
       for (const std::size_t n : from_leaves) {
         if (n == table.root) continue;
         double& parent = up[static_cast<std::size_t>(table.parent[n])];
-        parent = std::max(parent, up[n] + hop_ + link(up_edge(n)) + detour(table.type[n]));
-        times[up_edge(n)] = {up[n], (slices_ - 1) * std::max(pace_, link(up_edge(n))) + link(up_edge(n))};
+        const double at = link(up_edge(n));
+        parent = std::max(parent, up[n] + hop_ + at + detour(table.type[n]));
+        times[up_edge(n)] = {up[n], (slices_ - 1) * std::max(pace_, at) + at};
       }
       // Nothing goes down before the sum is complete.
       down[table.root] = up[table.root];
@@ -67,7 +71,6 @@ class Clock {
     return times;
   }
 
- private:
   /// Children before their parents.
   static std::vector<std::size_t> order(const TreeTable& table) {
     std::vector<std::pair<int, std::size_t>> by_depth;
@@ -83,6 +86,8 @@ class Clock {
     for (const auto& [depth, n] : by_depth) nodes.push_back(n);
     return nodes;
   }
+
+ private:
   double detour(int type) const { return child_position(layout_.pattern, layout_.gpus, type) * inside_; }
 
   const Services& s_;
@@ -102,9 +107,12 @@ std::vector<EdgeContention> tree_contentions(const Services& s, double bytes, do
   const Clock clock(s, bytes, slices, layout);
   // Both trees of NCCL's double tree: an inner node of one is a leaf of the other, and their messages meet at its NIC.
   const std::array tables{TreeTable(v.comm.nodes(), 0), TreeTable(v.comm.nodes(), 1)};
+  const std::array orders{Clock::order(tables[0]), Clock::order(tables[1])};
   EdgeTimes times;
-  for (std::size_t c = 0; c < paths.edges.size(); ++c)
-    times.push_back(clock.times_of(c, tables[static_cast<std::size_t>(layout.index[c])]));
+  for (std::size_t c = 0; c < paths.edges.size(); ++c) {
+    const auto tree = static_cast<std::size_t>(layout.index[c]);
+    times.push_back(clock.times_of(c, tables.at(tree), orders.at(tree)));
+  }
   std::vector<EdgeContention> contentions;
   for (std::size_t e = 0; e < paths.edges[static_cast<std::size_t>(v.channel)].size(); ++e)
     contentions.push_back(edge_contention(v, static_cast<std::uint32_t>(v.channel), e, times));
