@@ -153,7 +153,7 @@ void compare_communicator(const Imported& log, const World& world, std::vector<C
 void compare_version(int line, const std::string& logged, const World& world, std::vector<Contradiction>& found) {
   const Scenario& scenario = world.scenario();
   if (logged.empty() || !scenario.nccl.version_given) return;
-  const GpuKind& gpu = scenario.hardware.gpus.at(scenario.node.spec.gpu);
+  const GpuKind& gpu = scenario.hardware->gpus.at(scenario.node.spec.gpu);
   const auto read = parse_nccl_versions(logged, gpu.compute_capability);
   if (!read) return;
   const NcclVersions given = nccl_versions(scenario);

@@ -50,8 +50,8 @@ StepRunner::StepRunner(const StepCase& step) : state_(std::make_unique<State>())
   ReadResult read = parse_scenario(step.scenario, step.id);
   const Scenario& s = read.scenario;
   // Of the GPU and of the software, each with the sets from which it inherits: these are all that a fit may move here.
-  state_->prefixes = s.hardware.parameters_of("compute", s.hardware.gpus.at(s.node.spec.gpu).compute);
-  for (std::string& of_stack : s.hardware.parameters_of("stacks", s.workload.training.stack))
+  state_->prefixes = s.hardware->parameters_of("compute", s.hardware->gpus.at(s.node.spec.gpu).compute);
+  for (std::string& of_stack : s.hardware->parameters_of("stacks", s.workload.training.stack))
     state_->prefixes.push_back(std::move(of_stack));
   state_->world = build_world(std::move(read.scenario));
   state_->program = training_program(step_of(*state_->world));

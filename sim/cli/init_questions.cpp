@@ -197,7 +197,7 @@ Scenario cluster_of(std::vector<GivenKey> keys) {
 /// Steps use bf16 by default, which old GPUs do not have: they get fp16.
 void add_precision(std::vector<GivenKey>& keys) {
   const Scenario cluster = cluster_of(keys);
-  const GpuSheet& sheet = cluster.hardware.gpus.find(cluster.node.spec.gpu)->second.sheet;
+  const GpuSheet& sheet = cluster.hardware->gpus.find(cluster.node.spec.gpu)->second.sheet;
   const bool given =
       std::any_of(keys.begin(), keys.end(), [](const GivenKey& k) { return k.path == "workload.precision"; });
   if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});

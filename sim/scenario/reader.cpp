@@ -57,10 +57,11 @@ class Reading {
   ReadResult read() {
     Scenario& s = result_.scenario;
     s.file = path_;
-    s.hardware = shipped_hardware();
+    static const Shared<Hardware> shipped(shipped_hardware());
+    s.hardware = shipped;
     // In the order of dependence. A profile changes parameters of which nodes are made; a topology file changes the
     // node; a model file gives dimensions that keys of `model` override.
-    guarded([&] { overlay_profiles(s.hardware); });
+    guarded([&] { overlay_profiles(s); });
     guarded([&] { read_topology_file(s); });
     read_node(s);
     guarded([&] { read_model_config(s); });
@@ -89,7 +90,7 @@ class Reading {
     // A reader of its own, whose errors are dropped: the main reader reads the section again and reports them once.
     YamlReader ahead(root_, path_, overrides_);
     try {
-      s.node.hardware = &s.hardware;
+      s.node.hardware = &*s.hardware;
       ahead("node", s.node, "");
     } catch (const UserError& e) {
       for (Diagnostic d : e.diagnostics()) {
@@ -221,10 +222,10 @@ class Reading {
     for (Diagnostic d : contradictions(s.node.spec, s.hardware)) reader_->add(std::move(d));
   }
 
-  void overlay_profiles(Hardware& hardware) {
+  void overlay_profiles(Scenario& s) {
     const auto overlay = [&](const char* key, const std::string& profile) {
       const std::string file = beside(path_, profile);
-      overlay_profile(hardware, read_named(key, file), file);
+      overlay_profile(s.hardware.change(), read_named(key, file), file);
     };
     const std::string of_node = early({"node", "profile"}), own = early({"profile"});
     if (of_node.ends_with(".json")) overlay("node.profile", of_node);
@@ -235,10 +236,10 @@ class Reading {
   // rails if there is a NIC per GPU.
   void set_defaults(Scenario& s) {
     const NodeSpec& node = s.node.spec;
-    const auto link = s.hardware.link_type(node.nics.link, node.nics.rate);
+    const auto link = s.hardware->link_type(node.nics.link, node.nics.rate);
     s.fabric.basics.switch_box.rate = node.nics.rate;
     s.fabric.basics.switch_box.latency = link.latency.us();
-    s.nccl.version = to_text(usual_version(s.hardware.gpus.find(node.gpu)->second.compute_capability));
+    s.nccl.version = to_text(usual_version(s.hardware->gpus.find(node.gpu)->second.compute_capability));
     if (const NodePreset* preset = find_node(s.hardware, node.profile)) s.nvlink_domain.nodes = preset->nvlink_domain;
     const bool rails = node.nics.count >= node.gpus && node.gpus > 1;
     s.fabric.kind = index_of(names_of(topologies()), rails ? "rail_optimized" : "fat_tree");

@@ -190,7 +190,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
         "keys of this file whose values are only assumed; their alternatives widen the interval");
 }
 
-const GpuKind& gpu_of(const Scenario& scenario) { return scenario.hardware.gpus.find(scenario.node.spec.gpu)->second; }
+const GpuKind& gpu_of(const Scenario& scenario) { return scenario.hardware->gpus.find(scenario.node.spec.gpu)->second; }
 
 std::vector<std::int64_t> Scenario::sizes() const {
   std::vector<std::int64_t> list;

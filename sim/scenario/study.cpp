@@ -325,4 +325,15 @@ Scenario scenario_of(const Study& study, std::size_t row) {
   return scenario;
 }
 
+std::optional<std::vector<Bytes>> sizes_of_word(const std::string& value) {
+  try {
+    YamlReader reader(YAML::Node(YAML::NodeType::Map), "", {{"sizes", value}});
+    WorkloadSection section;
+    visit_fields(reader, section);
+    reader.finish();
+    if (reader.failed() || section.sizes.empty()) return std::nullopt;
+    return std::move(section.sizes);
+  } catch (const UserError&) { return std::nullopt; }
+}
+
 }  // namespace fabricast

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "effective.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -42,12 +43,15 @@ struct Parts {
 /// A variant. `setup` points into `parts`.
 struct World::State {
   std::shared_ptr<const Parts> parts;
+  std::shared_ptr<const Scenario> scenario;  ///< that of `parts`, or the same with other sizes
+  std::shared_ptr<EffectiveText> effective;  ///< shared by worlds that differ in their sizes
   NetworkSetup setup;
   Samples samples;
   TrafficBySample beside;
+  std::shared_ptr<EnginePool> engines;  ///< of this setup; null: engines are not kept
 };
 
-const Scenario& World::scenario() const { return state_->parts->scenario; }
+const Scenario& World::scenario() const { return *state_->scenario; }
 const ProviderEnvironment& World::provider() const { return state_->parts->provider; }
 const Planner& World::planner() const { return state_->parts->planner; }
 const Fabric* World::fabric() const { return state_->parts->fabric.get(); }
@@ -61,6 +65,17 @@ const std::vector<Diagnostic>& World::warnings() const { return state_->parts->w
 const Background* World::beside_in(std::uint64_t seed) const {
   return beside().empty() ? nullptr : beside().at(static_cast<std::size_t>(seed - samples().first_seed)).get();
 }
+
+EngineLease World::engine(std::uint64_t seed, std::size_t threads) const {
+  const EngineKind kind = scenario().network.engine;
+  // Kept engines are those of callers that ask one thing after another, on one thread.
+  if (state_->engines && threads == 1) return EnginePool::take(state_->engines, kind, setup(), seed);
+  NetworkSetup with_threads = setup();
+  with_threads.threads = threads;
+  return lone_engine(kind, std::move(with_threads), seed);
+}
+
+const std::shared_ptr<EffectiveText>& World::effective() const { return state_->effective; }
 
 template <class Change>
 World World::changed(Change change) const {
@@ -78,7 +93,10 @@ World World::with_samples_up_to(int most) const {
 }
 
 World World::with_segments(std::vector<NetworkSegment> segments) const {
-  return changed([&](State& state) { state.setup.segments = std::move(segments); });
+  return changed([&](State& state) {
+    state.setup.segments = std::move(segments);
+    state.engines = nullptr;
+  });
 }
 
 World World::with_beside(TrafficBySample beside) const {
@@ -86,12 +104,32 @@ World World::with_beside(TrafficBySample beside) const {
 }
 
 World World::with_times_only() const {
-  return changed([](State& state) { state.setup.times_only = true; });
+  return changed([](State& state) {
+    state.setup.times_only = true;
+    state.engines = nullptr;
+  });
 }
 
 World World::with_counts_of(const World& other) const {
   if (!connects_alike(setup(), other.setup())) return *this;
   return changed([&](State& state) { state.setup.counts = other.setup().counts; });
+}
+
+World World::with_engines_kept() const {
+  return changed([](State& state) { state.engines = std::make_shared<EnginePool>(); });
+}
+
+World World::with_sizes(std::vector<Bytes> sizes, SourceSpan place) const {
+  FABRICAST_CHECK(scenario().workload.kind == WorkloadKind::collective && !scenario().workload.sizes.empty(),
+                  "only listed sizes of a collective can be replaced");
+  return changed([&](State& state) {
+    auto other = std::make_shared<Scenario>(scenario());
+    other->workload.sizes = std::move(sizes);
+    // Elements of the list have the place of the list.
+    std::erase_if(other->places, [](const auto& known) { return known.first.starts_with("workload.sizes"); });
+    other->places["workload.sizes"] = std::move(place);
+    state.scenario = std::move(other);
+  });
 }
 
 namespace {
@@ -169,7 +207,7 @@ void limit_to_switches(const Scenario& s, NodeSpec& host, std::vector<Diagnostic
 
 /// Trays of a rack-scale system are nodes of their own unless the scenario says otherwise, which is rarely meant.
 void warn_of_domain(const Scenario& s, std::vector<Diagnostic>& warnings) {
-  const int usual = s.hardware.gpus.find(s.node.spec.gpu)->second.nvlink_domain;
+  const int usual = s.hardware->gpus.find(s.node.spec.gpu)->second.nvlink_domain;
   if (usual <= 1 || s.nvlink_domain.nodes > 1 || s.cluster.nodes < 2) return;
   if (s.node.spec.intranode != Intranode::nvswitch || s.places.contains("nvlink_domain.nodes")) return;
   warnings.push_back(
@@ -335,6 +373,8 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   const auto parts = std::make_shared<Parts>();
   const auto state = std::make_shared<World::State>();
   state->parts = parts;
+  state->scenario = std::shared_ptr<const Scenario>(parts, &parts->scenario);
+  state->effective = std::make_shared<EffectiveText>();
   NetworkSetup& setup = state->setup;
   parts->searches = searches ? std::move(searches) : make_search_store();
   parts->scenario = std::move(scenario);

@@ -161,6 +161,43 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
   return j;
 }
 
+namespace {
+
+/// `dump(1)` of a value that is a member of the outermost object.
+std::string dump_member(const Json& value) {
+  const std::string text = Json{{"", value}}.dump(1);
+  constexpr std::string_view begin = "{\n \"\": ", end = "\n}";
+  return text.substr(begin.size(), text.size() - begin.size() - end.size());
+}
+
+// Within a string of JSON a quote has a backslash before it, so these texts are found at keys only.
+constexpr std::string_view no_scenario = "\"scenario\": null", no_sizes = "\"sizes\": null";
+
+}  // namespace
+
+std::string EffectiveText::of(const Scenario& scenario) {
+  if (scenario.workload.kind != WorkloadKind::collective || scenario.workload.sizes.empty())
+    return dump_member(effective_json(scenario));
+  std::call_once(written_, [&] {
+    Json j = effective_json(scenario);
+    j["workload"]["sizes"] = nullptr;
+    const std::string text = dump_member(j);
+    const std::size_t at = text.find(no_sizes) + no_sizes.size() - std::string_view("null").size();
+    before_ = text.substr(0, at);
+    after_ = text.substr(at + std::string_view("null").size());
+  });
+  std::string text = before_;
+  for (std::size_t i = 0; i < scenario.workload.sizes.size(); ++i)
+    text += fmt::format("{}\n    \"{}\"", i == 0 ? "[" : ",", to_text(scenario.workload.sizes[i]));
+  return text + "\n   ]" + after_;
+}
+
+std::string dump_with_scenario(const nlohmann::ordered_json& j, const World& world) {
+  std::string text = j.dump(1);
+  const std::size_t at = text.find(no_scenario) + no_scenario.size() - std::string_view("null").size();
+  return text.replace(at, std::string_view("null").size(), world.effective()->of(world.scenario()));
+}
+
 std::string to_yaml(const Scenario& scenario) {
   // The text may be written to any directory, so paths are made absolute.
   const auto from_root = [](const std::filesystem::path& path) {

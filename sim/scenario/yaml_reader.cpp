@@ -202,7 +202,9 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
   }
   // For suggestions on misspelt overrides.
   known_.insert(found.path);
-  if (found.there) places_[found.path] = key.line > 0 ? key : span(found.node, level.origin);
+  // Elements of a list that an option gives are where the list is, and `place_of` finds that.
+  const bool as_list = level.list && !level.origin.empty();
+  if (found.there && !as_list) places_[found.path] = key.line > 0 ? key : span(found.node, level.origin);
   for (const Override& o : overrides_) {
     if (o.path != found.path) continue;
     used_overrides_.insert(o.path);
@@ -215,7 +217,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
     } catch (const YAML::Exception&) { found.node = YAML::Node(o.value); }
     found.there = true;
     found.origin = fmt::format("--set {}={}", o.path, o.value);
-    places_[found.path] = {fmt::format("--set {}={}", o.path, o.value), 0, 0, 1};
+    places_[found.path] = {found.origin, 0, 0, 1};
   }
   return found;
 }

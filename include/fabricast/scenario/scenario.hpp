@@ -18,6 +18,8 @@
 // Quantities are in SI units. The hardware parameters and the content of files are part of a Scenario, except for
 // traces and prices, which are read when they are needed.
 //
+// Copies share the hardware parameters (core/shared.hpp); `s.hardware.change()` gives one its own.
+//
 // Reading is safe concurrently. A Scenario may be read from several threads.
 #pragma once
 
@@ -29,6 +31,7 @@
 
 #include "fabricast/collective/collective.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/core/shared.hpp"
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
@@ -179,7 +182,7 @@ struct Scenario {
   std::vector<BackgroundSpec> background;  ///< flows between hosts and storage
   SiteSpec site;
   std::string prices;                        ///< price file; empty: none
-  Hardware hardware;                         ///< the shipped parameters, overridden by the profiles
+  Shared<Hardware> hardware;                 ///< the shipped parameters, overridden by the profiles
   std::vector<std::string> unstated;         ///< keys whose values are only assumed (scenario/unstated.hpp)
   std::map<std::string, SourceSpan> places;  ///< position of each given key, for messages
 
@@ -225,6 +228,9 @@ ReadResult parse_scenario(const std::string& text, const std::string& path,
 /// \param node  a node profile, as `fabricast list nodes` names them
 /// \throws UserError if there is no such profile
 Scenario plain_scenario(const std::string& node = "hgx-h100");
+
+/// The sizes that the value of a word `workload.sizes=VALUE` gives; nothing if a reader would refuse it.
+std::optional<std::vector<Bytes>> sizes_of_word(const std::string& value);
 
 /// The effective scenario as YAML: every default is filled in. Reading it gives the same scenario. Paths of files are
 /// absolute.

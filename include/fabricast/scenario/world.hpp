@@ -16,6 +16,7 @@
 
 #include "fabricast/engine/background.hpp"
 #include "fabricast/engine/engine.hpp"
+#include "fabricast/engine/engine_pool.hpp"
 #include "fabricast/planner/planner.hpp"
 #include "fabricast/planner/provider.hpp"
 #include "fabricast/scenario/allocation.hpp"
@@ -25,6 +26,8 @@ namespace fabricast {
 
 /// Traffic of other jobs and flows, one element per sample of the network; empty if there is none or it is left out.
 using TrafficBySample = std::vector<std::shared_ptr<const Background>>;
+
+class EffectiveText;
 
 /// A scenario that is ready to simulate. A default World is empty and may only be assigned to.
 class World {
@@ -50,6 +53,12 @@ class World {
   /// Results of NCCL's graph search, shared with worlds of similar scenarios.
   const std::shared_ptr<SearchStore>& searches() const;
   const std::vector<Diagnostic>& warnings() const;
+  /// An engine for one sample of the network. It may have counted for this world before, if engines are kept.
+  /// \param threads  of the engine; results do not depend on it
+  /// \pre the engine is given back before the world is destroyed
+  EngineLease engine(std::uint64_t seed, std::size_t threads) const;
+  /// The effective scenario as JSON text (sim/scenario/effective.hpp).
+  const std::shared_ptr<EffectiveText>& effective() const;
 
   /// On these samples of the network.
   World with_samples(const Samples& samples) const;
@@ -63,6 +72,12 @@ class World {
   World with_times_only() const;
   /// With counts of connections that `other` has made, if the two connect alike. Results are the same.
   World with_counts_of(const World& other) const;
+  /// With engines that are kept for the next forecast instead of counting anew, which costs memory. Results are the same.
+  World with_engines_kept() const;
+  /// Of the same scenario with other message sizes. Everything else is shared.
+  /// \param place  of the sizes, for messages
+  /// \pre a collective whose sizes were listed
+  World with_sizes(std::vector<Bytes> sizes, SourceSpan place) const;
 
  private:
   struct State;

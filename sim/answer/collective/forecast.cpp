@@ -41,15 +41,14 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // At most 8 parts, because each has an engine of its own, and sizes of different parts share fewer counts.
   const std::size_t parts = samples > 1 || thread_count(options.threads) == 1 ? 1 : std::min<std::size_t>(sizes, 8);
   // Threads that tasks do not need are given to their engines.
-  NetworkSetup setup = world.setup();
-  setup.threads = std::max<std::size_t>(1, threads / (samples * parts));
+  const std::size_t spare = std::max<std::size_t>(1, threads / (samples * parts));
   TaskProgress progress(options.progress, cells.size());
   in_parallel(samples * parts, threads, [&](std::size_t task) {
     const std::size_t sample = task / parts, part = task % parts;
     // The seed identifies the sample, not the size: all sizes of a sample see the same ECMP hash outcomes, as all calls
     // of one launch of a job do.
     const std::uint64_t seed = world.samples().first_seed + sample;
-    const auto engine = make_engine(s.network.engine, setup, seed);
+    const EngineLease engine = world.engine(seed, spare);
     const std::unique_ptr<CallBeside> beside =
         world.beside().empty() ? nullptr : std::make_unique<CallBeside>(world, seed);
     for (std::size_t i = sizes * part / parts; i < sizes * (part + 1) / parts; ++i) {

@@ -93,7 +93,7 @@ Json unstated_json(const Forecast& forecast) {
 Json head_json(const World& world, const Forecast& forecast) {
   Json j;
   j["fabricast"] = version_text();
-  j["scenario"] = effective_json(world.scenario());
+  j["scenario"] = nullptr;  // its place; see dump_with_scenario
   j["fingerprint"] = fmt::format("{:016x}", forecast.fingerprint);
   if (!world.provider().variables.empty())
     j["set_by_provider"] = {{"from", world.provider().from}, {"variables", world.provider().variables}};
@@ -110,7 +110,7 @@ std::string forecast_json(const Forecast& forecast) {
   Json rows = Json::array();
   for (const ForecastRow& row : forecast.rows) rows.push_back(row_json(forecast, row));
   j["rows"] = std::move(rows);
-  return j.dump(1) + "\n";
+  return dump_with_scenario(j, world) + "\n";
 }
 
 namespace {
@@ -194,7 +194,7 @@ std::string explain_json(const Explanation& explanation) {
   r["what_would_help"] = std::move(helps);
   j["row"] = std::move(r);
   if (advice) j["advice"] = advice_json(*advice);
-  return j.dump(1) + "\n";
+  return dump_with_scenario(j, world) + "\n";
 }
 
 std::string forecast_csv(const Forecast& forecast) {

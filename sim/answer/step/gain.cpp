@@ -30,11 +30,11 @@ void extrapolate_interference(Hardware& hardware, const StepTime& time) {
 /// The time with a sample of the parameters, on the first sample of the network.
 Seconds sampled_time(const World& world, const StepTime& time, std::size_t sample) {
   Scenario s = world.scenario();
-  s.hardware = sampled_hardware(s.hardware, sample);
-  if (sample % 2 == 1) extrapolate_interference(s.hardware, time);
-  const Hardware& hardware = s.hardware;
+  Hardware hardware = sampled_hardware(s.hardware, sample);
+  if (sample % 2 == 1) extrapolate_interference(hardware, time);
   const bool serves = s.workload.kind == WorkloadKind::inference;
   const TrainingStep step = serves ? TrainingStep{} : step_with(world.scenario(), hardware);
+  s.hardware = std::move(hardware);
   const World other = build_world(std::move(s), world.searches()).with_samples_up_to(1).with_beside(world.beside());
   if (serves) return step_time_of(other, one_thread).time;
   return run_step(other, step, one_thread, 1).time;

@@ -34,7 +34,7 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware) {
   TrainingSpec spec = scenario.workload.training;
   // The fixed time per step was filled in from the stack when the scenario was read, so it must follow the new
   // hardware.
-  if (spec.fixed.value == scenario.hardware.stack(spec.stack).step_fixed.value)
+  if (spec.fixed.value == scenario.hardware->stack(spec.stack).step_fixed.value)
     spec.fixed.value = hardware.stack(spec.stack).step_fixed.value;
   return training_step(spec, scenario.node.spec, hardware, nvlink_ranks(scenario));
 }

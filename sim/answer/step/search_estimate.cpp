@@ -34,8 +34,8 @@ Rates rates_of(const World& world) {
   Rates r;
   r.domain = nvlink_ranks(world.scenario());
   const auto rate_of = [&](const std::string& name) {
-    const auto link = world.scenario().hardware.links.find(name);
-    return link == world.scenario().hardware.links.end() ? BytesPerSecond{} : link->second.payload_rate();
+    const auto link = world.scenario().hardware->links.find(name);
+    return link == world.scenario().hardware->links.end() ? BytesPerSecond{} : link->second.payload_rate();
   };
   r.outside = node.nic_rate(true) * node.nics / world.planner().comm.gpus();
   r.inside = node.nvlink ? static_cast<double>(node.gpu.nvlinks) * rate_of(node.gpu.nvlink) : rate_of(node.gpu.pcie);

@@ -96,7 +96,7 @@ TEST_CASE("parameters of protocols that no row uses change nothing", "[report]")
       continue;
     CAPTURE(group.name);
     Scenario other = s;
-    REQUIRE(lower(other.hardware, group, 0.1));
+    REQUIRE(lower(other.hardware.change(), group, 0.1));
     CHECK(run_plans(build_world(other), {forecast.rows[0].plan}).rows[0].time == forecast.rows[0].time);
   }
 }

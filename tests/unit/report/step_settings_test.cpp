@@ -34,7 +34,7 @@ World with_env(Scenario s, const Env& env) {
 }
 
 Scenario with_interference(Scenario s, double fraction) {
-  Parameter& p = s.hardware.stacks.find(s.workload.training.stack)->second.interference;
+  Parameter& p = s.hardware.change().stacks.find(s.workload.training.stack)->second.interference;
   p.value = p.low = p.high = fraction;
   p.inherited = false;
   return s;

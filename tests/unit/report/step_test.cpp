@@ -155,8 +155,9 @@ TEST_CASE("intervals widen with unknown parameters") {
     Scenario s = parse_scenario(text, "step.yaml", {}).scenario;
     if (!spread.empty()) {
       const std::string path = "stacks." + s.workload.training.stack + ".spread";
-      s.hardware.own(path);
-      s.hardware.find(path)->value = std::stod(spread);
+      Hardware& changed = s.hardware.change();
+      changed.own(path);
+      changed.find(path)->value = std::stod(spread);
     }
     const auto world = build_world(std::move(s));
     StepForecast f = run_step(world);

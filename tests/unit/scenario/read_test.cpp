@@ -327,7 +327,7 @@ TEST_CASE("files that a scenario names are relative to it", "[scenario]") {
                   "fabricast: 1\nnode: {profile: fit.json, gpu: h100-sxm}\ncluster: {nodes: 2}\n"
                   "fabric: {kind: file, path: fabric.yaml}\nworkload: {}\n");
   const Scenario s = read_scenario(scenario).scenario;
-  CHECK(s.hardware.architectures.find("hopper")->second.launch.value == 3.25);
+  CHECK(s.hardware->architectures.find("hopper")->second.launch.value == 3.25);
   CHECK(shipped_hardware().architectures.find("hopper")->second.launch.value != 3.25);
   const auto& fabric = std::any_cast<const FileFabricSpec&>(s.fabric.spec);
   REQUIRE(fabric.switches.size() == 2);
