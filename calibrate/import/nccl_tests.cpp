@@ -114,16 +114,18 @@ class NcclTests : public NcclTestsFormat {
     if (text.starts_with('#')) return header(text.substr(1), line);
     // The start of the log may be cut off. No other format has a row of this form.
     // Three words identify a row: a size, a count and a data type of NCCL.
-    return !text.empty() && is_digit(text.front()) && row_like(words_of(text)) && row(text, line);
+    if (text.empty() || !is_digit(text.front())) return false;
+    std::vector<std::string_view> words = words_of(text);
+    return row_like(words) && row(std::move(words), line);
   }
 
   bool continues(std::string_view text, int line) override {
-    const std::vector<std::string_view> words = words_of(text);
+    std::vector<std::string_view> words = words_of(text);
     if (words.empty()) return false;
     if (pending_line_ > 0 && complete(words)) return true;
     // After a header, a damaged row is reported. Without one, only what looks like a whole row counts.
     const bool as_row = header_seen_ && digits(words[0]) && (words.size() == 1 || numeric(words[1]));
-    return (as_row || row_like(words)) && row(text, line);
+    return (as_row || row_like(words)) && row(std::move(words), line);
   }
 
   void close() override {
@@ -254,9 +256,8 @@ class NcclTests : public NcclTestsFormat {
     return true;
   }
 
-  bool row(std::string_view text, int line) {
+  bool row(std::vector<std::string_view> words, int line) {
     drop_pending();
-    std::vector<std::string_view> words = words_of(text);
     if (!columns_stated_ && !tables_.run_has_rows()) take_command();
     if (!columns_stated_) columns_ = columns_of_row(words).value_or(Columns{});
     const auto size = [&] { return static_cast<int>(words.size()); };
