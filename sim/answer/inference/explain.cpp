@@ -59,6 +59,7 @@ std::string prefix_binding(const InferenceForecast& f) {
 std::string binding_text(const World& world, const InferenceForecast& f) {
   const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
+  const StepTime time = step_time_of(f);
   const auto percent = [&](Seconds t) { return 100 * (t / passes.time); };
   std::string out = "#\n# what limits it\n" + requests_text(world, f) + prefix_binding(f);
   out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, milliseconds(b.time),
@@ -71,7 +72,7 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
          fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
                      use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
                      bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck) +
-         "  " + resources_text(world, step_time_of(f), buffers_of(world, step_time_of(f))) + "\n";
+         "  " + resources_text(world, time, buffers_of(world, time)) + "\n";
 }
 
 // Both figures are always shown, the time of the step and the tokens per GPU: many changes improve one at the cost of
