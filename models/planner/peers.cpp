@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "fabricast/collective/peers.hpp"
+#include "fabricast/planner/buffer_memory.hpp"
 #include "plan_parts.hpp"
 
 namespace fabricast {
@@ -82,7 +83,7 @@ std::int64_t largest_chunk(const Communicator& comm, const NcclSettings& setting
     const bool own = comm.node.nvlink && comm.version >= NcclVersion{2, 14, 0};
     chunk = own ? settings.p2p_nvl_chunk.value_or(Bytes{512 * kib}).value : given(settings.p2p_pci_chunk);
   }
-  return std::min(chunk, settings.buffer_size.value_or(Bytes{4096 * kib}).value / 8);
+  return std::min(chunk, buffer_sizes(settings).simple.value / 8);
 }
 
 /// Chunk size for a message of `bytes`. Over the network, short messages have smaller chunks.
@@ -133,7 +134,7 @@ Plan plan_peers(const Planner& planner, CollectiveOp op, std::int64_t bytes) {
   // the NIC reads it from the user's buffer, so no slot limits it.
   if (plan.protocol == Protocol::ll) plan.registered = false;
   if (plan.registered && comm.nodes() > 1) plan.chunk = std::min(plan.part, largest_registered_message);
-  if (plan.protocol == Protocol::ll) plan.chunk = settings.ll_buffer_size.value_or(Bytes{512 * kib}).value / 16;
+  if (plan.protocol == Protocol::ll) plan.chunk = buffer_sizes(settings).ll.value / 16;
   // The block's threads are divided between the sends and receives that the channel serves at once.
   plan.threads = 640;
   // Sixteen chunks per channel are shared by the peers that the channel serves concurrently.
