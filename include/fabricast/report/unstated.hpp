@@ -12,6 +12,10 @@
 
 namespace fabricast {
 
+/// Effects are medians over at most this many samples of the network, which reduces the influence of random hash
+/// collisions.
+inline constexpr int unstated_samples = 5;
+
 /// Forecasts the rows of a forecast in another world.
 using Rerun = std::function<Forecast(const World& other)>;
 

@@ -25,6 +25,7 @@
 #include "fabricast/core/scan.hpp"
 #include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/samples.hpp"
+#include "fabricast/report/unstated.hpp"
 #include "fabricast/scenario/used_parameters.hpp"
 #include "fabricast/traffic/flow_traffic.hpp"
 
@@ -36,9 +37,6 @@ constexpr std::string_view one_way_name = "send";
 
 /// Fabrics with more links are not kept for every variation of their parameters.
 constexpr std::uint32_t many_links = 200'000;
-
-/// Effects of unstated inputs are medians over this many samples of the network, as in unstated.cpp.
-constexpr int unstated_samples = 5;
 
 using RankList = std::vector<std::uint32_t>;
 

@@ -18,9 +18,6 @@ namespace fabricast {
 
 namespace {
 
-/// The median over a few samples of the network reduces the influence of random hash collisions.
-constexpr int most_samples = 5;
-
 /// Times of all sizes; empty if NCCL would stop with an error.
 std::vector<Seconds> times_of(const World& world, Scenario scenario, const Rerun& rerun) {
   std::vector<Seconds> times;
@@ -28,7 +25,7 @@ std::vector<Seconds> times_of(const World& world, Scenario scenario, const Rerun
     // Most inputs change choices, not paths, so counts on links can be shared.
     const World other = build_world(std::move(scenario), world.searches())
                             .with_counts_of(world)
-                            .with_samples(world.with_samples_up_to(most_samples).samples())
+                            .with_samples(world.with_samples_up_to(unstated_samples).samples())
                             .with_beside(world.beside())
                             .with_times_only();
     const Forecast forecast = rerun ? rerun(other) : run_forecast(other, one_thread);
@@ -55,7 +52,7 @@ void add_unstated(Forecast& forecast, const RunOptions& options, const Rerun& re
   }
   if (tasks.empty()) return;
   // The last task is the scenario itself. It is needed if the rows are medians over more samples than the trials have.
-  const bool more_samples = forecast.samples > most_samples;
+  const bool more_samples = forecast.samples > unstated_samples;
   std::vector<std::vector<Seconds>> times(tasks.size() + 1);
   in_parallel(tasks.size() + (more_samples ? 1 : 0), thread_count(options.threads), [&](std::size_t t) {
     if (t == tasks.size()) {
