@@ -96,6 +96,8 @@ StepMemory memory_of_step(const TrainingStep& step, int nvlink_ranks);
 /// \throws UserError if it does not fit; the hint lists settings that make it fit
 void require_memory(const World& world);
 
+/// Blocks of the collectives whose interference with computation was measured. More count as so many.
+inline constexpr double measured_blocks = 16;
 /// Thread blocks of a collective's kernel: one per channel, none by copy engines. Each keeps an SM.
 int blocks_of(const CollectiveTime& collective);
 

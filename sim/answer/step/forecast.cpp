@@ -81,12 +81,11 @@ int blocks_of(const CollectiveTime& collective) {
 TimelineOptions timeline_options(double interference, const Program& program, Traffic& traffic) {
   // A channel occupies an SM. The parameter was measured with collectives of 16 channels.
   // More channels than 16 count as 16: no measurement tells what they cost.
-  constexpr double measured_sms = 16;
   TimelineOptions options;
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     const double held = program.collectives[k].sms;
-    options.interference.push_back(held > 0 ? held
-                                            : interference * std::min(1.0, blocks_of(traffic.alone(k)) / measured_sms));
+    options.interference.push_back(
+        held > 0 ? held : interference * std::min(1.0, blocks_of(traffic.alone(k)) / measured_blocks));
   }
   return options;
 }

@@ -15,9 +15,6 @@ namespace fabricast {
 
 namespace {
 
-/// Blocks of collectives whose interference was measured.
-constexpr double measured_blocks = 16;
-
 /// No measurement tells what more blocks cost computation: the forecast takes them for 16. Half of the samples take the
 /// loss as proportional instead, so that a gain by more channels is certain only if it is one either way.
 void extrapolate_interference(Hardware& hardware, const StepTime& time) {
