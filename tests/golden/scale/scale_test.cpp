@@ -27,7 +27,7 @@ TEST_CASE("a million GPUs are forecast in seconds, with intervals, in less than 
   }
 }
 
-TEST_CASE("a training step on a million GPUs is forecast in minutes", "[scale]") {
+TEST_CASE("a training step on a million GPUs is forecast in minutes", "[.all]") {
   const Usage u =
       measure(FABRICAST_SOURCES "/scenarios/million_gpus_step.yaml", {}, 600, {"--threads", "2", "--no-intervals"});
   REQUIRE(u.finished);

@@ -60,10 +60,9 @@ CostTable table_of(const Communicator& c, const NcclVersion& version) {
   const char* preset = c.capability == 80 ? "hgx-a100" : c.capability == 90 ? "hgx-h100" : "hgx-b200";
   NodeSpec spec = test::with_gpus(test::preset_spec(preset), c.gpus);
   spec.cpu = c.vendor == 2 ? CpuVendor::amd : CpuVendor::intel;
-  const Planner planner = test::planner_of(spec, 2, {}, version);
-  Node node = planner.comm.node;
+  Node node = build_node(spec, shipped_hardware());
   node.nic_line_rate = BytesPerSecond{50e9};
-  return nccl_cost_model(node, c.nodes, c.graphs, planner.settings);
+  return nccl_cost_model(node, c.nodes, c.graphs, test::nccl_settings({}, version));
 }
 
 int usable(const CostTable& table) {
