@@ -29,8 +29,8 @@ constexpr std::array verbs = {
     Verb{"inspect", "fabric|plan|schedule SCENARIO", "show a stage between scenario and result", inspect_verb},
     Verb{"import", "fabric FILE...", "read a real fabric: ibnetdiscover, iblinkinfo, Slurm, InfraGraph",
          import_fabric_verb},
-    Verb{"export", "tuner|env SCENARIO", "write a table for NCCL's tuner plugin, or a script of its variables",
-         export_verb},
+    Verb{"export", "tuner|env|profile SCENARIO",
+         "write the fastest settings for NCCL: a tuner table, a script of variables, a profile", export_verb},
     Verb{"list", "[WHAT]",
          "list what is built in: gpus, nodes, links, networks, topologies, routing, collectives, workloads, metrics, "
          "models, stacks, parameters",
