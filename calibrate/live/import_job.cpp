@@ -69,6 +69,9 @@ std::optional<LiveFormat> live_format_of(std::string_view beginning) {
   if (has(text, "nccl_bus_bandwidth_gbs{") || has(text, "nccl_collective_exec_time_microseconds{") ||
       has(text, "nccl_p2p_bus_bandwidth_gbs{"))
     return LiveFormat::prometheus;
+  // What RAS prints; logs of NCCL have the first line alone.
+  if (has(text, "NCCL version ") && has(text, "\nCUDA runtime version ") && has(text, "\nJob summary"))
+    return LiveFormat::ras;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (text[first] != '{' && text[first] != '[')) return std::nullopt;
   if (has(text, "\"inspector_output_format_version\"") || has(text, "\"coll_perf\"") || has(text, "\"p2p_perf\""))

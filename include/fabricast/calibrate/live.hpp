@@ -6,7 +6,7 @@
 //   flight_recorder  PyTorch, pickle or JSON, a file per rank
 //   kineto           torch.profiler, Chrome trace JSON, a file per rank
 //   chakra           execution traces with recorded times of collectives, a file per rank
-//   ras              NCCL's RAS, JSON: states and counts, no times
+//   ras              NCCL's RAS, JSON or text: states and counts, no times
 //
 // The files of one job are read side by side, by the times in them, and calls are matched over ranks: by communicator
 // and sequence number, or by their order where the tool has no number. No rank can leave an all_reduce, all_gather,
