@@ -2,7 +2,7 @@
 
 build_packages="g++ cmake ninja-build pkg-config libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev
   libboost-program-options-dev libsimgrid-dev libpugixml-dev libibverbs-dev libhwloc-dev
-  libprotobuf-dev protobuf-compiler libsqlite3-dev libcpp-httplib-dev python3-dev pybind11-dev"
+  libprotobuf-dev protobuf-compiler libsqlite3-dev zlib1g-dev libcpp-httplib-dev python3-dev pybind11-dev"
 test_packages="catch2 python3 libopenmpi-dev openmpi-bin python3-jsonschema python3-yaml mandoc dpkg-dev file
   python3-numpy python3-pandas python3-pip python3-nbclient python3-ipykernel mypy"
 # Programs that open reports and drawings in tests. Without them these tests are skipped. They take 113 MB, so only

@@ -10,6 +10,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/scan.hpp"
+#include "gzip.hpp"
 #include "job_reader.hpp"
 
 namespace fabricast {
@@ -39,23 +40,24 @@ bool is_pickle(std::string_view text) { return text.size() > 2 && text[0] == '\x
 }  // namespace
 
 LiveSource live_file(const std::string& path) {
-  return {path, [path](std::uint64_t offset, char* to, std::size_t size) -> std::size_t {
-            const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-            if (file < 0) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(errno)));
-            std::size_t done = 0;
-            ssize_t got = 0;
-            int fault = 0;
-            while (done < size) {
-              got = ::pread(file, to + done, size - done, static_cast<off_t>(offset + done));
-              fault = errno;
-              if (got < 0 && fault == EINTR) continue;
-              if (got <= 0) break;
-              done += static_cast<std::size_t>(got);
-            }
-            ::close(file);
-            if (got < 0) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(fault)));
-            return done;
-          }};
+  const auto read = [path](std::uint64_t offset, char* to, std::size_t size) -> std::size_t {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(errno)));
+    std::size_t done = 0;
+    ssize_t got = 0;
+    int fault = 0;
+    while (done < size) {
+      got = ::pread(file, to + done, size - done, static_cast<off_t>(offset + done));
+      fault = errno;
+      if (got < 0 && fault == EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    ::close(file);
+    if (got < 0) throw UserError(fmt::format("cannot read '{}': {}", path, system_reason(fault)));
+    return done;
+  };
+  return live::unpacked({path, read});
 }
 
 std::optional<LiveFormat> live_format_of(std::string_view beginning) {
@@ -67,6 +69,9 @@ std::optional<LiveFormat> live_format_of(std::string_view beginning) {
   if (has(text, "nccl_bus_bandwidth_gbs{") || has(text, "nccl_collective_exec_time_microseconds{") ||
       has(text, "nccl_p2p_bus_bandwidth_gbs{"))
     return LiveFormat::prometheus;
+  // What RAS prints; logs of NCCL have the first line alone.
+  if (has(text, "NCCL version ") && has(text, "\nCUDA runtime version ") && has(text, "\nJob summary"))
+    return LiveFormat::ras;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (text[first] != '{' && text[first] != '[')) return std::nullopt;
   if (has(text, "\"inspector_output_format_version\"") || has(text, "\"coll_perf\"") || has(text, "\"p2p_perf\""))

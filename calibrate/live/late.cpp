@@ -1,4 +1,4 @@
-// The test for late ranks: exact binomial tail, at a level that allows for a million ranks.
+// The test for late ranks: exact binomial tail.
 #include "late.hpp"
 
 #include <algorithm>
@@ -22,8 +22,7 @@ double binomial_tail(std::int64_t n, std::int64_t k, double p) {
   return std::min(sum, 1.0);
 }
 
-bool later_than_chance(std::int64_t calls, std::int64_t late, double rate) {
-  constexpr double level = 1e-9;
+bool later_than_chance(std::int64_t calls, std::int64_t late, double rate, double level) {
   // A rate of nearly 0 would take two late calls for a proof; above a half nobody is late by definition.
   constexpr double least_rate = 0.05, most_rate = 0.5;
   if (calls < least_judged || late * 2 <= calls) return false;

@@ -17,6 +17,7 @@ constexpr std::int64_t least_judged = 8;
 /// \param calls  of the communicator, in which every rank waits for all
 /// \param late   calls that this rank joined late
 /// \param rate   share of late ranks over all ranks and calls
-bool later_than_chance(std::int64_t calls, std::int64_t late, double rate);
+/// \param level  probability of a false alarm; the default allows for a million ranks
+bool later_than_chance(std::int64_t calls, std::int64_t late, double rate, double level = 1e-9);
 
 }  // namespace fabricast::live

@@ -26,7 +26,7 @@ class Ras : public CallReader {
  private:
   void take(const RasCommunicator& c) {
     const int number = job_.communicator({c.id, {}, c.size, 0, false});
-    std::map<std::string, std::int64_t> most;
+    std::map<std::string, std::int64_t> most = c.unnamed_counts;
     for (const RasRank& r : c.ranks)
       for (const auto& [op, count] : r.counts) most[op] = std::max(most[op], count);
     for (const RasRank& r : c.ranks) {

@@ -1,8 +1,9 @@
-// Reads NCCL's RAS status, JSON (`ncclras -f json`; src/ras/client_support.cc).
+// Reads NCCL's RAS status: JSON here (`ncclras -f json`; src/ras/client_support.cc), text in ras_text.cpp.
 #include "ras_snapshot.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -72,6 +73,9 @@ void read_ras(const LiveSource& source, std::size_t piece, const std::function<v
               const std::function<void(std::string)>& version,
               const std::function<void(int, int, std::string)>& problem) {
   ByteReader reader(source, piece);
+  if (const std::string_view text = reader.rest();
+      text.substr(std::min(text.size(), text.find_first_not_of(" \t\r\n"))).substr(0, 1) != "{")
+    return read_ras_text(source, piece, take, version, problem);
   JsonItems items(reader, {"communicators"}, longest_communicator);
   JsonItem item;
   for (JsonItems::Next next; (next = items.next(item)) != JsonItems::Next::end;) {

@@ -30,14 +30,22 @@ struct RasCommunicator {
   int size = 0;
   std::vector<RasRank> ranks;
   std::vector<RasMissing> missing;
+  /// Ranks that the status has data from and does not name, and the most calls that they have launched, by operation. The
+  /// text names few ranks, the JSON all.
+  int unnamed = 0;
+  std::map<std::string, std::int64_t> unnamed_counts;
 };
 
-/// Reads a status in NCCL's JSON.
+/// Reads a status, NCCL's JSON or text.
 /// \param take     called for each communicator, in order
 /// \param version  called with NCCL's version
 /// \param problem  called with line, column and message for what cannot be read
 void read_ras(const LiveSource& source, std::size_t piece, const std::function<void(RasCommunicator)>& take,
               const std::function<void(std::string)>& version,
               const std::function<void(int, int, std::string)>& problem);
+/// The same, of text.
+void read_ras_text(const LiveSource& source, std::size_t piece, const std::function<void(RasCommunicator)>& take,
+                   const std::function<void(std::string)>& version,
+                   const std::function<void(int, int, std::string)>& problem);
 
 }  // namespace fabricast::live

@@ -1,4 +1,4 @@
-// Collects an interval. State is kept small: 12 bytes per rank of a communicator, and the records of open calls.
+// Collects half an interval. State is kept small: 20 bytes per rank of a communicator, and the records of open calls.
 #include "collector.hpp"
 
 #include <algorithm>
@@ -82,13 +82,13 @@ void Collector::complete(OpenCall& call) {
   ++counts_.calls;
   if (!waits_for_all(call.first.op)) return;
   WatchedCommunicator& c = interval_.communicators[static_cast<std::size_t>(call.first.communicator)];
-  ++c.judged;
+  ++c.now.calls;
   late_in(call, [&](int rank, double waited_us) {
     if (static_cast<std::size_t>(rank) >= c.members.size()) return;
     WatchedRank& member = c.members[static_cast<std::size_t>(rank)];
-    ++member.late;
-    member.waited_us += static_cast<float>(waited_us);
-    ++c.late;
+    ++member.now.calls;
+    member.now.waited_us += static_cast<float>(waited_us);
+    ++c.now.late;
   });
   auto size = std::find_if(c.sizes.begin(), c.sizes.end(),
                            [&](const WatchedSize& s) { return s.op == call.first.op && s.bytes == call.first.bytes; });
@@ -107,16 +107,20 @@ void Collector::complete(OpenCall& call) {
 void Collector::add(const RasCommunicator& state) {
   if (interval_.now.size() >= most_watched) return;
   auto& ranks = interval_.now[state.id];
+  // Of several statuses in a half the last one counts.
+  ranks.clear();
   for (const RasRank& r : state.ranks) {
-    // Of several statuses in an interval the last one counts.
     WatchedState& to = ranks[r.rank];
     to = {r.place, 0, false, {}};
     for (const auto& [op, count] : r.counts) to.launched += count;
     to.error = r.error;
   }
   for (const RasMissing& r : state.missing) { ranks[r.rank] = {r.place, 0, true, {}}; }
+  if (state.unnamed_counts.empty()) return;
+  WatchedState& others = ranks[WatchedState::unnamed];
+  for (const auto& [op, count] : state.unnamed_counts) others.launched += count;
 }
 
-void Collector::end_interval() { next_interval(interval_); }
+void Collector::end_half() { next_half(interval_); }
 
 }  // namespace fabricast::live

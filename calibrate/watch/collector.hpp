@@ -1,4 +1,4 @@
-// Collects the telemetry of an interval: calls matched over ranks, and states of ranks.
+// Collects the telemetry of half an interval: calls matched over ranks, and states of ranks.
 //
 // Not safe to use from several threads at once.
 #pragma once
@@ -34,8 +34,8 @@ class Collector : public CallSink {
 
   const WatchInterval& interval() const { return interval_; }
   const WatchCounts& counts() const { return counts_; }
-  /// Begins the next interval. The findings of the one that ends (findings.hpp) are no longer known.
-  void end_interval();
+  /// Begins the next half. The findings of the one that ends (watch.hpp) are no longer known.
+  void end_half();
 
  private:
   void complete(OpenCall& call);

@@ -1,4 +1,4 @@
-// Findings of an interval (watch.hpp): late ranks, slow parts, hangs.
+// Findings of half an interval (watch.hpp): late ranks, slow parts, hangs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t most_named = 20;
 
 /// A communicator is slow if its median is this much above the usual one, and this many times its usual deviation.
 constexpr double slow_ratio = 1.2, slow_deviations = 6;
-constexpr int least_intervals = 2;
+constexpr int least_halves = 2;
 
 void add_name(std::vector<std::string>& names, const std::string& name) {
   if (names.size() < most_named) names.push_back(name);
@@ -57,24 +57,65 @@ struct LatePlace {
   std::int64_t calls = 0;
 };
 
-void find_late(const WatchInterval& in, std::vector<JobFinding>& found) {
+/// What is counted of a half, or of both.
+struct Counted {
+  bool both;
+  WatchedCommunicator::Judged of(const WatchedCommunicator& c) const {
+    return both ? WatchedCommunicator::Judged{c.now.calls + c.before.calls, c.now.late + c.before.late} : c.now;
+  }
+  WatchedRank::Late of(const WatchedRank& r) const {
+    return both ? WatchedRank::Late{r.now.calls + r.before.calls, r.now.waited_us + r.before.waited_us} : r.now;
+  }
+};
+
+/// Waits are usual after this many halves, with a deviation of at least this.
+constexpr int enough_halves = 4;
+constexpr double least_deviation = 0.2;
+
+/// ln of the time, us, that most ranks waited per call of this half for a rank. What is below 1 us does not count.
+double log_wait(const WatchedCommunicator& c, const WatchedRank& r) {
+  return std::log(std::max(1.0, static_cast<double>(r.now.waited_us) / static_cast<double>(c.now.calls)));
+}
+
+/// Whether the others wait much longer for this rank than they usually do for the one they wait longest for, and it is
+/// late by more than chance, if not at the level of the whole interval: that takes more calls than half of it has.
+bool later_than_usual(const WatchedCommunicator& c, const WatchedRank& r, double rate) {
+  constexpr double deviations = 6, level = 1e-3;
+  if (c.halves < enough_halves || r.now.calls * 2 <= c.now.calls) return false;
+  const double deviation = std::max(least_deviation, static_cast<double>(c.usual_wait_deviation));
+  return log_wait(c, r) > static_cast<double>(c.usual_wait) + deviations * deviation &&
+         live::later_than_chance(c.now.calls, r.now.calls, rate, level);
+}
+
+bool is_late(const WatchedCommunicator& c, const WatchedRank& r, Counted counted, double rate) {
+  return live::later_than_chance(counted.of(c).calls, counted.of(r).calls, rate) ||
+         (!counted.both && later_than_usual(c, r, rate));
+}
+
+double late_rate(const WatchedCommunicator::Judged& judged, int ranks) {
+  return static_cast<double>(judged.late) / static_cast<double>(judged.calls * ranks);
+}
+
+void find_late(const WatchInterval& in, Counted counted, std::vector<JobFinding>& found) {
   std::map<std::uint32_t, LatePlace> late;
   std::set<std::uint32_t> waiting;
   for (const WatchedCommunicator& c : in.communicators) {
-    if (c.judged < live::least_judged) continue;
-    const double rate = static_cast<double>(c.late) / static_cast<double>(c.judged * c.ranks);
+    const WatchedCommunicator::Judged judged = counted.of(c);
+    if (judged.calls < live::least_judged) continue;
+    const double rate = late_rate(judged, c.ranks);
     bool any = false;
     for (const WatchedRank& r : c.members) {
-      if (r.place == WatchedRank::nowhere || !live::later_than_chance(c.judged, r.late, rate)) continue;
+      const WatchedRank::Late here = counted.of(r);
+      if (r.place == WatchedRank::nowhere || !is_late(c, r, counted, rate)) continue;
       any = true;
       LatePlace& at = late[r.place];
       add_name(at.communicators, shown_name(c));
-      at.waited_us += r.waited_us;
-      at.calls += r.late;
+      at.waited_us += static_cast<double>(here.waited_us);
+      at.calls += here.calls;
     }
     if (!any) continue;
     for (const WatchedRank& r : c.members)
-      if (!live::later_than_chance(c.judged, r.late, rate)) waiting.insert(r.place);
+      if (!is_late(c, r, counted, rate)) waiting.insert(r.place);
   }
   // Who waits for a late rank in one communicator comes late to the next one because of it.
   std::set<std::uint32_t> roots;
@@ -107,7 +148,7 @@ void find_late(const WatchInterval& in, std::vector<JobFinding>& found) {
 
 /// How much longer than usual the calls of a size take; 1 if that is not known or not more.
 double slowdown(const WatchedSize& s) {
-  if (s.calls < 3 || s.intervals < least_intervals) return 1;
+  if (s.judged() < 3 || s.halves < least_halves) return 1;
   const double over = std::log(s.median_us()) - static_cast<double>(s.usual);
   // Medians of few calls vary more than their deviation so far may show.
   const double deviation = std::max(0.02, static_cast<double>(s.usual_deviation));
@@ -119,7 +160,7 @@ double slowdown(const WatchedCommunicator& c) {
   std::size_t slow = 0, known = 0;
   double worst = 1;
   for (const WatchedSize& s : c.sizes) {
-    if (s.calls < 3 || s.intervals < least_intervals) continue;
+    if (s.judged() < 3 || s.halves < least_halves) continue;
     ++known;
     const double ratio = slowdown(s);
     slow += ratio > 1 ? 1 : 0;
@@ -134,7 +175,7 @@ void find_slow(const WatchInterval& in, std::vector<JobFinding>& found) {
   double worst = 1;
   for (const WatchedCommunicator& c : in.communicators) {
     const bool known = std::any_of(c.sizes.begin(), c.sizes.end(),
-                                   [](const WatchedSize& s) { return s.calls >= 3 && s.intervals >= least_intervals; });
+                                   [](const WatchedSize& s) { return s.judged() >= 3 && s.halves >= least_halves; });
     // A communicator within a host says nothing about NICs.
     if (!known || c.nodes == 1) continue;
     const double ratio = slowdown(c);
@@ -206,6 +247,14 @@ void find_hangs(const WatchInterval& in, std::vector<JobFinding>& found) {
   }
   // What waits for a missing rank is explained by it.
   if (!missing.empty()) return;
+  waited_for.erase(std::string());
+  // RAS's text does not say who waits. Who waits in one communicator is behind in the others only, so who hangs is behind
+  // in more of them than who waits.
+  if (waiting.contains(std::string())) {
+    std::size_t most = 0;
+    for (const auto& [place, communicators] : waited_for) most = std::max(most, communicators.size());
+    std::erase_if(waited_for, [&](const auto& place) { return place.second.size() < most; });
+  }
   bool any = false;
   for (const auto& [place, communicators] : waited_for) any = any || !waiting.contains(place);
   for (const auto& [place, communicators] : waited_for) {
@@ -219,12 +268,31 @@ void find_hangs(const WatchInterval& in, std::vector<JobFinding>& found) {
   }
 }
 
+/// Takes the longest wait of a half in which no rank was late into what is usual.
+void take_wait(WatchedCommunicator& c) {
+  if (c.now.calls < live::least_judged) return;
+  const double rate = late_rate(c.now, c.ranks);
+  double longest = 0;
+  for (const WatchedRank& r : c.members) {
+    if (is_late(c, r, {false}, rate)) return;
+    longest = std::max(longest, log_wait(c, r));
+  }
+  const float share = 1.0F / static_cast<float>(std::min(c.halves + 1, 10));
+  auto wait = static_cast<float>(longest);
+  // A half in which a fault begins is unusual and not yet late: it must not make the next one usual.
+  if (c.halves >= enough_halves)
+    wait = std::min(wait, c.usual_wait + 2 * std::max(static_cast<float>(least_deviation), c.usual_wait_deviation));
+  if (c.halves > 0) c.usual_wait_deviation += (std::abs(wait - c.usual_wait) - c.usual_wait_deviation) * share;
+  c.usual_wait += (wait - c.usual_wait) * share;
+  ++c.halves;
+}
+
 }  // namespace
 
 std::string host_of_place(const std::string& place) { return place.substr(0, place.find(',')); }
 
 double WatchedSize::median_us() const {
-  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(calls, kept));
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(judged(), kept));
   if (count == 0) return 0;
   // The ring's newest values, wherever they begin.
   std::array<float, kept> values{};
@@ -236,7 +304,8 @@ double WatchedSize::median_us() const {
 
 std::vector<JobFinding> findings(const WatchInterval& interval) {
   std::vector<JobFinding> found;
-  find_late(interval, found);
+  find_late(interval, {false}, found);
+  if (found.empty()) find_late(interval, {true}, found);
   find_slow(interval, found);
   find_hangs(interval, found);
   std::stable_sort(found.begin(), found.end(), [](const JobFinding& a, const JobFinding& b) {
@@ -245,26 +314,30 @@ std::vector<JobFinding> findings(const WatchInterval& interval) {
   return found;
 }
 
-void next_interval(WatchInterval& interval) {
+void next_half(WatchInterval& interval) {
   for (WatchedCommunicator& c : interval.communicators) {
+    take_wait(c);
     for (WatchedSize& s : c.sizes) {
-      if (s.calls >= 3 && slowdown(s) == 1) {
+      if (s.judged() >= 3 && slowdown(s) == 1) {
         const auto median = static_cast<float>(std::log(s.median_us()));
-        // Means over about the last ten intervals.
-        const float share = 1.0F / static_cast<float>(std::min(s.intervals + 1, 10));
-        if (s.intervals > 0) s.usual_deviation += (std::abs(median - s.usual) - s.usual_deviation) * share;
+        // Means over about the last ten halves.
+        const float share = 1.0F / static_cast<float>(std::min(s.halves + 1, 10));
+        if (s.halves > 0) s.usual_deviation += (std::abs(median - s.usual) - s.usual_deviation) * share;
         s.usual += (median - s.usual) * share;
-        ++s.intervals;
+        ++s.halves;
       }
+      s.calls_before = s.calls;
       s.calls = 0;
     }
     for (WatchedRank& r : c.members) {
-      r.late = 0;
-      r.waited_us = 0;
+      r.before = r.now;
+      r.now = {};
     }
-    c.judged = c.late = 0;
+    c.before = c.now;
+    c.now = {};
   }
-  interval.before = std::move(interval.now);
+  // A status that is written once in an interval is compared with that of the last one.
+  if (!interval.now.empty()) interval.before = std::move(interval.now);
   interval.now.clear();
 }
 

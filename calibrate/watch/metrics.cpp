@@ -41,11 +41,11 @@ std::vector<Measured> measured_in(const WatchInterval& interval, const ExpectedO
   for (const WatchedCommunicator& c : interval.communicators)
     for (const WatchedSize& s : c.sizes) {
       const double time = s.median_us() * 1e-6;
-      if (s.calls == 0 || !(time > 0)) continue;
+      if (s.calls + s.calls_before == 0 || !(time > 0)) continue;
       Measured m;
       m.labels = fmt::format(R"(communicator="{}",name="{}",ranks="{}",nodes="{}",operation="{}",bytes="{}")",
                              escaped(c.id), escaped(c.name), c.ranks, c.nodes, name_of(s.op), s.bytes);
-      m.calls = s.calls;
+      m.calls = s.calls + s.calls_before;
       m.bandwidth = static_cast<double>(s.bytes) / time * bus_factor(s.op, c.ranks);
       if (expected) m.expected = expected(s.op, s.bytes, c.ranks, c.nodes);
       all.push_back(std::move(m));

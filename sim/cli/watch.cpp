@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "../../calibrate/watch/follower.hpp"
 #include "../../calibrate/watch/metrics.hpp"
@@ -81,8 +83,20 @@ void limit(httplib::Server& server) {
   server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
 }
 
-void serve(const Address& at, const ServedText& page, const std::function<void()>& interval,
-           std::chrono::seconds every) {
+/// The findings of the last half with those of this one, which say more of the same parts.
+std::vector<JobFinding> of_interval(const std::vector<JobFinding>& last, std::vector<JobFinding> found) {
+  const std::size_t fresh = found.size();
+  for (const JobFinding& f : last) {
+    const auto same = [&](const JobFinding& g) {
+      return std::tie(f.kind, f.part, f.place) == std::tie(g.kind, g.part, g.place);
+    };
+    if (std::none_of(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(fresh), same)) found.push_back(f);
+  }
+  return found;
+}
+
+void serve(const Address& at, const ServedText& page, const std::function<void()>& half,
+           std::chrono::milliseconds every) {
   httplib::Server server;
   limit(server);
   server.Get("/metrics", [&](const httplib::Request&, httplib::Response& response) {
@@ -100,7 +114,7 @@ void serve(const Address& at, const ServedText& page, const std::function<void()
   auto next = std::chrono::steady_clock::now();
   while (!stop_requested && (server.is_running() || std::chrono::steady_clock::now() < next + every)) {
     if (std::chrono::steady_clock::now() >= next) {
-      interval();
+      half();
       next += every;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -132,20 +146,23 @@ int watch(const std::vector<std::string>& arguments) {
   live::Follower follower(options.list("FILE-OR-DIRECTORY..."), collector);
   ServedText page;
   std::size_t findings_seen = 0;
-  const auto interval = [&] {
+  std::vector<JobFinding> last;
+  const auto half = [&] {
     follower.poll();
-    const std::vector<JobFinding> found = findings(collector.interval());
-    page.set(live::open_metrics(collector.interval(), found, collector.counts(), expected));
+    std::vector<JobFinding> found = findings(collector.interval());
+    page.set(live::open_metrics(collector.interval(), of_interval(last, found), collector.counts(), expected));
     report(found);
     findings_seen += found.size();
-    collector.end_interval();
+    last = std::move(found);
+    collector.end_half();
   };
   if (options.has("once")) {
-    interval();
+    half();
     emit("-", page.get());
     return findings_seen > 0 ? 1 : 0;
   }
-  serve(address, page, interval, every);
+  // A fault begins at any time, so only of halves a whole one ends within an interval of it.
+  serve(address, page, half, std::chrono::milliseconds(every) / 2);
   return 0;
 }
 

@@ -45,7 +45,7 @@ set(CPACK_COMPONENT_FABRICAST-MPI_DESCRIPTION "What `fabricast plan` needs to sh
 
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_NAME fabricast-dev)
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libprotobuf-dev, libsqlite3-dev, pkg-config")
+set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libprotobuf-dev, libsqlite3-dev, zlib1g-dev, pkg-config")
 set(CPACK_DEBIAN_FABRICAST-DEV_PACKAGE_SUGGESTS "fabricast (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_FABRICAST-DEV_DESCRIPTION "Headers and the static library of Fabricast, for programs that forecast by
 themselves. CMake finds them by find_package(fabricast).")

@@ -14,7 +14,7 @@ field() { dpkg-deb -f "$1" "$2"; }
 [ "$(field "$fabricast" Package)" = fabricast ]
 [ "$(field "$dev" Package)" = fabricast-dev ]
 [ "$(field "$fabricast" Architecture)" = "$(dpkg --print-architecture)" ]
-for library in libc6 libfmt libyaml-cpp libsimgrid libprotobuf libboost-program-options libpugixml; do
+for library in libc6 libfmt libyaml-cpp libsimgrid libprotobuf libboost-program-options libpugixml zlib1g; do
   field "$fabricast" Depends | grep -q "$library" || { echo "does not depend on $library" && exit 1; }
 done
 field "$fabricast" Description | head -1 | grep -q 'forecasts collective communication'

@@ -6,7 +6,7 @@
 //   flight_recorder  PyTorch, pickle or JSON, a file per rank
 //   kineto           torch.profiler, Chrome trace JSON, a file per rank
 //   chakra           execution traces with recorded times of collectives, a file per rank
-//   ras              NCCL's RAS, JSON: states and counts, no times
+//   ras              NCCL's RAS, JSON or text: states and counts, no times
 //
 // The files of one job are read side by side, by the times in them, and calls are matched over ranks: by communicator
 // and sequence number, or by their order where the tool has no number. No rank can leave an all_reduce, all_gather,
@@ -16,6 +16,7 @@
 //
 // Memory does not depend on the length of the files: it is a buffer per file, the calls that are open, one distribution
 // per size, and the ranks of communicators. Only pickles, RAS and Chakra are held whole (up to 64 MiB; Chakra 2 GiB).
+// Gzipped files (RFC 1952) of any format are unpacked as they are read, 50 KB per file.
 //
 // Not modelled: clocks that differ by more than 65,536 calls between files; calls of which ranks record different
 // sizes are dropped with a warning.
@@ -50,8 +51,14 @@ struct LiveSource {
   /// \throws UserError if the file cannot be read
   std::function<std::size_t(std::uint64_t offset, char* to, std::size_t size)> read;
 };
-/// A file that is opened for each piece, so that thousands can be read side by side.
+/// A file that is opened for each piece, so that thousands can be read side by side. What `read` gives of a gzipped file
+/// is unpacked. It is then to be read from front to back by one thread, and data that are damaged, cut off, or followed
+/// by what is no gzip are a UserError with the file and the byte, after what precedes them has been given.
 LiveSource live_file(const std::string& path);
+
+/// Whether a file begins as gzip does.
+/// \param beginning  two bytes are enough
+bool is_gzip(std::string_view beginning);
 
 /// The format, recognised by content. Null for anything else.
 /// \param beginning  of the file; 64 KiB are enough

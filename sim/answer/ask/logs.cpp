@@ -43,6 +43,46 @@ void append(std::vector<MeasuredSeries>& list, std::vector<MeasuredSeries> more)
   for (MeasuredSeries& series : more) list.push_back(std::move(series));
 }
 
+std::string beginning_of(const LiveSource& source, std::size_t most) {
+  std::string text(most, '\0');
+  std::size_t size = 0;
+  // A source gives what it has at hand, and 0 only at its end.
+  while (size < most) {
+    const std::size_t got = source.read(size, text.data() + size, most - size);
+    if (got == 0) break;
+    size += got;
+  }
+  text.resize(size);
+  return text;
+}
+
+/// The text of a source as a stream.
+class SourceBuffer : public std::streambuf {
+ public:
+  explicit SourceBuffer(LiveSource source) : source_(std::move(source)), buffer_(std::size_t{1} << 16) {}
+
+ protected:
+  int_type underflow() override {
+    const std::size_t got = source_.read(offset_, buffer_.data(), buffer_.size());
+    offset_ += got;
+    setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
+    return got > 0 ? traits_type::to_int_type(buffer_.front()) : traits_type::eof();
+  }
+
+ private:
+  LiveSource source_;
+  std::vector<char> buffer_;
+  std::uint64_t offset_ = 0;
+};
+
+Imported read_gzipped_log(const LiveSource& source) {
+  SourceBuffer buffer(source);
+  std::istream in(&buffer);
+  // Streams would keep the reason of a fault to themselves.
+  in.exceptions(std::ios::badbit);
+  return import_log(in);
+}
+
 Imported read_log_file(const std::string& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
@@ -71,9 +111,13 @@ class LogReader {
     // A pipe can be read only once, and telemetry is in files.
     std::error_code status;
     const bool file = std::filesystem::is_regular_file(path, status);
-    const auto format = file ? live_format_of(beginning_of(path, beginning_of_telemetry)) : std::nullopt;
+    const bool packed = file && is_gzip(beginning_of(path, 2));
+    const LiveSource source = live_file(path);
+    const auto format = file ? live_format_of(packed ? beginning_of(source, beginning_of_telemetry)
+                                                     : beginning_of(path, beginning_of_telemetry))
+                             : std::nullopt;
     if (format) return add(*format, path, directory);
-    Imported log = read_log_file(path);
+    Imported log = packed ? read_gzipped_log(source) : read_log_file(path);
     // A directory may hold anything.
     if (directory.empty() || !log.empty()) logs_.emplace_back(path, std::move(log));
   }

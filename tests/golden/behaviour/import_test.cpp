@@ -69,6 +69,26 @@ TEST_CASE("the telemetry of a job is one log, by directory or by files", "[impor
   CHECK(files.substr(files.find('\n')) == all.substr(all.find('\n')));
 }
 
+TEST_CASE("gzipped logs and traces are read as unpacked ones, alone and beside them", "[import]") {
+  const Scratch folder;
+  // Packed by another program, once a file of one piece and once of two.
+  const Ran packed =
+      run_shell("cd " + (folder / "") + " && cp " + telemetry + "kineto/rank?.json . && gzip rank0.json && " +
+                "head -c 3000 rank1.json | gzip > rank1.json.gz && " +
+                "tail -c +3001 rank1.json | gzip >> rank1.json.gz && rm rank1.json && ls");
+  REQUIRE(packed.out == "rank0.json.gz\nrank1.json.gz\n");
+  const auto after_names = [](const std::string& text) { return text.substr(text.find('\n')); };
+  const std::string plain =
+      output("calibrate import " + telemetry + "kineto/rank0.json " + telemetry + "kineto/rank1.json");
+  CHECK(after_names(output("calibrate import " + (folder / ""))) == after_names(plain));
+  CHECK(plain.find("kineto ") != std::string::npos);
+  write(folder / "test.log", test_log);
+  REQUIRE(run_shell("gzip " + (folder / "test.log")).code == 0);
+  const Ran log = run_fabricast("calibrate import " + (folder / "test.log.gz"));
+  CHECK(log.code == 0);
+  CHECK(log.err == (folder / "test.log.gz") + ":7: warning: 2097152 bytes in 150 us are 13.98 GB/s, not 99.99\n");
+}
+
 TEST_CASE("cases and a check of telemetry", "[import]") {
   const Scratch folder;
   const std::string two =

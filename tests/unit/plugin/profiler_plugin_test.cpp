@@ -2,8 +2,10 @@
 // wrong layout in the plugin shows.
 #include <dlfcn.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdarg>
@@ -392,6 +394,68 @@ TEST_CASE("communicators of one process share a file, from many threads", "[prof
   }
   REQUIRE(seen.size() == communicators);
   for (const auto& [id, numbers] : seen) CHECK(numbers.size() == calls);
+}
+
+// NCCL's thread that launches starts and stops the event of a call; the thread of the communicator starts, stamps and
+// stops one of each channel. What formats and writes is a third one.
+TEST_CASE("what the plugin costs a call", "[profiler]") {
+  const Folder folder;
+  const Plugin plugin;
+  const Table5& table = plugin.v5();
+  const auto now = [](clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+  };
+  constexpr int calls = 20'000, channels = 16;  // fewer than wait before calls are dropped
+  const double process = now(CLOCK_PROCESS_CPUTIME_ID), thread = now(CLOCK_THREAD_CPUTIME_ID);
+  Rank rank(table, 8, 0);
+  std::vector<void*> launched(calls);
+  double begin = now(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < calls; ++i) {
+    Descr5 d{};
+    d.type = coll_type;
+    d.coll.seqNumber = static_cast<std::uint64_t>(i);
+    d.coll.func = "AllReduce";
+    d.coll.count = 1 << 20;
+    d.coll.datatype = "ncclBfloat16";
+    d.coll.nChannels = channels;
+    d.coll.algo = "RING";
+    d.coll.proto = "SIMPLE";
+    table.startEvent(rank.context, &launched[static_cast<std::size_t>(i)], &d);
+    table.stopEvent(launched[static_cast<std::size_t>(i)]);
+  }
+  const double launch_ns = (now(CLOCK_THREAD_CPUTIME_ID) - begin) / calls;
+  begin = now(CLOCK_THREAD_CPUTIME_ID);
+  for (void* call : launched) {
+    std::array<void*, channels> handles{};
+    for (int c = 0; c < channels; ++c) {
+      Descr5 d{};
+      d.type = kernel_type;
+      d.parentObj = call;
+      d.kernelCh.channelId = static_cast<std::uint8_t>(c);
+      d.kernelCh.pTimer = 1000;
+      table.startEvent(rank.context, &handles[static_cast<std::size_t>(c)], &d);
+    }
+    for (void* handle : handles) {
+      StateArgs args{};
+      args.kernelCh.pTimer = 2000;
+      table.recordEventState(handle, kernel_stop, &args);
+      table.stopEvent(handle);
+    }
+  }
+  const double channel_ns = (now(CLOCK_THREAD_CPUTIME_ID) - begin) / calls / channels;
+  rank.finalize();
+  const double others = (now(CLOCK_PROCESS_CPUTIME_ID) - process) - (now(CLOCK_THREAD_CPUTIME_ID) - thread);
+  WARN("launching thread " << launch_ns << " ns a call; communicator's thread " << channel_ns
+                           << " ns a channel and call (3 functions); writing thread " << others / calls
+                           << " ns a call");
+  CHECK(folder.records().size() == calls);
+#ifdef FABRICAST_TEST_SPEED
+  // Ten times and more of what it takes: neither thread may format, write or wait.
+  CHECK(launch_ns < 5'000);
+  CHECK(channel_ns < 2'000);
+#endif
 }
 
 }  // namespace
