@@ -80,7 +80,12 @@ std::vector<ParameterRef> parameters(Network& n) {
        {"message_threshold", "KiB", "messages above it use a rendezvous; 0: none does", &n.message_threshold},
        {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
        {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
-       {"sharp_efficiency", "", "SHARP: fraction of a NIC's rate at which switches stream", &n.sharp_efficiency}});
+       {"sharp_efficiency", "", "SHARP: fraction of a NIC's rate at which switches stream", &n.sharp_efficiency},
+       {"contended_efficiency", "",
+        "fraction of a link between switches that flows of several ports reach, with fabric.congestion.control: "
+        "reactive",
+        &n.contended_efficiency},
+       {"sprayed_efficiency", "", "the same if packets are spread whatever the load of links", &n.sprayed_efficiency}});
   return list;
 }
 

@@ -99,6 +99,7 @@ void visit_fields(FieldVisitor& visit, FabricSection& section) {
   const Topology& topology = topologies()[section.kind];
   if (section.kind != before || !section.spec.has_value()) section.spec = topology.defaults(section.basics);
   topology.visit(visit, section.spec);
+  visit("congestion", section.congestion, "what keeps the queues of switches short, and what it costs");
 }
 
 void visit_fields(FieldVisitor& visit, RoutingSection& section) {

@@ -143,6 +143,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     j["cluster"].erase("filled");
     j["cluster"].erase("filled_seed");
   }
+  if (is_default(scenario.fabric.congestion)) j["fabric"].erase("congestion");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.jobs.empty()) j.erase("jobs");
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i)

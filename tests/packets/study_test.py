@@ -57,7 +57,7 @@ class Traffic(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_rows_are_told_from_other_lines(self):
-        rows = page.read_rows("===\nroce_ecmp_incast8_64_1to1_deep,3,c,2,1,1,1,1,1\nAll tests passed\n")
+        rows = page.read_rows("===\nroce_ecmp_incast8_64_1to1_deep,3,c,2,1,1,1,1,1,1,1\nAll tests passed\n")
         self.assertEqual(len(rows), 1)
         self.assertEqual((rows[0].kind, rows[0].degree, rows[0].hosts, rows[0].note), ("incast", 8, 64, "deep"))
 

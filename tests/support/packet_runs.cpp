@@ -7,12 +7,14 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
 #include "fabricast/engine/max_min.hpp"
+#include "fabricast/engine/port_shares.hpp"
+#include "fabricast/hardware/hardware.hpp"
 #include "support/fabrics.hpp"
-#include "support/port_shares.hpp"
 
 namespace fabricast::test {
 
@@ -78,9 +80,14 @@ struct Way {
 /// The network of a case: our own fabric and the router that spreads.
 class Network {
  public:
-  explicit Network(const PacketCase& packets) : packets_(packets), fabric_(build(packets)) {
-    router_ = router_of(packets.routing == "adaptive" ? "adaptive" : "spray", fabric_, state_);
+  /// \param seed  of flowlets; 0: every flow is spread
+  explicit Network(const PacketCase& packets, std::uint64_t seed = 0) : packets_(packets), fabric_(build(packets)) {
+    if (seed > 0)
+      router_ = router_of("adaptive", fabric_, state_, seed, {{"by", "flowlet"}});
+    else
+      router_ = router_of(packets.routing == "adaptive" ? "adaptive" : "spray", fabric_, state_);
   }
+  bool between_switches(std::uint32_t resource) const { return resource >= 2 * packets_.hosts(); }
 
   double capacity_of(std::uint32_t resource) const { return capacity(fabric_, *router_, state_, resource).value; }
   std::uint32_t resources() const { return fabric_.links() + router_->bundles(); }
@@ -130,11 +137,17 @@ class Network {
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// Rates of the open flows as the flow engine shares links.
-std::vector<double> share(const Network& network, const std::vector<Way>& ways, const std::vector<std::size_t>& open,
-                          double back) {
+/// \param efficiency  of links between switches that flows of several hosts use
+std::vector<double> share(const Network& network, const PacketRun& run, const std::vector<Way>& ways,
+                          const std::vector<std::size_t>& open, double back, double efficiency) {
   SharingProblem problem;
   problem.capacity.resize(network.resources());
   for (std::uint32_t r = 0; r < network.resources(); ++r) problem.capacity[r] = network.capacity_of(r);
+  std::map<std::uint32_t, std::set<std::uint32_t>> hosts;
+  for (const std::size_t f : open)
+    for (const std::uint32_t link : ways[f].there) hosts[link].insert(run.flows[f].from);
+  for (const auto& [link, from] : hosts)
+    if (from.size() > 1 && network.between_switches(link)) problem.capacity[link] *= efficiency;
   problem.first.push_back(0);
   for (const std::size_t f : open) {
     for (const std::uint32_t link : ways[f].there) problem.link.push_back(link), problem.use.push_back(1);
@@ -145,14 +158,26 @@ std::vector<double> share(const Network& network, const std::vector<Way>& ways, 
   return fill(problem).level;
 }
 
-/// The same by the prototype. Acknowledgements do not count.
-std::vector<double> share_by_port(const Network& network, const std::vector<Way>& ways,
-                                  const std::vector<std::size_t>& open) {
-  std::vector<double> capacity(network.resources());
-  for (std::uint32_t r = 0; r < network.resources(); ++r) capacity[r] = network.capacity_of(r);
-  std::vector<std::vector<std::uint32_t>> links;
-  for (const std::size_t f : open) links.push_back(ways[f].there);
-  return port_shares(links, capacity);
+/// The same by port, and fair where shares by port are not settled, as in forecasts. Acknowledgements do not count in
+/// shares by port.
+std::vector<double> share_ports(const Network& network, const PacketRun& run, const std::vector<Way>& ways,
+                                const std::vector<std::size_t>& open, double back) {
+  PortProblem problem;
+  for (std::uint32_t r = 0; r < network.resources(); ++r) problem.capacity.push_back(network.capacity_of(r));
+  problem.first.push_back(0);
+  for (const std::size_t f : open) {
+    problem.link.insert(problem.link.end(), ways[f].there.begin(), ways[f].there.end());
+    problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
+    problem.cap.push_back(unlimited);
+  }
+  const PortShares shares = share_by_port(problem);
+  return shares.settled ? shares.rate : share(network, run, ways, open, back, 1);
+}
+
+/// What the shipped parameters say of such a transport: those of RoCE, whose sources are these runs.
+double efficiency_of(const PacketCase& packets) {
+  const fabricast::Network network = shipped_hardware().network("roce");
+  return (packets.routing == "spray" ? network.sprayed_efficiency : network.contended_efficiency).value;
 }
 
 }  // namespace
@@ -184,8 +209,9 @@ std::vector<PacketCase> read_packet_cases(const std::string& folder) {
   return cases;
 }
 
-std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model) {
-  const Network network(packets);
+std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model, std::uint64_t seed) {
+  const Network network(packets, model == PacketModel::flowlet ? seed : 0);
+  const double efficiency = model == PacketModel::reactive ? efficiency_of(packets) : 1;
   const auto wire = static_cast<double>((packets.payload + packets.header).value);
   const double back = static_cast<double>(packets.back.value) / wire;
   std::vector<Way> ways;
@@ -193,8 +219,8 @@ std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, 
   for (const PacketFlow& flow : run.flows) open.push_back(ways.size()), ways.push_back(network.way(flow));
   std::vector<double> left(ways.size(), static_cast<double>(packets.bytes.value)), end(ways.size());
   for (double now = 0; !open.empty();) {
-    const std::vector<double> rate =
-        model == PacketModel::ports ? share_by_port(network, ways, open) : share(network, ways, open, back);
+    const std::vector<double> rate = model == PacketModel::ports ? share_ports(network, run, ways, open, back)
+                                                                 : share(network, run, ways, open, back, efficiency);
     double step = unlimited;
     for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / rate[i]);
     now += step;

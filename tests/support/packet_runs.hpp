@@ -55,13 +55,17 @@ std::vector<PacketCase> read_packet_cases(const std::string& folder);
 
 /// How links are shared.
 enum class PacketModel {
-  max_min,  ///< as the flow engine does
-  ports,    ///< fair to ports, which are held back by what waits ahead of them (support/port_shares.hpp)
+  max_min,   ///< congestion control: ideal
+  reactive,  ///< the same with the shipped efficiency of contended links
+  ports,     ///< none: fair to ports, which are held back by what waits ahead of them (engine/port_shares.hpp)
+  flowlet,   ///< max_min on the paths of our router by flowlet, which are not those of the packets
 };
 
 /// When each flow ends: its share of the links, changed whenever a flow ends, and what every flow takes on an empty
 /// network beyond its bytes: the way there, packet by packet, and the way of the last acknowledgement back.
-std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model);
+/// \param seed  of the paths of flowlets
+std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model,
+                               std::uint64_t seed = 1);
 
 /// The time that the bytes on the most loaded link take. No run can end earlier, whatever its congestion control.
 Seconds bytes_bound(const PacketCase& packets, const PacketRun& run);

@@ -28,12 +28,21 @@ struct Background {
   struct Use {
     std::uint32_t resource = 0;  ///< of the router: a link or a bundle of links (routing/routing.hpp)
     std::uint32_t item = 0;
-    double use = 0;  ///< fraction of the resource's rate per B/s of the item
+    double use = 0;          ///< fraction of the resource's rate per B/s of the item
+    bool contended = false;  ///< `use` is already that of a contended link (NetworkSegment::contended)
   };
   std::vector<BytesPerSecond> rate;  ///< by item: maximum, averaged over time
   std::vector<double> weight;        ///< by item, > 0: links are fair to rate / weight
   std::vector<std::uint32_t> owner;  ///< by item: number of the job or storage system that it belongs to
   std::vector<Use> uses;             ///< sorted by resource, then by item; an item is at most once on a resource
+  /// A connection of an item: the resources on its path, in order. Empty unless links are shared by ports
+  /// (engine/port_shares.hpp).
+  struct Way {
+    std::uint32_t item = 0;
+    double part = 1;  ///< of the item's rate that it carries
+    std::vector<std::uint32_t> resources;
+  };
+  std::vector<Way> ways;  ///< by item, ascending
 };
 
 }  // namespace fabricast

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "fabricast/engine/background.hpp"
 #include "fabricast/engine/engine.hpp"
 
 namespace fabricast {
@@ -99,6 +100,9 @@ class FabricConnections {
   std::uint32_t lowest(std::uint32_t kind) const { return links_[kind].lowest; }
   /// A number that is equal for kinds whose links have the same rate, on any hardware.
   std::uint64_t rate_kind(std::uint32_t kind) const { return links_[kind].rate_kind; }
+  /// Whether links of a kind carry connections of several NIC ports of the group, and NetworkSegment::contended is
+  /// below 1: then they carry that fraction of their rate.
+  bool contended(std::uint32_t kind) const { return links_[kind].contended; }
   /// Calls use(resource, kind) for every resource with connections, in ascending order of resources.
   void for_each(const std::function<void(std::uint32_t, std::uint32_t)>& use) const;
 
@@ -106,6 +110,7 @@ class FabricConnections {
   struct Links {
     std::uint32_t lowest = 0;
     std::uint64_t rate_kind = 0;
+    bool contended = false;
   };
   std::shared_ptr<const SharedCount> crossed_;
   std::vector<OfChannel> all_;
@@ -119,5 +124,12 @@ class FabricConnections {
 double wire_bytes(const NetworkSetup& setup, const Plan& plan);
 /// The rate of a resource in the first segment.
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
+/// Whether a resource connects switches, rather than a NIC port and a switch.
+bool between_switches(const Fabric& fabric, std::uint32_t resource);
+/// Adds the ways of a plan's connections, one for each queue pair (Background::Way). Its items are the channels, from
+/// `first_item`; `part` is bytes on the wire per byte of payload. Nothing is added for trees in which switches reduce.
+/// \throws UserError if a connection has no path
+void add_ways(const NetworkSetup& setup, const Router& router, const Plan& plan, std::uint32_t first_item,
+              std::vector<Background::Way>& ways);
 
 }  // namespace fabricast

@@ -51,6 +51,8 @@ struct NetworkSegment {
   Seconds end = for_ever;
   LinkState links;
   double ports = 1;  ///< rate of NIC ports as a fraction of the rate of their links
+  /// What flows of several NIC ports reach together of a link between switches, as a fraction of its rate.
+  double contended = 1;
   /// Rate of a link inside a node, as a fraction of the nominal rate.
   struct InsideFactor {
     std::uint32_t node;

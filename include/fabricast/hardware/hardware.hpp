@@ -87,11 +87,13 @@ struct Network {
   Parameter flush;             ///< added to a Simple hop with GPUDirect RDMA to GPUs before Hopper, which need a flush
   Parameter start;             ///< added once per call that uses the network
   Parameter staged_hop;        ///< added to a hop without GPUDirect RDMA
-  Parameter staged_efficiency;  ///< NIC efficiency without GPUDirect RDMA, relative
-  Parameter message_threshold;  ///< messages above it use a rendezvous; KiB
-  Parameter rendezvous;         ///< time of a rendezvous
-  Parameter sharp_latency;      ///< SHARP: added to a hop through switches that reduce
-  Parameter sharp_efficiency;   ///< SHARP: fraction of a NIC's rate at which switches stream
+  Parameter staged_efficiency;     ///< NIC efficiency without GPUDirect RDMA, relative
+  Parameter message_threshold;     ///< messages above it use a rendezvous; KiB
+  Parameter rendezvous;            ///< time of a rendezvous
+  Parameter sharp_latency;         ///< SHARP: added to a hop through switches that reduce
+  Parameter sharp_efficiency;      ///< SHARP: fraction of a NIC's rate at which switches stream
+  Parameter contended_efficiency;  ///< fraction of a link between switches that flows of several ports reach
+  Parameter sprayed_efficiency;    ///< the same if packets are spread whatever the load of links
 };
 std::vector<ParameterRef> parameters(Network& network);
 

@@ -58,8 +58,9 @@ std::vector<Background> traffic_of_job(const World& world, const JobTime& time, 
 std::vector<Background> traffic_of_flows(const World& main, std::size_t flows, std::uint32_t owner);
 
 /// The combined traffic of several owners, for each sample, as World::with_beside takes it. The number of samples is the
-/// smallest of theirs. \param owners  for each owner, its traffic for each sample
-TrafficBySample beside_of(const std::vector<const std::vector<Background>*>& owners);
+/// smallest of theirs. \param main  whose `fabric.congestion` says how they share links
+/// \param owners  for each owner, its traffic for each sample
+TrafficBySample beside_of(const World& main, const std::vector<const std::vector<Background>*>& owners);
 
 /// Whether the scenario has other jobs or background flows.
 bool has_others(const Scenario& scenario);

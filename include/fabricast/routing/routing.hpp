@@ -128,6 +128,8 @@ struct RoutingPolicy {
   std::any (*defaults)();
   void (*visit)(FieldVisitor&, std::any&);
   Samples (*samples)(const std::any&);
+  /// Whether every flow keeps one path that is chosen by chance, so that flows may collide on it.
+  bool (*by_chance)(const std::any&);
   /// The router of one sample. Fabric and state must outlive it.
   /// \throws UserError from `lft` if the fabric has no LIDs or no tables are given
   std::unique_ptr<Router> (*make)(const std::any&, const Fabric&, const LinkState&, std::uint64_t seed);
@@ -136,7 +138,7 @@ struct RoutingPolicy {
 /// All policies, in the order of policies.inc.
 std::span<const RoutingPolicy> routing_policies();
 
-/// The descriptor of a policy whose Spec has visit_fields, samples and make_router.
+/// The descriptor of a policy whose Spec has visit_fields, samples and make_router, and by_chance if paths may be so.
 template <class Spec>
 constexpr RoutingPolicy make_routing_policy(std::string_view name, std::string_view summary, std::string_view source) {
   return {name,
@@ -145,6 +147,10 @@ constexpr RoutingPolicy make_routing_policy(std::string_view name, std::string_v
           [] { return std::any(Spec{}); },
           [](FieldVisitor& visit, std::any& spec) { visit_fields(visit, *std::any_cast<Spec>(&spec)); },
           [](const std::any& spec) { return samples(*std::any_cast<Spec>(&spec)); },
+          [](const std::any& spec) {
+            if constexpr (requires(const Spec& s) { by_chance(s); }) return by_chance(*std::any_cast<Spec>(&spec));
+            return false;
+          },
           [](const std::any& spec, const Fabric& fabric, const LinkState& state, std::uint64_t seed) {
             return make_router(*std::any_cast<Spec>(&spec), fabric, state, seed);
           }};

@@ -36,6 +36,7 @@
 #include "fabricast/hardware/node.hpp"
 #include "fabricast/planner/graph.hpp"
 #include "fabricast/planner/sharp.hpp"
+#include "fabricast/scenario/congestion.hpp"
 #include "fabricast/scenario/jobs.hpp"
 #include "fabricast/scenario/measured.hpp"
 #include "fabricast/scenario/reliability.hpp"
@@ -77,6 +78,7 @@ struct FabricSection {
   std::size_t kind = 0;  ///< index into topologies()
   std::any spec;         ///< of the type that this topology defines
   FabricBasics basics;   ///< defaults from the hardware
+  CongestionSpec congestion;
 };
 
 /// The section `routing`.

@@ -27,20 +27,34 @@ namespace fabricast {
 Background traffic_of(const World& world, const Program& program, std::span<const double> duty, std::uint64_t seed,
                       std::uint32_t owner);
 
+/// How links are shared where traffic meets. Without a fabric, max-min fair and wholly.
+struct MeetingRule {
+  const Fabric* fabric = nullptr;
+  double contended = 1;  ///< NetworkSegment::contended, of links between switches that several have
+  /// By number of the resource, B/s: links are shared by ports (engine/port_shares.hpp). Empty: they are not.
+  std::vector<double> by_port;
+};
+/// The rule of a world's `fabric.congestion`. Shares by ports need single paths: where the router spreads flows, links
+/// stay fair.
+MeetingRule meeting_rule(const World& world, const Router& router);
+
 /// The traffic of several jobs together. The rate of each item is reduced to its max-min share next to all others.
-Background combined(std::span<const Background* const> single);
+Background combined(std::span<const Background* const> single, const MeetingRule& rule = {});
 
 /// The rates of a job's channels on links that others use as well.
 struct SharedRates {
   std::vector<BytesPerSecond> rate;  ///< by channel; at most its rate without the others
   std::vector<std::uint32_t> link;   ///< by channel: the resource that limits it; no_link: the others do not slow it
 };
-/// Max-min shares of the job's channels and of the others' items, on the links that cannot carry both.
+/// Max-min shares of the job's channels and of the others' items, on the links that cannot carry both. Where links are
+/// shared by ports, a channel that meets no other item may be held back as well: `link` is then a link on its way.
+/// \param ways    of the job's channels, for shares by ports; empty: links stay fair
 /// \param uses    of the job's channels, sorted by resource, then by item (here: channel)
 /// \param rate    by channel: rate without the others
 /// \param weight  by channel: links are fair to rate / weight
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
-                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight);
+                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight,
+                         const MeetingRule& rule = {}, std::span<const Background::Way> ways = {});
 
 /// Slows single collectives down by the traffic of other jobs (World::beside), for one sample of the network. `world`
 /// must outlive it. Not thread-safe.
@@ -56,6 +70,7 @@ class CallBeside {
   World world_;
   std::uint64_t seed_;
   std::unique_ptr<Router> router_;
+  MeetingRule rule_;
 };
 
 }  // namespace fabricast

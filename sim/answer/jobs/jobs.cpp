@@ -122,7 +122,7 @@ class Comparison {
   Seconds time_beside(std::size_t job, const std::vector<std::size_t>& others, int samples, JobTime* kept = nullptr) {
     std::vector<const BySample*> owners;
     for (const std::size_t o : others) owners.push_back(&traffic_[o]);
-    World world = runners_[job].world.with_beside(beside_of(owners));
+    World world = runners_[job].world.with_beside(beside_of(main_, owners));
     if (samples > 0) world = world.with_samples_up_to(samples);
     JobTime found = time_job(world, runners_[job].size, single_);
     const Seconds time = found.time;
@@ -155,7 +155,7 @@ class Comparison {
     std::vector<const BySample*> owners;
     for (const BySample& t : traffic_) owners.push_back(&t);
     // What flows get is their max-min share next to all jobs, which are in the combination like any other owner.
-    for (const auto& sample : beside_of(owners)) {
+    for (const auto& sample : beside_of(main_, owners)) {
       std::vector<BytesPerSecond> sum(f_.flows.size());
       for (std::size_t i = 0; i < sample->rate.size(); ++i)
         if (sample->owner[i] >= runners_.size()) sum[sample->owner[i] - runners_.size()] += sample->rate[i];
@@ -240,7 +240,7 @@ class Comparison {
       flows[k] = traffic_of_flows(world, k, static_cast<std::uint32_t>(runners_.size() + k));
       owners.push_back(&flows[k]);
     }
-    t.beside = time_job(world.with_beside(beside_of(owners)), runners_[0].size, single_).time;
+    t.beside = time_job(world.with_beside(beside_of(main_, owners)), runners_[0].size, single_).time;
     t.given = t.hosts == main_.allocation().main;
     return t;
   }

@@ -165,6 +165,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
     const std::unique_ptr<Router> router =
         main.setup().policy->make(*main.setup().policy_spec, *main.fabric(), state, main.samples().first_seed + d);
     Background& all = by_sample[d];
+    const bool by_port = !meeting_rule(main, *router).by_port.empty();
     Path path;
     for (const Connection& c : connections) {
       if (!router->route(c.flow, path))
@@ -177,6 +178,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
       all.rate.push_back(c.rate * flows.duty.value);
       all.weight.push_back(flows.duty.value);
       all.owner.push_back(owner);
+      if (by_port) all.ways.push_back({item, 1, path.resources});
       for (std::size_t i = 0; i < path.resources.size(); ++i)
         all.uses.push_back({path.resources[i], item,
                             // The fraction of the link that one B/s of the item takes; with spreading, each link
@@ -191,15 +193,22 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
 }
 
 // Owners may have different numbers of samples: only those that all have can be combined.
-TrafficBySample beside_of(const std::vector<const std::vector<Background>*>& owners) {
+TrafficBySample beside_of(const World& main, const std::vector<const std::vector<Background>*>& owners) {
   TrafficBySample by_sample;
   if (owners.empty()) return by_sample;
+  // Rates of links do not depend on the sample.
+  MeetingRule rule;
+  if (main.fabric()) {
+    const auto router = main.setup().policy->make(*main.setup().policy_spec, *main.fabric(),
+                                                  main.setup().segments.front().links, main.samples().first_seed);
+    rule = meeting_rule(main, *router);
+  }
   std::size_t samples = owners.front()->size();
   for (const std::vector<Background>* w : owners) samples = std::min(samples, w->size());
   for (std::size_t d = 0; d < samples; ++d) {
     std::vector<const Background*> single;
     for (const std::vector<Background>* w : owners) single.push_back(&(*w)[d]);
-    by_sample.push_back(std::make_shared<const Background>(combined(single)));
+    by_sample.push_back(std::make_shared<const Background>(combined(single, rule)));
   }
   return by_sample;
 }
@@ -224,7 +233,7 @@ World with_others(const World& world, const RunOptions& options) {
   });
   std::vector<const std::vector<Background>*> all;
   for (const std::vector<Background>& t : traffic) all.push_back(&t);
-  return world.with_beside(beside_of(all));
+  return world.with_beside(beside_of(world, all));
 }
 
 }  // namespace fabricast

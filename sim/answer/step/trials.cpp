@@ -18,7 +18,8 @@ constexpr auto one = one_if<Trial>;
 
 // Alternatives, of which the better is reported: both need switches and NICs that support them.
 Alternatives routing(const World& world) {
-  if (!world.setup().policy || world.setup().policy->name != "ecmp") return {};
+  const NetworkSetup& setup = world.setup();
+  if (!setup.policy || !setup.policy->by_chance(*setup.policy_spec)) return {};
   return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packet spraying", {"routing={kind: spray}"}}};
 }
 

@@ -18,7 +18,8 @@ namespace {
 
 class BoundEngine final : public NetworkEngine {
  public:
-  BoundEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup) {
+  BoundEngine(const NetworkSetup& setup, std::uint64_t seed) : setup_(setup), segment_(setup.segments.front()) {
+    segment_.contended = 1;  // each connection is alone
     if (setup.comm->nodes() > 1)
       router_ = setup.policy->make(*setup.policy_spec, *setup.fabric, setup.segments.front().links, seed);
   }
@@ -31,7 +32,7 @@ class BoundEngine final : public NetworkEngine {
     costs.visits = costs.sends;
     costs.both_directions = 2;
     InsidePaths paths(comm);
-    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
+    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), segment_, paths);
     loads.alone = true;
     // At most one connection per link. A connection that is spread over several links stays a fraction on each.
     for (LinkGroup& g : loads.groups) {
@@ -63,6 +64,7 @@ class BoundEngine final : public NetworkEngine {
 
  private:
   const NetworkSetup& setup_;
+  NetworkSegment segment_;
   std::unique_ptr<Router> router_;
 };
 

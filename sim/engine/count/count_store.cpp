@@ -3,6 +3,8 @@
 // Only the counts of one seed are kept: the seed for which hardware is varied. Engines of other seeds keep their own.
 #include "count_store.hpp"
 
+#include "fabricast/core/field_tree.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -90,11 +92,31 @@ bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelSh
 
 }  // namespace
 
+namespace {
+
+/// Whether two specifications of a policy have the same values.
+bool routes_alike(const NetworkSetup& a, const NetworkSetup& b) {
+  if (a.policy_spec == b.policy_spec) return true;
+  const auto values = [](const NetworkSetup& of) {
+    std::any spec = *of.policy_spec;
+    FieldTree tree;
+    of.policy->visit(tree, spec);
+    std::string text;
+    const Field fields = tree.take();
+    for (const auto& [path, field] : leaves(fields)) text += path + "=" + field->value + "\n";
+    return text;
+  };
+  return values(a) == values(b);
+}
+
+}  // namespace
+
 /// Rates and latencies may differ, because counts do not depend on them. Only Clos networks are compared, by
 /// dimensions.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
   if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
   return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
+         (a.segments.front().contended < 1) == (b.segments.front().contended < 1) && routes_alike(a, b) &&
          connects_alike(*a.comm, *b.comm);
 }
 

@@ -5,6 +5,7 @@
 // with m_lc of fabric_count.hpp, w bytes on the wire per byte of payload, and C_l in B/s. The three are given
 // separately, because m holds for any hardware, and w and C do not. m is given by kind of links that are alike to the
 // group, because links may be millions and kinds are few.
+#include "contended.hpp"
 #include "count_store.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/engine/group_time.hpp"
@@ -34,12 +35,13 @@ FabricConnections::FabricConnections(const NetworkSetup& setup, const Router& ro
   }
   const FabricCount& count = crossed_->count();
   require_paths(count);
+  const std::vector<bool> contended = contended_groups(count, plan, *setup.fabric, router, setup.segments.front());
   for (const FabricCount::Group& group : count.groups()) {
     const auto connections = count.connections(group);
     for (std::uint32_t c = 0; c < connections.size(); ++c)
       if (connections[c] > 0) all_.push_back({c, connections[c]});
     first_.push_back(static_cast<std::uint32_t>(all_.size()));
-    links_.push_back({group.resource, group.kind});
+    links_.push_back({group.resource, group.kind, contended[links_.size()]});
   }
 }
 
@@ -49,6 +51,31 @@ void FabricConnections::for_each(const std::function<void(std::uint32_t, std::ui
 
 double wire_bytes(const NetworkSetup& setup, const Plan& plan) {
   return protocol_costs(*setup.comm, plan_of_streams(plan)).wire;
+}
+
+bool between_switches(const Fabric& fabric, std::uint32_t resource) { return !is_port(fabric, resource); }
+
+void add_ways(const NetworkSetup& setup, const Router& router, const Plan& asked, std::uint32_t first_item,
+              std::vector<Background::Way>& ways) {
+  const Plan plan = plan_of_streams(asked);
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  if (!algorithm.network_edges || setup.comm->nodes() == 1) return;
+  const double wire = protocol_costs(*setup.comm, plan).wire,
+               message = algorithm.message_weight ? algorithm.message_weight(plan) : 1;
+  const int pairs = setup.comm->qps_per_connection;
+  Path path;
+  for (int c = 0; c < plan.channels; ++c) {
+    std::size_t e = 0;
+    algorithm.network_edges(*setup.comm, plan, c, [&](const NetworkEdge& edge) {
+      for (int q = 0; q < pairs; ++q) {
+        const auto channel = static_cast<std::uint32_t>(c);
+        const Flow flow = flow_of(*setup.comm, *setup.fabric, edge, channel, e, static_cast<std::uint32_t>(q));
+        if (!router.route(flow, path)) throw_cut(*setup.fabric, setup.segments.front(), flow);
+        ways.push_back({first_item + channel, wire * edge.weight / (pairs * message), path.resources});
+      }
+      ++e;
+    });
+  }
 }
 
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "contended.hpp"
+
 namespace fabricast {
 
 NetworkCounter::NetworkCounter(const Communicator& comm, const Plan& plan, const Fabric& fabric, const Router& router,
@@ -23,8 +25,10 @@ void NetworkCounter::add_groups(Loads& loads) {
   contention_.assign(loads.groups.size(), 0);
   const FabricCount& count = count_->count();
   group_of_.reserve(count.groups().size());
+  const std::vector<bool> contended = contended_groups(count, plan_, fabric_, router_, segment_);
   for (const FabricCount::Group& counted : count.groups()) {
-    const double rate = rate_of(fabric_, router_, segment_, counted.resource);
+    double rate = rate_of(fabric_, router_, segment_, counted.resource);
+    if (contended[group_of_.size()]) rate *= segment_.contended;
     std::uint32_t earlier = counted.next;
     while (earlier != no_group && loads.groups[group_of_[earlier]].capacity != rate)
       earlier = count.groups()[earlier].next;

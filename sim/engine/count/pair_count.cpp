@@ -13,7 +13,7 @@ namespace fabricast {
 namespace {
 
 /// What a node sends to any other, from one NIC to another: number of queue pairs by weight.
-using Messages = std::map<std::uint32_t, std::uint64_t>;
+using MessagesTo = std::map<std::uint32_t, std::uint64_t>;
 
 /// Distance of the ends of a flow: the tier at which they meet.
 enum class Apart : std::uint8_t { by_leaf, by_spine, by_core };
@@ -144,9 +144,9 @@ class PairCounter {
   const FabricCount::Input& in_;
   const Clos& clos_;
   std::uint64_t nodes_, flows_ = 0;
-  std::map<std::pair<std::uint16_t, std::uint16_t>, Messages> pairs_;  ///< by NICs
-  std::map<std::uint16_t, Places> places_;                             ///< by NIC
-  std::array<FabricCount::Trips, 3> trips_{};                          ///< by Apart
+  std::map<std::pair<std::uint16_t, std::uint16_t>, MessagesTo> pairs_;  ///< by NICs
+  std::map<std::uint16_t, Places> places_;                               ///< by NIC
+  std::array<FabricCount::Trips, 3> trips_{};                            ///< by Apart
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "collective.hpp"
 #include "fabricast/core/stop.hpp"
+#include "meeting_rule.hpp"
 
 namespace fabricast {
 
@@ -51,7 +52,8 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
 }  // namespace
 
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
-                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight) {
+                         const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight,
+                         const MeetingRule& rule, std::span<const Background::Way> ways) {
   SharedRates out{rate, std::vector<std::uint32_t>(rate.size(), no_link)};
   std::vector<LinkUse> contended;
   std::vector<std::uint32_t> number(others.rate.size(), no_link);
@@ -60,12 +62,13 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
   std::vector<bool> meets(rate.size(), false);
   for_each_common(uses, others.uses, [&](std::uint32_t resource, auto own, auto theirs) {
     double load = 0;
-    for (const Background::Use& u : own) load += u.use * rate[u.item].value;
-    for (const Background::Use& u : theirs) load += u.use * others.rate[u.item].value;
+    const auto use_of = [&](const Background::Use& u) { return use_where_contended(rule, u); };
+    for (const Background::Use& u : own) load += use_of(u) * rate[u.item].value;
+    for (const Background::Use& u : theirs) load += use_of(u) * others.rate[u.item].value;
     // A link that can carry all demands limits nobody.
     if (load <= full) return;
     for (const Background::Use& u : own) {
-      contended.push_back({resource, u.item, u.use});
+      contended.push_back({resource, u.item, use_of(u)});
       meets[u.item] = true;
     }
     for (const Background::Use& u : theirs) {
@@ -76,37 +79,47 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
         caps.push_back(others.rate[u.item]);
         weights.push_back(others.weight[u.item]);
       }
-      contended.push_back({resource, n, u.use});
+      contended.push_back({resource, n, use_of(u)});
     }
   });
-  if (contended.empty()) return out;
-  const LinkShares shares = share_links(caps, weights, std::move(contended));
-  for (std::size_t i = 0; i < rate.size(); ++i)
-    // Never more than alone: other traffic does not make a call faster.
-    if (meets[i] && shares.rate[i] < rate[i]) {
-      out.rate[i] = shares.rate[i];
-      out.link[i] = shares.link[i];
-    }
+  if (!contended.empty()) {
+    const LinkShares shares = share_links(caps, weights, std::move(contended));
+    for (std::size_t i = 0; i < rate.size(); ++i)
+      // Never more than alone: other traffic does not make a call faster.
+      if (meets[i] && shares.rate[i] < rate[i]) {
+        out.rate[i] = shares.rate[i];
+        out.link[i] = shares.link[i];
+      }
+  }
+  // A port that waits holds back channels that share no full link with anyone.
+  if (!rule.by_port.empty()) hold_back(others, ways, rate, rule, out);
   return out;
 }
 
-Background combined(std::span<const Background* const> single) {
+Background combined(std::span<const Background* const> single, const MeetingRule& rule) {
   Background all;
   for (const Background* part : single) {
     const auto base = static_cast<std::uint32_t>(all.rate.size());
     all.rate.insert(all.rate.end(), part->rate.begin(), part->rate.end());
     all.weight.insert(all.weight.end(), part->weight.begin(), part->weight.end());
     all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
-    for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use});
+    for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use, u.contended});
+    for (Background::Way way : part->ways) {
+      way.item += base;
+      all.ways.push_back(std::move(way));
+    }
   }
   // A single job has nobody to share with.
   if (single.size() < 2) return all;
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
+  mark_contended(all, rule);
   std::vector<LinkUse> uses;
   for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
   const LinkShares shares = share_links(all.rate, all.weight, std::move(uses));
+  const std::vector<BytesPerSecond> alone = all.rate;
   // The others share links among themselves first. Only then do a job's own channels share with them.
   for (std::size_t i = 0; i < all.rate.size(); ++i) all.rate[i] = std::min(all.rate[i], shares.rate[i]);
+  if (!rule.by_port.empty()) hold_back_each_other(alone, rule, all);
   return all;
 }
 
@@ -127,18 +140,20 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       all.weight.push_back(std::max(share, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
     }
-    x->fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) {
-      all.uses.push_back({link, base + item, use});
+    for_each_use(*x->fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
+      all.uses.push_back({link, base + item, use, contended});
     });
+    timer.add_ways_of(program.collectives[k], *x, base, all.ways);
   }
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   return all;
 }
 
 CallBeside::CallBeside(const World& world, std::uint64_t seed) : world_(world), seed_(seed) {
-  if (world.planner().comm.nodes() > 1)
-    router_ = world.setup().policy->make(*world.setup().policy_spec, *world.fabric(),
-                                         world.setup().segments.front().links, seed);
+  if (world.planner().comm.nodes() < 2) return;
+  router_ = world.setup().policy->make(*world.setup().policy_spec, *world.fabric(),
+                                       world.setup().segments.front().links, seed);
+  rule_ = meeting_rule(world, *router_);
 }
 
 CallBeside::~CallBeside() = default;
@@ -152,12 +167,16 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   const double wire = wire_bytes(world_.setup(), plan);
   own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
     const double rate = resource_rate(world_.setup(), *router_, resource).value;
+    const double carries = own.contended(kind) ? world_.setup().segments.front().contended : 1;
     for (const auto& [channel, connections] : own.of(kind))
-      uses.push_back({resource, channel, connections * wire / rate});
+      uses.push_back({resource, channel, connections * wire / rate / carries, own.contended(kind)});
   });
   std::vector<BytesPerSecond> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
-  const SharedRates shared = rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight));
+  std::vector<Background::Way> ways;
+  if (!rule_.by_port.empty() && !others->ways.empty()) add_ways(world_.setup(), *router_, plan, 0, ways);
+  const SharedRates shared =
+      rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight), rule_, ways);
   const Seconds before = result.makespan;
   Seconds makespan = before;
   std::size_t slowest = rate.size();

@@ -113,6 +113,7 @@ CollectiveTimer::CollectiveTimer(const World& world, const Program& program, std
                                          world.setup().segments.front().links, seed);
     first_inside_ = world.fabric()->links() + router_->bundles();
     ports_ = ports_of_nodes(comm, *world.fabric());
+    rule_ = meeting_rule(world, *router_);
   }
   others_ = world.beside_in(seed);
   nodes_ = static_cast<std::uint32_t>(comm.nodes());
@@ -214,6 +215,8 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
   Crossings found;
   LinkUsesBuilder links;
   std::map<std::tuple<double, std::uint64_t, std::uint32_t>, std::uint32_t> values;
+  // Values come in pairs if contended links carry less: of a link alone, and of one that is contended.
+  const bool paired = world_.setup().segments.front().contended < 1;
   std::map<std::uint32_t, NetworkSetup> setups;  // by shape
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
@@ -232,15 +235,19 @@ Crossings CollectiveTimer::count_crossings(Communicators& communicators, const C
         // while uses are millions.
         const auto [value, fresh] = values.try_emplace({connections, own.rate_kind(k), team.shape}, values.size());
         if (fresh) {
-          links.add_value(connections);
+          for (int i = 0; i < (paired ? 2 : 1); ++i) links.add_value(connections);
           found.values.push_back({connections, own.lowest(k), team.shape});
         }
-        links.add_use(x.first_item[t] + channel, value->second);
+        const std::uint32_t second = paired ? 2 * value->second + (own.contended(k) ? 1 : 0) : value->second;
+        links.add_use(x.first_item[t] + channel, second);
       }
     }
     own.for_each([&](std::uint32_t resource, std::uint32_t k) { links.add_link(resource, first + k); });
   }
-  found.links = links.build();
+  if (paired)
+    found.links = links.build([&](std::uint32_t link) { return between_switches(*world_.fabric(), link); });
+  else
+    found.links = links.build();
   return found;
 }
 
@@ -258,8 +265,11 @@ LinkUses CollectiveTimer::uses_of(Communicators& communicators, const Collective
     wire[team.shape] = wire_bytes(setup, x.timed[t]->plan);
   }
   std::vector<double> uses;
-  for (const Crossings::Value& v : crossings.values)
+  const double contended = world_.setup().segments.front().contended;
+  for (const Crossings::Value& v : crossings.values) {
     uses.push_back(v.connections * wire[v.shape] / resource_rate(setup, *router_, v.link).value);
+    if (contended < 1) uses.push_back(uses.back() / contended);
+  }
   return crossings.links.with(std::move(uses));
 }
 
@@ -320,13 +330,30 @@ LinkShares CollectiveTimer::share(const Collective& x) const {
   return shares;
 }
 
+void CollectiveTimer::add_ways_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
+                                  std::vector<Background::Way>& ways) {
+  if (rule_.by_port.empty()) return;
+  std::unique_ptr<Communicators> taken = take_communicators();
+  for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
+    const Team& team = x.teams->teams[t];
+    if (team.nodes.size() == 1) continue;
+    const Planner& planner = taken->of(x.teams->shapes[team.shape], team, number_of(kind, team.shape), kind.direct);
+    add_ways(taken->setup(planner, kind), *router_, x.timed[t]->plan, first_item + x.first_item[t], ways);
+  }
+  give_back(std::move(taken));
+}
+
 /// Lowers the rates to what other jobs leave. No channel gets more than without them.
-void CollectiveTimer::share_with_others(Collective& x) const {
+void CollectiveTimer::share_with_others(const CollectiveKind& kind, Collective& x) {
   std::vector<Background::Use> uses;
-  x.fabric->for_each([&](std::uint32_t link, std::uint32_t item, double use) { uses.push_back({link, item, use}); });
+  for_each_use(*x.fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
+    uses.push_back({link, item, use, contended});
+  });
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
-  SharedRates shared = rates_beside(*others_, uses, x.rate, weights);
+  std::vector<Background::Way> ways;
+  if (!others_->ways.empty()) add_ways_of(kind, x, 0, ways);
+  SharedRates shared = rates_beside(*others_, uses, x.rate, weights, rule_, ways);
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
     // Only items that others limit can end later than before.
     const Seconds makespan = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : Seconds{};
@@ -425,7 +452,7 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
     if (shared && shares.link[last] != no_link) x->time.bottleneck = name_of_resource(shares.link[last]);
     if (kind.direct.is_on()) name_direct(kind.direct, x->rate[last], *x);
   }
-  if (others_ && !x->fabric->empty()) share_with_others(*x);
+  if (others_ && !x->fabric->empty()) share_with_others(kind, *x);
   add_loads(*x);
   find_behind(*x);
   return x;

@@ -24,6 +24,7 @@
 #include "communicators.hpp"
 #include "fabricast/engine/group_time.hpp"
 #include "fabricast/engine/max_min.hpp"
+#include "fabricast/traffic/beside.hpp"
 #include "fabricast/traffic/traffic.hpp"
 #include "sharing.hpp"
 
@@ -109,6 +110,12 @@ class CollectiveTimer {
                   std::shared_ptr<CollectiveCounts> counts = nullptr);
   std::unique_ptr<Collective> time(const CollectiveKind& kind);
 
+  /// Adds the ways of the connections of a collective that it has timed, if links are shared by ports. Items are
+  /// numbered from `first_item`.
+  void add_ways_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
+                   std::vector<Background::Way>& ways);
+  /// How links are shared where traffic meets.
+  const MeetingRule& rule() const { return rule_; }
   /// Traffic of other jobs, or null.
   const Background* others() const { return others_; }
   std::uint32_t resources() const { return first_inside_ + nodes_ * node_links_; }
@@ -141,7 +148,7 @@ class CollectiveTimer {
                    const Crossings& crossings) const;
   void sign_nodes(Collective& x) const;
   LinkShares share(const Collective& x) const;
-  void share_with_others(Collective& x) const;
+  void share_with_others(const CollectiveKind& kind, Collective& x);
   void add_loads(Collective& x) const;
   void find_behind(Collective& x) const;
   /// A resource of a node, and its kind in the collective's `fabric`; none: a link inside the node.
@@ -165,6 +172,7 @@ class CollectiveTimer {
   std::vector<std::unique_ptr<Communicators>> communicators_;  ///< not in use by any thread
   std::unique_ptr<Router> router_;
   const Background* others_ = nullptr;
+  MeetingRule rule_;
   std::uint32_t first_inside_ = 0, nodes_ = 0, node_links_ = 0;
   std::vector<std::vector<std::uint32_t>> ports_;  ///< by NCCL node: links of its NIC ports
   std::vector<std::unique_ptr<TeamSet>> teams_;    ///< by Program::groups

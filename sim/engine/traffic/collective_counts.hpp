@@ -28,7 +28,7 @@ struct Crossings {
     std::uint32_t shape = 0;  ///< of the teams
   };
   LinkUses links;             ///< uses are numbers of connections
-  std::vector<Value> values;  ///< by number
+  std::vector<Value> values;  ///< by number; by number / 2 if contended links carry less (LinkUsesBuilder::build)
 };
 
 /// The counts of a program for one seed. Thread-safe.

@@ -47,7 +47,7 @@ void LinkUsesBuilder::sort_links(LinkUses::Layout& layout, std::vector<std::span
   layout.links.shrink_to_fit();
 }
 
-LinkUses LinkUsesBuilder::build() {
+LinkUses LinkUsesBuilder::build(const std::function<bool(std::uint32_t)>& can_be) {
   auto layout = std::make_shared<LinkUses::Layout>();
   std::vector<std::span<const Entry>> parts_of_kind;
   sort_links(*layout, parts_of_kind);
@@ -63,12 +63,19 @@ LinkUses LinkUsesBuilder::build() {
   // All uses take 64 bits if one of them does not fit in 32.
   const bool wide = std::bit_width(most) + layout->value_bits > 32;
   wide ? layout->wide.reserve(all) : layout->uses.reserve(all);
-  for (const auto& parts : parts_of_kind)
+  for (const auto& parts : parts_of_kind) {
+    // Parts of several teams come from several NIC ports.
+    const bool several = can_be && parts.size() > 1 && can_be(parts.front().link);
+    bool contended = several;
     for (const Entry& e : parts)
       for (const NumberedUse& u : part(e.part)) {
-        const std::uint64_t packed = std::uint64_t{u.item} << layout->value_bits | u.value;
+        const std::uint32_t value = several ? u.value | 1U : u.value;
+        contended |= can_be && (value & 1U);
+        const std::uint64_t packed = std::uint64_t{u.item} << layout->value_bits | value;
         wide ? layout->wide.push_back(packed) : layout->uses.push_back(static_cast<std::uint32_t>(packed));
       }
+    if (can_be) layout->contended.push_back(contended);
+  }
   LinkUses made;
   made.layout_ = std::move(layout);
   made.values_ = std::move(values_);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -62,6 +63,8 @@ class LinkUses {
   /// The users of each link of a kind. Valid as long as this object.
   Users users(std::uint32_t kind) const { return {*this, layout_->first[kind], layout_->first[kind + 1]}; }
   std::uint32_t lowest_link(std::uint32_t kind) const { return layout_->lowest[kind]; }
+  /// Whether the uses of a kind are those of contended links (LinkUsesBuilder::build).
+  bool contended(std::uint32_t kind) const { return !layout_->contended.empty() && layout_->contended[kind]; }
   /// Calls use(link, item, use) for all uses, in ascending order of links.
   template <class F>
   void for_each(F use) const {
@@ -81,6 +84,7 @@ class LinkUses {
     std::vector<Link> links;
     std::vector<std::size_t> first{0};  ///< of uses, by kind; one entry more
     std::vector<std::uint32_t> lowest;  ///< link, by kind
+    std::vector<bool> contended;        ///< by kind; empty: none
     int value_bits = 0;                 ///< b of (1)
     std::vector<std::uint32_t> uses;    ///< (1)
     std::vector<std::uint64_t> wide;    ///< (1), used instead of `uses` if an item and a value do not fit in 32 bits
@@ -95,6 +99,13 @@ class LinkUses {
   std::shared_ptr<const Layout> layout_;
   std::vector<double> values_;
 };
+
+/// Calls use(link, item, use, contended) for all uses, in ascending order of links.
+template <class F>
+void for_each_use(const LinkUses& uses, F use) {
+  for (const LinkUses::Link& l : uses.links())
+    for (const LinkUses::Use u : uses.users(l.kind)) use(l.link, u.item, u.use, uses.contended(l.kind));
+}
 
 /// Builds LinkUses from *parts*: lists of uses that recur on many links.
 class LinkUsesBuilder {
@@ -113,7 +124,11 @@ class LinkUsesBuilder {
   void add_use(std::uint32_t item, std::uint32_t value) { uses_.push_back({item, value}); }
   /// Adds a part to the uses of a link.
   void add_link(std::uint32_t link, std::uint32_t part) { entries_.push_back({link, part}); }
-  LinkUses build();
+  LinkUses build() { return build({}); }
+  /// The same where contended links carry less. Values then come in pairs: the even one holds where a link is not
+  /// contended, the next one where it is. Links for which can_be(link) holds are contended if they have several parts,
+  /// as those of several teams, or a use with the second value.
+  LinkUses build(const std::function<bool(std::uint32_t)>& can_be);
 
  private:
   struct Entry {

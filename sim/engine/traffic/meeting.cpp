@@ -14,6 +14,7 @@
 
 #include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
+#include "meeting_rule.hpp"
 
 namespace fabricast {
 
@@ -120,7 +121,8 @@ void Meetings::add_others(std::uint32_t resource, std::uint32_t first, std::vect
   const std::vector<Background::Use>& all = timer_.others()->uses;
   auto it =
       std::lower_bound(all.begin(), all.end(), resource, [](const auto& u, std::uint32_t r) { return u.resource < r; });
-  for (; it != all.end() && it->resource == resource; ++it) uses.push_back({resource, first + it->item, it->use});
+  for (; it != all.end() && it->resource == resource; ++it)
+    uses.push_back({resource, first + it->item, use_where_contended(timer_.rule(), *it)});
 }
 
 std::vector<double> Meetings::solve(const Flight& flight) {
@@ -217,9 +219,15 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   std::vector<LinkUse> uses;
   for (std::size_t k = 0; k < flight.size(); ++k) {
     const LinkUses& fabric = *collectives_[flight[k]]->fabric;
-    for (const LinkUses::Link& l : fabric.links())
-      if (is_contended(l.link))
-        for (const LinkUses::Use u : fabric.users(l.kind)) uses.push_back({l.link, base[k] + u.item, times[k] * u.use});
+    for (const LinkUses::Link& l : fabric.links()) {
+      if (!is_contended(l.link)) continue;
+      // The flows of several kinds on a link between switches come from several NIC ports.
+      const bool several = flight.size() > 1 || times[k] > 1;
+      for (const LinkUses::Use u : fabric.users(l.kind)) {
+        const Background::Use use{l.link, 0, u.use, fabric.contended(l.kind) || !several};
+        uses.push_back({l.link, base[k] + u.item, times[k] * use_where_contended(timer_.rule(), use)});
+      }
+    }
   }
   add_inside(flight, times, base, uses);
   // Items of other jobs are numbered after those of the kinds.

@@ -1,11 +1,13 @@
 // Our shares against packets: docs/validation-packets.md says what is compared and how.
 //
-// The limits below are of two kinds. Where max-min claims to hold, they say how far off it may be. Where it is known to
-// fail, they say by how much it does: once the engine models that, the test fails and the page changes.
+// The limits below are of two kinds. Where a rule claims to hold (ideal shares, `fabric.congestion`, adaptive routing by
+// flowlet), they say how far off it may be. Where it is known to fail, they say by how much it does: once the engine
+// models that, the test fails and the page changes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "support/packet_runs.hpp"
 
@@ -30,6 +32,8 @@ struct Selection {
   char role = 'c';
   PacketModel model = PacketModel::max_min;
   std::uint32_t least_degree = 0;
+  std::uint32_t most_hosts = 4096, least_hosts = 0;
+  std::uint32_t most_ratio = 64;  ///< of hosts to uplinks of a leaf
 };
 
 /// Packets / model of the last end, by run.
@@ -38,6 +42,8 @@ std::vector<double> ratios(const Selection& of) {
   for (const PacketCase& packets : all_cases()) {
     if (packets.transport != of.transport || packets.routing != of.routing) continue;
     if (of.kinds.find(packets.kind) == std::string_view::npos || packets.degree < of.least_degree) continue;
+    if (packets.hosts() > of.most_hosts || packets.hosts() < of.least_hosts) continue;
+    if (packets.hosts_per_leaf > of.most_ratio * packets.spines) continue;
     for (const PacketRun& run : packets.runs)
       found.push_back(packet_ends(run, of.role).last /
                       model_ends(run, flow_ends(packets, run, of.model), of.role).last);
@@ -104,6 +110,89 @@ TEST_CASE("what max-min misses of sprayed packets: links are not filled evenly",
   CHECK(worst(found) < 1.4);
 }
 
+/// Median and worst distance of packets / model from 1.
+struct Misses {
+  double median = 0, worst = 0;
+};
+Misses misses(const std::vector<double>& found) {
+  std::vector<double> off;
+  for (const double ratio : found) off.push_back(std::abs(ratio - 1));
+  return {median(off), worst(off)};
+}
+
+TEST_CASE("with the efficiency of contended links, reactive transports meet 5 % in the median and 15 % at worst",
+          "[engine][packets]") {
+  const auto reactive = [](std::string_view transport, std::string_view routing, std::uint32_t least_hosts = 0) {
+    Selection of{transport, routing, collectives};
+    of.model = PacketModel::reactive, of.least_hosts = least_hosts;
+    return ratios(of);
+  };
+  for (const char* routing : {"ecmp", "adaptive"}) {
+    CAPTURE(routing);
+    const Misses of = misses(reactive("uec", routing));
+    CHECK(of.median < 0.03);
+    CHECK(of.worst < 0.15);
+  }
+  // One run of 110 misses it: a ring on leaves of 2:1.
+  const auto sprayed = reactive("uec", "spray");
+  CHECK(misses(sprayed).median < 0.03);
+  CHECK(beyond(sprayed, 1.15) == 1);
+  CHECK(worst(sprayed) < 1.26);
+  CHECK(least(sprayed) > 0.9);
+  // The efficiencies were read off runs with 64 hosts. Those with more are left out of that.
+  for (const char* routing : {"ecmp", "spray"}) {
+    CAPTURE(routing);
+    const Misses of = misses(reactive("uec", routing, 128));
+    CHECK(of.median < 0.03);
+    CHECK(of.worst < 0.15);
+  }
+  // Another transport loses more. It misses the median by half a percent.
+  const Misses eqds = misses(reactive("eqds", "spray"));
+  CHECK(eqds.median > 0.05);
+  CHECK(eqds.median < 0.06);
+  CHECK(eqds.worst < 0.15);
+  // Incasts are bound by a NIC's port, where nothing is lost.
+  const auto incasts = ratios({"uec", "spray", "incast", 'c', PacketModel::reactive});
+  CHECK(worst(incasts) < 1.02);
+  CHECK(least(incasts) > 1);
+}
+
+TEST_CASE("by port, permutations and rings of PFC meet 5 % in the median up to 4:1, and miss 15 % at worst",
+          "[engine][packets]") {
+  Selection of{"roce", "ecmp", "permutation ring", 'c', PacketModel::ports};
+  of.most_hosts = 128, of.most_ratio = 4;
+  const auto found = ratios(of);
+  CHECK(misses(found).median < 0.05);
+  CHECK(beyond(found, 1.15) == 3);
+  CHECK(worst(found) < 1.25);
+  CHECK(least(found) > 0.88);
+  // Trees wait for each other in circles, so their shares do not settle, and fair shares miss what they miss.
+  of.kinds = "tree";
+  CHECK(misses(ratios(of)).median > 0.09);
+}
+
+TEST_CASE("by flowlet, flows end when they do with a link by chance", "[engine][packets]") {
+  for (const PacketCase& packets : all_cases()) {
+    if (packets.routing != "flowlet") continue;
+    CAPTURE(packets.name);
+    double their_last = 0, last = 0, their_mean = 0, mean = 0;
+    constexpr std::uint64_t seeds = 16;
+    for (const PacketRun& run : packets.runs) {
+      const PacketEnds is = packet_ends(run, 'c');
+      their_last += is.last.value, their_mean += is.mean.value;
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const PacketEnds ours = model_ends(run, flow_ends(packets, run, PacketModel::flowlet, seed), 'c');
+        last += ours.last.value / seeds, mean += ours.mean.value / seeds;
+      }
+    }
+    // A flow's mean end, over 64 flows and five runs: its deviation is about 3 %. A link with the fewest flows instead
+    // of one by chance would be 14 to 25 % too early.
+    CHECK(their_mean / mean == Approx(1).margin(0.1));
+    // The last end deviates by 14 % from run to run: three deviations of the mean of five.
+    CHECK(their_last / last == Approx(1).margin(0.19));
+  }
+}
+
 TEST_CASE("what max-min misses of PFC without congestion control", "[engine][packets]") {
   const auto found = ratios({"roce", "ecmp", collectives});
   CHECK(median(found) > 1.05);
@@ -118,7 +207,7 @@ TEST_CASE("what max-min misses of adaptive routing by flowlet: it is not spread 
   CHECK(median(found) < 3);
 }
 
-TEST_CASE("PFC victims are not modelled: factor 1.9 to 26", "[engine][packets]") {
+TEST_CASE("what fair shares miss of PFC victims: factor 1.9 to 26", "[engine][packets]") {
   for (const char role : {'n', 'u', 'd'}) {
     CAPTURE(role);
     const auto found = ratios({"roce", "ecmp", "bystanders", role, PacketModel::max_min, 4});
@@ -140,19 +229,23 @@ TEST_CASE("shares by port tell how much a PFC victim is slowed", "[engine][packe
   }
 }
 
-/// Every run, by packets, by our shares, and by the prototype for bystanders: for tests/packets/page.py.
+/// Every run, by packets, by ideal shares, by those with the efficiency of contended links, and by port: for
+/// tests/packets/page.py.
 void print_rows(const PacketCase& packets) {
-  const bool lossless = packets.transport == "roce" && packets.routing == "ecmp" && packets.kind == "bystanders";
+  const bool lossless = packets.transport == "roce" && packets.routing == "ecmp";
   for (const PacketRun& run : packets.runs) {
     const auto fair = flow_ends(packets, run, PacketModel::max_min);
-    const auto by_port = lossless ? flow_ends(packets, run, PacketModel::ports) : fair;
+    const auto reactive = flow_ends(packets, run, PacketModel::reactive);
+    // On large fabrics shares by port take minutes, and are not shown.
+    const bool by_ports = lossless && packets.hosts() <= 128 && packets.kind != "alltoall";
+    const auto by_port = by_ports ? flow_ends(packets, run, PacketModel::ports) : fair;
     for (const char role : {'c', 'n', 'u', 'd', 'a'}) {
       if (!has_role(run, role)) continue;
-      const PacketEnds is = packet_ends(run, role);
-      const PacketEnds ours = model_ends(run, fair, role), prototype = model_ends(run, by_port, role);
-      fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f}\n", packets.name, run.seed, role,
+      const PacketEnds is = packet_ends(run, role), ours = model_ends(run, fair, role),
+                       reacts = model_ends(run, reactive, role), ports = model_ends(run, by_port, role);
+      fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f},{:.2f}\n", packets.name, run.seed, role,
                  is.last.value * 1e6, is.mean.value * 1e6, ours.last.value * 1e6, ours.mean.value * 1e6,
-                 prototype.last.value * 1e6, prototype.mean.value * 1e6);
+                 ports.last.value * 1e6, ports.mean.value * 1e6, reacts.last.value * 1e6, reacts.mean.value * 1e6);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "fabricast/core/names.hpp"
 #include "fabricast/core/rng.hpp"
 #include "support/fabrics.hpp"
 
@@ -327,7 +328,31 @@ TEST_CASE("on any graph ways avoid what is down, if need be by a longer one", "[
   CHECK_FALSE(router_of("ecmp", fabric, state)->route({0, 1, 1, 1}, path));
 }
 
-TEST_CASE("only the random policy has draws", "[routing]") {
+TEST_CASE("by flowlet a flow has one path, chosen by chance", "[routing]") {
+  // Two leaves of four hosts, two spines: hosts 0 and 1 send to 4 and 5, and meet on an uplink in half of all samples.
+  const Fabric fabric = fabric_of("leaf_spine", demand_of(8, 1), {{"leaves", "2"}, {"spines", "2"}});
+  REQUIRE(fabric.clos()->leaf_of(4) == 1);
+  const LinkState state;
+  constexpr int seeds = 4096;
+  int met = 0, moved = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto router = router_of("adaptive", fabric, state, seed, {{"by", "flowlet"}});
+    const auto one = way(*router, {0, 4, 1, 1}), two = way(*router, {1, 5, 1, 1});
+    REQUIRE(one.size() == 4);
+    CHECK(way(*router, {0, 4, 1, 1}) == one);
+    met += one[1] == two[1] ? 1 : 0;
+    // Another queue pair of the same hosts is another flow.
+    moved += way(*router, {0, 4, 2, 2}) != one ? 1 : 0;
+  }
+  // Binomial, five deviations of 32.
+  CHECK(std::abs(met - seeds / 2) < 160);
+  CHECK(std::abs(moved - seeds / 2) < 160);
+}
+
+TEST_CASE("only random policies have draws", "[routing]") {
+  const RoutingPolicy& adaptive = *find_by_name(routing_policies(), "adaptive");
+  CHECK_FALSE(adaptive.by_chance(adaptive.defaults()));
+  CHECK(find_by_name(routing_policies(), "ecmp")->by_chance(find_by_name(routing_policies(), "ecmp")->defaults()));
   for (const RoutingPolicy& policy : routing_policies()) {
     const Samples samples = policy.samples(policy.defaults());
     CHECK(samples.count == (policy.name == "ecmp" ? 16 : 1));
