@@ -46,9 +46,10 @@ std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
 namespace {
 
 /// Whether paths of equal latency on one hardware have equal latencies on any other. In a Clos they have, because they
-/// cross the same tiers. The latency of a reducing tree is known only for the hardware on which it was counted.
+/// cross the same tiers, and in a fabric with a metric, because they have equally many links of each class. The latency
+/// of a reducing tree is known only for the hardware on which it was counted.
 bool any_hardware(const FabricCount::Input& input) {
-  return input.fabric.clos() && !find_by_algorithm(input.plan.algorithm)->network_trees;
+  return (input.fabric.clos() || input.fabric.metric()) && !find_by_algorithm(input.plan.algorithm)->network_trees;
 }
 
 }  // namespace
@@ -90,12 +91,11 @@ bool same_shapes(const std::vector<ChannelShape>& a, const std::vector<ChannelSh
 
 }  // namespace
 
-/// Rates and latencies may differ, because counts do not depend on them. Only Clos networks are compared, by
-/// dimensions.
+/// Rates and latencies may differ, because counts do not depend on them. Fabrics from files are not compared: latencies
+/// of their links are their own.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
-  if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
-  return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
-         connects_alike(*a.comm, *b.comm);
+  if (!a.fabric || !b.fabric || (!a.fabric->clos() && !a.fabric->metric())) return false;
+  return a.policy == b.policy && a.fabric->connects_like(*b.fabric) && connects_alike(*a.comm, *b.comm);
 }
 
 /// Compares everything that determines the ports a channel connects and the numbers of its queue pairs.
