@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "fabricast/core/error.hpp"
+#include "fabricast/fabric/planes.hpp"
 
 namespace fabricast {
 
@@ -101,6 +102,12 @@ std::vector<LinkId> Fabric::find_links(std::string_view text) const {
       if (ends_[l] >= endpoints() && ends_[l + 1] >= endpoints()) add_cable(l);
     return found;
   }
+  if (const PlaneDistances* planes = planes_of(*this); planes && !wanted)
+    if (const auto plane = number_after(text, "plane"); plane && *plane < planes->planes()) {
+      for (std::uint32_t l = 0; l < links(); l += 2)
+        if (planes->plane_of(ends_[l + 1] - endpoints()) == *plane) add_cable(l);
+      return found;
+    }
   if (const auto alone = find_vertex(text); alone && !wanted) {
     for (std::uint32_t l = 0; l < links(); l += 2)
       if (ends_[l] == alone->value || ends_[l + 1] == alone->value) add_cable(l);
@@ -131,6 +138,14 @@ std::uint32_t Fabric::cables_below(Tier wanted) const {
   for (std::uint32_t l = 1; l < links(); l += 2)
     if (tier(VertexId(ends_[l])) == wanted) ++count;
   return count;
+}
+
+// Clos networks are compared by their dimensions, which is much cheaper than by their links.
+bool Fabric::connects_like(const Fabric& other) const {
+  if (nodes_ != other.nodes_ || ports_per_node_ != other.ports_per_node_ || clos_ != other.clos_) return false;
+  if (clos_) return true;
+  if (!metric_ != !other.metric_ || (metric_ && metric_->text() != other.metric_->text())) return false;
+  return ends_ == other.ends_ && class_of_ == other.class_of_;
 }
 
 // Counting sort by the source of each link: two passes, and one array instead of a list for each vertex.
@@ -178,6 +193,8 @@ void FabricBuilder::name_nodes(std::vector<std::string> nodes, std::vector<std::
 }
 
 void FabricBuilder::set_subnet(Subnet subnet) { fabric_.subnet_ = std::make_shared<Subnet>(std::move(subnet)); }
+
+void FabricBuilder::set_metric(std::shared_ptr<const Distances> metric) { fabric_.metric_ = std::move(metric); }
 
 void FabricBuilder::add_cable(VertexId lower, VertexId upper, const LinkClass& up, const LinkClass& down) {
   fabric_.ends_.push_back(lower.value);

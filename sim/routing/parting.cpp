@@ -47,6 +47,42 @@ void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
 
 }  // namespace
 
+void RandomSplit::operator()(std::uint32_t from, double flows, const std::vector<std::uint32_t>& weights,
+                             std::vector<double>& parts) {
+  parts.assign(weights.size(), 0);
+  if (weights.size() == 1) {
+    parts[0] = flows;
+    return;
+  }
+  Bits bits(mix64(seed_ ^ mix64(++calls_ << 32 | from)));
+  std::uint64_t all = 0;
+  for (const std::uint32_t weight : weights) all += weight;
+  auto left = static_cast<std::uint64_t>(flows);
+  // Up to here, a random number for each flow is cheaper than a binomial for each place.
+  constexpr std::uint64_t drawn_each = 16;
+  if (left <= drawn_each * weights.size() && all <= 1024) {
+    const bool alike = all == weights.size();
+    for (; left > 0; --left) {
+      std::uint64_t at = bits.rng().below(all);
+      std::size_t place = 0;
+      if (alike)
+        place = at;
+      else
+        for (; at >= weights[place]; ++place) at -= weights[place];
+      parts[place] += 1;
+    }
+    return;
+  }
+  using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
+  for (std::size_t i = 0; i + 1 < weights.size() && left > 0; all -= weights[i++]) {
+    const double part = static_cast<double>(weights[i]) / static_cast<double>(all);
+    const auto here = static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(left), part)(bits));
+    parts[i] = static_cast<double>(here);
+    left -= here;
+  }
+  parts.back() += static_cast<double>(left);
+}
+
 void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,
                     const std::function<void(std::uint32_t, std::uint64_t)>& add) {
   for (const bool down : {false, true}) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <numeric>
 
 namespace fabricast {
 
@@ -60,38 +61,103 @@ DeadParts::DeadParts(const Fabric& fabric, const LinkState& state) : any_(state.
   }
 }
 
-// Breadth first from the destination, against the direction of the links. Distances are kept, since many flows end at
-// the same port.
-const std::vector<std::uint16_t>& GraphPaths::distances(std::uint32_t to) const {
-  const std::scoped_lock lock(mutex_);
-  auto [it, fresh] = distance_.try_emplace(to);
-  if (!fresh) return it->second;
-  constexpr auto far = std::numeric_limits<std::uint16_t>::max();
-  std::vector<std::uint16_t>& distance = it->second;
-  distance.assign(fabric_.vertices(), far);
-  distance[to] = 0;
-  std::deque<VertexId> queue{VertexId(to)};
-  while (!queue.empty()) {
-    const VertexId here = queue.front();
-    queue.pop_front();
-    if (here.value != to && fabric_.is_endpoint(here)) continue;  // NICs do not forward
-    for (const LinkId out : out_.out(here)) {
-      const VertexId there = fabric_.link(out).to;
-      if (state_.down(Fabric::reverse(out).value) || distance[there.value] != far) continue;
-      distance[there.value] = static_cast<std::uint16_t>(distance[here.value] + 1);
-      queue.push_back(there);
+GraphPaths::GraphPaths(const Fabric& fabric, const LinkState& state)
+    : fabric_(fabric),
+      state_(state),
+      metric_(fabric.metric()),
+      any_down_(state.any_down()),
+      ordered_(metric_ && metric_->ordered()),
+      ports_(fabric.endpoints()),
+      first_(fabric.switches() + 1, 0),
+      once_(std::make_unique<std::once_flag[]>(fabric.switches())),
+      distances_(fabric.switches()) {
+  const std::uint32_t endpoints = fabric.endpoints();
+  // Links are sorted by the switch that they leave, and stay ascending for each.
+  std::vector<std::uint32_t> between;
+  for (std::uint32_t l = 0; l < fabric.links(); ++l) {
+    const auto [from, to] = fabric.link(LinkId(l));
+    if (from.value >= endpoints && to.value >= endpoints) {
+      ++first_[from.value - endpoints + 1];
+      between.push_back(l);
+    } else if (from.value < endpoints) {
+      ports_[from.value] = {l, l ^ 1U, to.value - endpoints};
+      ports_first_ = ports_first_ && l == 2 * from.value;
     }
   }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  hops_.resize(between.size());
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for (const std::uint32_t l : between) {
+    const auto [from, to] = fabric.link(LinkId(l));
+    const std::uint32_t here = from.value - endpoints, there = to.value - endpoints;
+    hops_[next[here]++] = {l, there, static_cast<std::uint16_t>(metric_ ? metric_->length(here, there) : 1),
+                           static_cast<std::uint8_t>(ordered_ ? metric_->dimension(here, there) : 0)};
+  }
+  for (std::uint32_t at = 0; at < fabric.switches(); ++at) {
+    first_cables_.push_back(static_cast<std::uint32_t>(cables_.size()));
+    for (std::uint32_t h = first_[at]; h < first_[at + 1]; ++h) {
+      if (h > first_[at] && hops_[h].to == hops_[h - 1].to)
+        ++cables_.back().count;
+      else
+        cables_.push_back({h, 1});
+    }
+  }
+  first_cables_.push_back(static_cast<std::uint32_t>(cables_.size()));
+}
+
+// As next_by, for parallel links together. Only for routers without dead links.
+void GraphPaths::choose(std::uint32_t here, const std::vector<std::uint16_t>& distance,
+                        std::vector<std::uint32_t>& chosen, std::vector<std::uint32_t>& links) const {
+  chosen.clear();
+  links.clear();
+  const std::uint32_t all = distance[here];
+  std::uint8_t dimension = 0xFF;
+  for (std::uint32_t c = first_cables_[here]; c < first_cables_[here + 1]; ++c) {
+    const Hop& hop = hops_[cables_[c].first];
+    if (std::uint32_t{hop.length} + distance[hop.to] != all) continue;
+    if (ordered_ && hop.dimension != dimension) {
+      if (hop.dimension > dimension) continue;
+      chosen.clear();
+      links.clear();
+      dimension = hop.dimension;
+    }
+    chosen.push_back(c);
+    links.push_back(cables_[c].count);
+  }
+}
+
+// From the destination, against the direction of the links. Lengths are small integers, so the switches that wait are
+// kept by distance instead of in a heap.
+const std::vector<std::uint16_t>& GraphPaths::searched(std::uint32_t to) const {
+  std::vector<std::uint16_t>& distance = distances_[to];
+  std::call_once(once_[to], [&] {
+    distance.assign(switches(), far);
+    distance[to] = 0;
+    std::vector<std::vector<std::uint32_t>> waiting{{to}};
+    for (std::size_t d = 0; d < waiting.size(); ++d)
+      for (std::size_t i = 0; i < waiting[d].size(); ++i) {
+        const std::uint32_t here = waiting[d][i];
+        if (distance[here] != d) continue;  // a shorter path was found meanwhile
+        for (const Hop& hop : hops(here)) {
+          if (state_.down(hop.link ^ 1U) || distance[hop.to] <= d + hop.length) continue;
+          distance[hop.to] = static_cast<std::uint16_t>(d + hop.length);
+          if (waiting.size() <= distance[hop.to]) waiting.resize(distance[hop.to] + std::size_t{1});
+          waiting[distance[hop.to]].push_back(hop.to);
+        }
+      }
+  });
   return distance;
 }
 
-void GraphPaths::next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const {
-  links.clear();
-  const std::vector<std::uint16_t>& distance = distances(to);
-  if (distance[here.value] == std::numeric_limits<std::uint16_t>::max()) return;
-  for (const LinkId out : out_.out(here))
-    if (!state_.down(out.value) && distance[fabric_.link(out).to.value] + 1 == distance[here.value])
-      links.push_back(out);
+void GraphPaths::next_hops(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const {
+  if (by_metric()) {
+    next_by(
+        here, [&](std::uint32_t s) { return metric_->distance(s, to); }, links);
+  } else {
+    const std::vector<std::uint16_t>& distance = searched(to);
+    next_by(
+        here, [&](std::uint32_t s) -> std::uint32_t { return distance[s]; }, links);
+  }
 }
 
 namespace {
@@ -173,45 +239,92 @@ class ClosSpreader final : public Router {
   bool even_;
 };
 
-/// Spreads flows on an arbitrary graph: at each vertex, equal parts take each of the next hops.
+/// Spreads flows on an arbitrary graph: at each switch, equal parts take each of the next hops.
 class GraphSpreader final : public Router {
  public:
   GraphSpreader(const Fabric& fabric, const LinkState& state) : paths_(fabric, state) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
-    // Shortest paths have equal length, so the front moves hop by hop: the vertices that the flow reaches at the same
-    // time, with their shares.
-    std::vector<std::pair<VertexId, double>> front{{VertexId(flow.from), 1.0}};
-    std::vector<LinkId> choices;
-    while (front.size() != 1 || front[0].first.value != flow.to) {
-      std::vector<std::pair<VertexId, double>> next;
-      double slowest = 0;
-      for (const auto& [here, share] : front) {
-        paths_.next_hops(here, flow.to, choices);
-        if (choices.empty()) return false;
-        for (const LinkId link : choices) {
-          const double part = share / static_cast<double>(choices.size());
-          path.resources.push_back(link.value);
-          path.weights.push_back(part);
-          slowest = std::max(slowest, paths_.fabric().link_class(link).latency.value);
-          const VertexId there = paths_.fabric().link(link).to;
-          const auto it = std::find_if(next.begin(), next.end(), [&](const auto& n) { return n.first == there; });
-          if (it != next.end())
-            it->second += part;
-          else
-            next.emplace_back(there, part);
-        }
-      }
-      // A message is complete when its slowest part is, so each hop counts its longest latency.
-      path.latency += Seconds{slowest};
-      front = std::move(next);
-    }
+    if (flow.from == flow.to) return true;
+    const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
+    if (from.up == GraphPaths::none || to.down == GraphPaths::none) return false;
+    if (paths_.state().down(from.up) || paths_.state().down(to.down)) return false;
+    take(path, from.up, 1);
+    path.latency = latency(from.up);
+    if (!between(from.at, to.at, path)) return false;
+    take(path, to.down, 1);
+    path.latency += latency(to.down);
     return true;
   }
+  bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   bool even() const override { return true; }
+  Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
+  void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t,
+                  const std::function<void(std::uint32_t, double)>& add) const override {
+    paths_.part(
+        pairs,
+        [](std::uint32_t, double flows, const std::vector<std::uint32_t>& weights, std::vector<double>& parts) {
+          const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+          parts.clear();
+          for (const std::uint32_t weight : weights) parts.push_back(flows * (weight / all));
+        },
+        add);
+  }
 
  private:
+  /// A switch that a part of the flow has reached.
+  struct Reached {
+    std::uint32_t at;
+    double share;
+    Seconds latency;  ///< of the slowest part
+  };
+  Seconds latency(std::uint32_t link) const { return paths_.fabric().link_class(LinkId(link)).latency; }
+  static void take(Path& path, std::uint32_t link, double share) {
+    path.resources.push_back(link);
+    path.weights.push_back(share);
+  }
+
+  // The front moves from distance to distance, those that are farthest first, so that all parts that meet at a switch
+  // continue together.
+  bool between(std::uint32_t here, std::uint32_t to, Path& path) const {
+    std::vector<Reached> front{{here, 1, path.latency}}, next;
+    std::vector<LinkId> choices;
+    while (front.size() != 1 || front[0].at != to) {
+      std::uint32_t farthest = 0;
+      for (const Reached& r : front) farthest = std::max(farthest, paths_.distance(r.at, to));
+      next.clear();
+      for (const Reached& r : front) {
+        if (paths_.distance(r.at, to) < farthest) {
+          arrive(next, r);
+          continue;
+        }
+        paths_.next_hops(r.at, to, choices);
+        if (choices.empty()) return false;
+        for (const LinkId link : choices) {
+          const double part = r.share / static_cast<double>(choices.size());
+          take(path, link.value, part);
+          arrive(next, {paths_.end_of(link), part, r.latency + latency(link.value)});
+        }
+      }
+      // A message is complete when its slowest part is. Without a metric each hop counts its longest latency.
+      if (!paths_.fabric().metric()) {
+        Seconds slowest;
+        for (const Reached& r : next) slowest = std::max(slowest, r.latency);
+        for (Reached& r : next) r.latency = slowest;
+      }
+      std::swap(front, next);
+    }
+    path.latency = front[0].latency;
+    return true;
+  }
+  static void arrive(std::vector<Reached>& front, const Reached& part) {
+    const auto it = std::find_if(front.begin(), front.end(), [&](const Reached& r) { return r.at == part.at; });
+    if (it == front.end()) return front.push_back(part);
+    it->share += part.share;
+    it->latency = std::max(it->latency, part.latency);
+  }
+
   GraphPaths paths_;
 };
 
@@ -219,7 +332,7 @@ class GraphSpreader final : public Router {
 
 std::unique_ptr<Router> make_spreading_router(const Fabric& fabric, const LinkState& state, bool even) {
   if (fabric.clos()) return std::make_unique<ClosSpreader>(fabric, state, even);
-  return std::make_unique<GraphSpreader>(fabric, state);
+  return over_planes(fabric, std::make_unique<GraphSpreader>(fabric, state));
 }
 
 BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkState& state, std::uint32_t resource) {

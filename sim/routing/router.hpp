@@ -10,14 +10,15 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/rng.hpp"
 #include "fabricast/routing/routing.hpp"
+#include "planes.hpp"
 
 namespace fabricast {
 
@@ -187,21 +188,148 @@ class ClosRouter final : public Router {
   DeadParts dead_;
 };
 
-/// Shortest paths in a graph, by hops. Distances to a destination are computed once, on demand. Thread-safe.
+/// Minimal paths between the switches of a fabric that is not a Clos network: by its Distances if it has one and no link is
+/// down, otherwise by a search from each destination, once, on demand. Without a Distances every link has length 1.
+/// Thread-safe.
 class GraphPaths {
  public:
-  GraphPaths(const Fabric& fabric, const LinkState& state) : fabric_(fabric), state_(state), out_(fabric) {}
-  /// The outgoing links of `here` on a shortest path to endpoint `to`, ascending.
-  void next_hops(VertexId here, std::uint32_t to, std::vector<LinkId>& links) const;
+  GraphPaths(const Fabric& fabric, const LinkState& state);
+
+  /// The links of a NIC port and the switch at their other end, numbered from 0.
+  struct Port {
+    std::uint32_t up = none, down = none, at = none;
+  };
+  static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+  const Port& port(std::uint32_t endpoint) const { return ports_[endpoint]; }
+  /// Whether port e has the links 2e and 2e + 1, and no link is down.
+  bool ends_at_ports() const { return ports_first_ && !any_down_; }
+  std::uint32_t switches() const { return fabric_.switches(); }
+  std::uint32_t group_of(std::uint32_t at) const { return metric_ ? metric_->group_of(at) : at; }
+
+  /// Length of the minimal paths between two switches; `far`: there is none.
+  static constexpr std::uint32_t far = 0xFFFF;
+  std::uint32_t distance(std::uint32_t from, std::uint32_t to) const {
+    return by_metric() ? metric_->distance(from, to) : searched(to)[from];
+  }
+  /// The outgoing links of switch `here` on minimal paths to switch `to`, ascending. Empty if there is no path.
+  void next_hops(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const;
+  /// The switch at the end of a link.
+  std::uint32_t end_of(LinkId link) const { return fabric_.link(link).to.value - fabric_.endpoints(); }
   const Fabric& fabric() const { return fabric_; }
+  const LinkState& state() const { return state_; }
+
+  /// Distributes flows between switches over the links between them. All flows to a destination are moved together,
+  /// those that are farthest first.
+  /// \param pairs  sorted by destination
+  /// \param split  split(from, flows, weights, parts) fills in the parts of the flows in proportion to whole weights
+  template <class Split>
+  void part(std::span<const SwitchFlows> pairs, Split split,
+            const std::function<void(std::uint32_t, double)>& add) const;
 
  private:
-  const std::vector<std::uint16_t>& distances(std::uint32_t to) const;
+  struct Hop {
+    std::uint32_t link, to;
+    std::uint16_t length;
+    std::uint8_t dimension;
+  };
+  /// Parallel links, which are consecutive hops.
+  struct Cables {
+    std::uint32_t first, count;  ///< of hops
+  };
+  bool by_metric() const { return metric_ && !any_down_; }
+  std::span<const Hop> hops(std::uint32_t at) const {
+    return {hops_.data() + first_[at], hops_.data() + first_[at + 1]};
+  }
+  const std::vector<std::uint16_t>& searched(std::uint32_t to) const;
+  template <class Distance>
+  void next_by(std::uint32_t here, Distance distance, std::vector<LinkId>& links) const;
+  /// The cables out of a switch on minimal paths, with their numbers of links.
+  void choose(std::uint32_t here, const std::vector<std::uint16_t>& distance, std::vector<std::uint32_t>& chosen,
+              std::vector<std::uint32_t>& links) const;
+
   const Fabric& fabric_;
   const LinkState& state_;
-  Fabric::Adjacency out_;
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<std::uint32_t, std::vector<std::uint16_t>> distance_;
+  const Distances* metric_;
+  bool any_down_, ports_first_ = true, ordered_;
+  std::vector<Port> ports_;           ///< by endpoint
+  std::vector<std::uint32_t> first_;  ///< by switch: the first of its hops to other switches
+  std::vector<Hop> hops_;
+  std::vector<std::uint32_t> first_cables_;  ///< by switch
+  std::vector<Cables> cables_;
+  mutable std::unique_ptr<std::once_flag[]> once_;             ///< by destination
+  mutable std::vector<std::vector<std::uint16_t>> distances_;  ///< by destination, then by switch
+};
+
+template <class Distance>
+void GraphPaths::next_by(std::uint32_t here, Distance distance, std::vector<LinkId>& links) const {
+  links.clear();
+  const std::uint32_t all = distance(here);
+  if (all == far) return;
+  std::uint8_t dimension = 0xFF;
+  for (const Hop& hop : hops(here)) {
+    if ((any_down_ && state_.down(hop.link)) || std::uint32_t{hop.length} + distance(hop.to) != all) continue;
+    if (ordered_ && hop.dimension != dimension) {
+      if (hop.dimension > dimension) continue;
+      links.clear();
+      dimension = hop.dimension;
+    }
+    links.push_back(LinkId(hop.link));
+  }
+}
+
+template <class Split>
+void GraphPaths::part(std::span<const SwitchFlows> pairs, Split split,
+                      const std::function<void(std::uint32_t, double)>& add) const {
+  std::vector<std::uint16_t> own(by_metric() ? switches() : 0);
+  std::vector<double> amount(switches(), 0), on(cables_.size(), 0), parts;
+  std::vector<std::vector<std::uint32_t>> waiting;  // by distance: switches with flows
+  std::vector<std::uint32_t> chosen, weights;
+  for (std::size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {
+    const std::uint32_t to = pairs[begin].to;
+    // A column of distances is computed once for all switches on the way.
+    if (by_metric())
+      for (std::uint32_t s = 0; s < switches(); ++s) own[s] = static_cast<std::uint16_t>(metric_->distance(s, to));
+    const std::vector<std::uint16_t>& distance = by_metric() ? own : searched(to);
+    const auto put = [&](std::uint32_t at, double flows) {
+      if (at == to || flows == 0) return;
+      if (amount[at] == 0) {
+        if (waiting.size() <= distance[at]) waiting.resize(distance[at] + std::size_t{1});
+        waiting[distance[at]].push_back(at);
+      }
+      amount[at] += flows;
+    };
+    for (; end < pairs.size() && pairs[end].to == to; ++end)
+      put(pairs[end].from, static_cast<double>(pairs[end].flows));
+    for (std::size_t d = waiting.size(); d-- > 0; waiting[d].clear())
+      // No flow moves to a switch that is as far, so the list does not grow.
+      for (const std::uint32_t at : waiting[d]) {
+        choose(at, distance, chosen, weights);
+        FABRICAST_CHECK(!chosen.empty(), "flows between switches that are not connected");
+        split(at, std::exchange(amount[at], 0.0), weights, parts);
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+          on[chosen[i]] += parts[i];
+          put(hops_[cables_[chosen[i]].first].to, parts[i]);
+        }
+      }
+  }
+  // Which of several parallel links a flow takes does not matter for the rest of its path, so all are divided at once.
+  for (std::uint32_t c = 0; c < cables_.size(); ++c) {
+    if (on[c] == 0) continue;
+    weights.assign(cables_[c].count, 1);
+    split(c, on[c], weights, parts);
+    for (std::uint32_t i = 0; i < cables_[c].count; ++i) add(hops_[cables_[c].first + i].link, parts[i]);
+  }
+}
+
+/// Divides flows as if each drew one of the places, with probabilities in proportion to their weights (parting.cpp).
+class RandomSplit {
+ public:
+  explicit RandomSplit(std::uint64_t seed) : seed_(seed) {}
+  void operator()(std::uint32_t from, double flows, const std::vector<std::uint32_t>& weights,
+                  std::vector<double>& parts);
+
+ private:
+  std::uint64_t seed_, calls_ = 0;
 };
 
 /// A router on an arbitrary graph.
@@ -213,22 +341,51 @@ class GraphRouter final : public Router {
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
+    if (flow.from == flow.to) return true;
+    const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
+    if (!take(from.up, path)) return false;
+    if (!between(flow, from.at, to.at, path)) return false;
+    return take(to.down, path);
+  }
+  bool settled(std::uint32_t from, std::uint32_t to) const override { return direct(from, to); }
+  bool direct(std::uint32_t from, std::uint32_t to) const override {
+    return paths_.port(from).at == paths_.port(to).at;
+  }
+  bool ends_at_ports() const override { return paths_.ends_at_ports(); }
+  Parting parting() const override {
+    if constexpr (requires { chooser_.independent(); })
+      if (paths_.ends_at_ports() && chooser_.independent()) return Parting::at_random;
+    return Parting::one_by_one;
+  }
+  void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
+                  const std::function<void(std::uint32_t, double)>& add) const override {
+    if constexpr (requires { chooser_.seed(); }) paths_.part(pairs, RandomSplit(mix64(chooser_.seed() + stream)), add);
+  }
+
+ private:
+  bool take(std::uint32_t link, Path& path) const {
+    if (link == GraphPaths::none || paths_.state().down(link)) return false;
+    path.resources.push_back(link);
+    path.latency += paths_.fabric().link_class(LinkId(link)).latency;
+    return true;
+  }
+  bool between(const Flow& flow, std::uint32_t here, std::uint32_t to, Path& path) const {
     const auto key = chooser_.key(flow);
     std::vector<LinkId> choices;
     int tier = 0;
-    for (VertexId here(flow.from); here.value != flow.to;) {
-      paths_.next_hops(here, flow.to, choices);
+    while (here != to) {
+      paths_.next_hops(here, to, choices);
       if (choices.empty()) return false;
       const auto n = static_cast<std::uint32_t>(choices.size());
-      const LinkId link = choices[n == 1 ? 0 : chooser_.pick(key, here.value, tier++, n)];
+      const std::uint32_t vertex = paths_.fabric().endpoints() + here;
+      const LinkId link = choices[n == 1 ? 0 : chooser_.pick(key, vertex, tier++, n)];
       path.resources.push_back(link.value);
       path.latency += paths_.fabric().link_class(link).latency;
-      here = paths_.fabric().link(link).to;
+      here = paths_.end_of(link);
     }
     return true;
   }
 
- private:
   GraphPaths paths_;
   Chooser chooser_;
 };
@@ -237,7 +394,7 @@ class GraphRouter final : public Router {
 template <class Chooser>
 std::unique_ptr<Router> make_choosing_router(const Fabric& fabric, const LinkState& state, Chooser chooser) {
   if (fabric.clos()) return std::make_unique<ClosRouter<Chooser>>(fabric, state, std::move(chooser));
-  return std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser));
+  return over_planes(fabric, std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser)));
 }
 
 /// A router that spreads every flow over all equal-cost links. \param even  in equal parts, not in proportion to their

@@ -36,6 +36,20 @@ Locality of_clos(const Fabric& fabric, const Clos& clos) {
   return at;
 }
 
+/// The switch of the first port represents those of the host.
+Locality of_metric(const Fabric& fabric, const Distances& metric) {
+  Locality at;
+  Numbers<std::uint32_t> leaves, groups;
+  for (std::uint32_t host = 0; host < fabric.nodes(); ++host) {
+    // Ports come first among the links.
+    const VertexId to = fabric.link(LinkId(2 * fabric.endpoint(host, 0).value)).to;
+    const std::uint32_t leaf = to.value - fabric.endpoints();
+    at.leaf.push_back(leaves.of(leaf));
+    at.group.push_back(groups.of(metric.group_of(leaf)));
+  }
+  return at;
+}
+
 /// Hosts with the same set of switches have the same leaf. Leaves with the same first switch above them, cores
 /// excluded, have the same group.
 Locality of_graph(const Fabric& fabric) {
@@ -78,7 +92,8 @@ Locality of_graph(const Fabric& fabric) {
 }  // namespace
 
 Locality locality_of(const Fabric& fabric) {
-  return fabric.clos() ? of_clos(fabric, *fabric.clos()) : of_graph(fabric);
+  if (fabric.clos()) return of_clos(fabric, *fabric.clos());
+  return fabric.metric() ? of_metric(fabric, *fabric.metric()) : of_graph(fabric);
 }
 
 PlacementShape shape_of(const Locality& at, const std::vector<std::uint32_t>& hosts) {

@@ -75,7 +75,10 @@ std::string draw_fabric(Rng& rng, int size, int nics) {
                      one_of(rng, {1, 1, 2, 4}));
 }
 
-std::string sample_routing(Rng& rng) {
+std::string sample_routing(Rng& rng, bool direct) {
+  if (direct && once_in(rng, 4))
+    return fmt::format("{{kind: valiant, seed: {}, seeds: 1, nonminimal: {}}}", from_to(rng, 1, 1000),
+                       one_of(rng, {0.3, 1.0}));
   const auto kind = one_of<std::string_view>(rng, {"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
   if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
   const int seed = from_to(rng, 1, 1000);
@@ -138,7 +141,27 @@ std::string RandomScenario::yaml() const {
       node, domain, cluster, fabric, routing, faults, version, variables, collective, bytes / 1024);
 }
 
-RandomScenario sample_scenario(Rng& rng) {
+std::string direct_fabric(Rng& rng, std::string_view kind, int nodes) {
+  // Enough switches for one node each, more or less; ports are no limit here.
+  std::string keys;
+  if (kind == "dragonfly") {
+    const int group = one_of(rng, {1, 2, 3, 4});
+    keys = fmt::format("groups: {}, switches_per_group: {}, local_links: {}, global_links: {}",
+                       std::max(1, nodes / group / from_to(rng, 1, 2)), group, from_to(rng, 1, 2), from_to(rng, 1, 6));
+  } else if (kind == "dragonfly_plus") {
+    const int group = one_of(rng, {1, 2, 3});
+    keys = fmt::format("groups: {}, leaves_per_group: {}, spines_per_group: {}, local_links: {}, global_links: {}",
+                       std::max(1, nodes / group / from_to(rng, 1, 2)), group, from_to(rng, 1, 4), from_to(rng, 1, 2),
+                       from_to(rng, 1, 6));
+  } else {
+    keys = fmt::format("dimensions: [{}, {}, {}], cables: {}, paths: {}", from_to(rng, 1, 5), from_to(rng, 1, 4),
+                       from_to(rng, 1, 3), from_to(rng, 1, 4),
+                       one_of<std::string_view>(rng, {"minimal", "dimension_order"}));
+  }
+  return fmt::format("{{kind: {}, {},\n  switch: {{ports: 4096}}}}", kind, keys);
+}
+
+RandomScenario sample_scenario(Rng& rng, std::string_view fabric) {
   RandomScenario s;
   const Box& box = once_in(rng, 3) ? one_from(rng, single_boxes) : one_from(rng, boxes);
   const bool single = box.gpus == 1, domain = box.gpu == "gb200" && once_in(rng, 2);
@@ -147,8 +170,8 @@ RandomScenario sample_scenario(Rng& rng) {
   s.node = keys_of(box);
   if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
   s.cluster = sample_cluster(rng, nodes, size);
-  s.fabric = draw_fabric(rng, size, box.gpus);
-  s.routing = sample_routing(rng);
+  s.fabric = fabric.empty() ? draw_fabric(rng, size, box.gpus) : direct_fabric(rng, fabric, size);
+  s.routing = sample_routing(rng, !fabric.empty());
   s.version = one_of<std::string_view>(rng, {"2.18", "2.22", "2.28", "2.28"});
   const Call call = draw_call(rng, single);
   if (call.algorithm == "pat") s.version = "2.28";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fabricast/scenario/world.hpp"
@@ -18,7 +19,11 @@ struct RandomScenario {
   std::string yaml() const;
 };
 
-RandomScenario sample_scenario(Rng& rng);
+/// \param fabric  `fabric.kind`; empty: a Clos network
+RandomScenario sample_scenario(Rng& rng, std::string_view fabric = {});
+
+/// A fabric of directly connected switches for this many nodes: dragonfly, dragonfly_plus, torus or hyperx.
+std::string direct_fabric(Rng& rng, std::string_view kind, int nodes);
 
 /// One or two slow or dead links of what the scenario has become, on hosts of the job.
 std::string sample_faults(Rng& rng, const World& world);

@@ -26,6 +26,7 @@
 #include "fabricast/core/id.hpp"
 #include "fabricast/fabric/clos.hpp"
 #include "fabricast/fabric/link.hpp"
+#include "fabricast/fabric/metric.hpp"
 #include "fabricast/fabric/subnet.hpp"
 
 namespace fabricast {
@@ -67,8 +68,14 @@ class Fabric {
   /// The other direction of the same cable.
   static LinkId reverse(LinkId id) { return LinkId(id.value ^ 1U); }
 
-  /// The arithmetic of the Clos network; null for fabrics read from a file.
+  /// The arithmetic of the Clos network; null for all other fabrics.
   const Clos* clos() const { return clos_ ? &*clos_ : nullptr; }
+
+  /// The distances between switches by arithmetic; null for Clos networks and fabrics read from a file.
+  const Distances* metric() const { return metric_.get(); }
+
+  /// Whether two fabrics have the same vertices, links and minimal paths. Rates and latencies may differ.
+  bool connects_like(const Fabric& other) const;
 
   /// LIDs and port numbers; null unless the fabric is from a file that states them.
   const Subnet* subnet() const { return subnet_.get(); }
@@ -119,6 +126,7 @@ class Fabric {
   std::vector<std::uint8_t> class_of_;
   std::vector<LinkClass> classes_;
   std::optional<Clos> clos_;
+  std::shared_ptr<const Distances> metric_;
 };
 
 /// Builds a Fabric. Violations of preconditions and invariants are bugs of the caller: they throw InternalError.
@@ -135,6 +143,7 @@ class FabricBuilder {
   /// Sets the names of hosts, by node, and of their NIC ports, by endpoint.
   void name_nodes(std::vector<std::string> nodes, std::vector<std::string> ports);
   void set_subnet(Subnet subnet);
+  void set_metric(std::shared_ptr<const Distances> metric);
   /// Checks the invariants and returns the fabric.
   Fabric build() &&;
   /// Classes of the two directions of a tier's cables. The link up has the latency of the upper device, the link down

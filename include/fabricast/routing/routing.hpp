@@ -67,6 +67,13 @@ struct LeafFlows {
   std::uint64_t near_out = 0, far_out = 0, near_in = 0, far_in = 0;
 };
 
+/// Numbers of flows from the NIC ports below one switch to those below another, in a fabric that is not a Clos network.
+/// Switches are numbered from 0.
+struct SwitchFlows {
+  std::uint32_t from = 0, to = 0;
+  std::uint64_t flows = 0;
+};
+
 /// The paths of one sample of a policy on one state of a fabric. Thread-safe.
 ///
 /// `route` alone defines the paths. The other functions state properties of them that let callers count flows without
@@ -100,9 +107,13 @@ class Router {
   /// times for a resource.
   /// \param by_leaf  by leaf of a Clos network; there are no flows between islands
   /// \param stream   selects the sample: the same number gives the same sample
-  /// \pre  parting() is not one_by_one
+  /// \pre  parting() is not one_by_one, and the fabric is a Clos network
   virtual void part(std::span<const LeafFlows> /*by_leaf*/, std::uint64_t /*stream*/,
                     const std::function<void(std::uint32_t, std::uint64_t)>& /*add*/) const {}
+  /// The same on a fabric that is not a Clos network. Fractions of flows are possible if the router parts evenly.
+  /// \param pairs  sorted by destination; every pair is connected
+  virtual void part_pairs(std::span<const SwitchFlows> /*pairs*/, std::uint64_t /*stream*/,
+                          const std::function<void(std::uint32_t, double)>& /*add*/) const {}
   /// Whether the links of a bundle carry equal amounts (spray), so that the slowest one limits all of them, or amounts
   /// in proportion to their capacity (adaptive).
   virtual bool even() const { return false; }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fabricast/bill/prices.hpp"
 #include "fabricast/core/error.hpp"
@@ -97,11 +98,12 @@ class Billing {
     bill_.planes = static_cast<int>(planes);
     const auto ports = static_cast<std::int64_t>(s_.node.spec.nics.count) / demand_.ports_per_node;
     // Each endpoint has at least one cable per plane. Ports beyond a multiple of the planes are not wired.
-    const WiringInput in{s_.site, basics_, demand_, static_cast<int>(std::max(planes, ports / planes * planes))};
+    breakout_ = clos ? clos->breakout : breakout_of_fabric();
+    const WiringInput in{s_.site, basics_, demand_, static_cast<int>(std::max(planes, ports / planes * planes)),
+                         static_cast<int>(breakout_)};
     const std::int64_t upper = clos ? (wide(clos->spines()) + clos->cores()) * planes : upper_of(fabric);
     const Room room(s_.site, bill_.nodes + bill_.spare_nodes, nodes_per_rack_, upper);
     Wiring wiring = clos ? wire_clos(in, room, *clos) : wire_graph(in, room, fabric);
-    breakout_ = clos ? clos->breakout : 1;
     for (PortUse& use : wiring.tiers) add_switches(use);
     for (const CableGroup& group : wiring.groups) add_cables(group);
     bill_.tiers = std::move(wiring.tiers);
@@ -110,7 +112,14 @@ class Billing {
 
   static std::int64_t wide(std::uint32_t n) { return n; }
 
-  /// Number of switches without hosts in a fabric from a file.
+  /// NIC cables per port of a switch: what a port has over what it offers to each cable. Files state cables instead.
+  std::int64_t breakout_of_fabric() const {
+    const double offered = topologies()[s_.fabric.kind].offered(s_.fabric.spec).value;
+    return std::isfinite(offered) ? std::max<std::int64_t>(1, std::llround(basics_.switch_box.rate.value / offered))
+                                  : 1;
+  }
+
+  /// Number of switches without hosts in a fabric that is not a Clos network.
   /// A file does not say which switches are leaves, so those with hosts stand near them and the others in the middle.
   static std::int64_t upper_of(const Fabric& fabric) {
     std::vector<bool> has_hosts(fabric.vertices(), false);
@@ -164,8 +173,7 @@ class Billing {
       const std::int64_t cage = s_.site.switch_cage > 0
                                     ? s_.site.switch_cage
                                     : ports_per_cage(s_.node.spec.nics.link, basics_.switch_box.ports, box.rate);
-      // Cables up to the leaf tier end at NICs below; all others end at switches on both sides.
-      const bool nic = group.tier == Tier::leaf;
+      const bool nic = group.nics;
       const auto transceivers = [&](std::string_view end, std::int64_t number, BytesPerSecond rate,
                                     std::int64_t ports) {
         BillLine& plug = line(Item::transceiver, number);

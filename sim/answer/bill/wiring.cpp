@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "fabricast/core/error.hpp"
 
@@ -151,11 +152,12 @@ Wiring wire_clos(const WiringInput& in, const Room& room, const Clos& clos) {
   const std::int64_t planes = clos.planes, ports = in.basics.switch_box.ports;
   Wiring wiring;
   wiring.tiers.push_back(leaf_ports_used(in, clos, blocks));
-  wiring.groups.push_back({Tier::leaf, in.demand.port_rate / in.cables_per_port, wire_nics(in, room, clos, blocks)});
+  wiring.groups.push_back(
+      {Tier::leaf, true, in.demand.port_rate / in.cables_per_port, wire_nics(in, room, clos, blocks)});
   const auto upper = [&](Tier tier, std::int64_t switches, std::int64_t down, std::int64_t up, CableTally tally) {
     if (switches == 0) return;
     wiring.tiers.push_back({tier, switches * planes, switches * planes * ports, down * planes, up * planes});
-    wiring.groups.push_back({tier, in.basics.switch_box.rate, std::move(tally)});
+    wiring.groups.push_back({tier, false, in.basics.switch_box.rate, std::move(tally)});
   };
   upper(Tier::spine, clos.spines(), clos.leaf_cables(), clos.spine_cables(), wire_leaves(in, room, clos, blocks));
   upper(Tier::core, clos.cores(), clos.spine_cables(), 0, wire_spines(in, room, clos));
@@ -166,7 +168,9 @@ Wiring wire_clos(const WiringInput& in, const Room& room, const Clos& clos) {
 Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric) {
   if (in.site.spare_nodes > 0 || in.site.management_ports > 0)
     throw UserError::at(in.site.spare_nodes > 0 ? "site.spare_nodes" : "site.management_ports",
-                        "the fabric is read from a file, which lists all hosts and cables", "add them to the file");
+                        fabric.metric() ? "is only for Clos networks"
+                                        : "the fabric is read from a file, which lists all hosts and cables",
+                        fabric.metric() ? "count spare hosts in cluster.size" : "add them to the file");
   // Switches with nodes stand in the row of their nodes, the others in the rows in the middle of the room.
   const std::uint32_t endpoints = fabric.endpoints();
   std::vector<std::int64_t> sum(fabric.vertices(), 0), hosts(fabric.vertices(), 0);
@@ -195,7 +199,8 @@ Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric)
     use.ports += in.basics.switch_box.ports;
   }
   Wiring wiring;
-  std::map<std::pair<Tier, double>, CableTally> groups;
+  std::map<std::tuple<Tier, bool, double>, CableTally> groups;
+  std::vector<std::int64_t> of_nics(fabric.vertices(), 0);  // NIC cables of each switch
   for (std::uint32_t l = 0; l < fabric.links(); l += 2) {
     const auto [from, to] = fabric.link(LinkId(l));
     const bool nic = fabric.is_endpoint(from);
@@ -205,12 +210,18 @@ Wiring wire_graph(const WiringInput& in, const Room& room, const Fabric& fabric)
     // cables are grouped.
     const double payload = fabric.link_class(LinkId(l)).rate.value, part = nic ? in.demand.nic_efficiency : 1;
     const double line = payload / (in.demand.header_efficiency * part) / static_cast<double>(cables);
-    auto [it, made] = groups.try_emplace({tier, std::round(line)}, in.site);
+    auto [it, made] = groups.try_emplace({tier, !nic, std::round(line)}, in.site);
     it->second.add(in.site, room.length(place[from.value], place[to.value]), cables);
+    if (nic) {
+      // A port that is split takes several cables.
+      if (of_nics[to.value]++ % in.breakout == 0) ++tiers[fabric.tier(to)].down;
+      continue;
+    }
     ++tiers[fabric.tier(to)].down;
-    if (!nic) ++tiers[fabric.tier(from)].up;
+    ++tiers[fabric.tier(from)].up;
   }
-  for (auto& [key, tally] : groups) wiring.groups.push_back({key.first, BytesPerSecond{key.second}, std::move(tally)});
+  for (auto& [key, tally] : groups)
+    wiring.groups.push_back({std::get<0>(key), !std::get<1>(key), BytesPerSecond{std::get<2>(key)}, std::move(tally)});
   for (const auto& [tier, use] : tiers) wiring.tiers.push_back(use);
   if (in.site.leaves != LeafPlace::node_rack)
     for (const auto& [row, leaves] : leaves_in_row) wiring.leaf_racks += ceil_div(leaves, in.site.switches_per_rack);

@@ -11,6 +11,7 @@ namespace fabricast {
 /// Cables that go up to one tier and have one line rate.
 struct CableGroup {
   Tier tier;
+  bool nics;            ///< whether they begin at NICs, and not at switches
   BytesPerSecond rate;  ///< of one cable
   CableTally tally;
 };
@@ -29,6 +30,7 @@ struct WiringInput {
   const FabricBasics& basics;
   const FabricDemand& demand;
   int cables_per_port = 1;  ///< cables of one endpoint: one for each port of the NIC, over all planes
+  int breakout = 1;         ///< NIC cables per port of a switch, in fabrics that are not Clos networks
 };
 
 /// Wires a Clos fabric by arithmetic, with all its planes.

@@ -401,8 +401,8 @@ std::string inspect_fabric_text(const World& world) {
   out += "  e.g.";
   // Examples of names for `faults`: cables of NICs come first, then those between switches by tier.
   for (std::uint32_t l = 0; l < f.links() && l <= 4; l += 2) out += " " + f.name(LinkId(l));
-  if (f.switches_in(Tier::spine) > 0) out += " " + f.name(LinkId(2 * f.endpoints()));
-  if (f.switches_in(Tier::core) > 0) out += " " + f.name(LinkId(f.links() - 2));
+  if (f.cables() > f.endpoints()) out += " " + f.name(LinkId(2 * f.endpoints()));
+  if (f.switches_in(Tier::core) > 0 || f.metric()) out += " " + f.name(LinkId(f.links() - 2));
   return out + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "fabricast/page/drawing.hpp"
@@ -138,20 +139,21 @@ class Folder {
     }
   }
 
-  /// Load statistics by lower tier and direction.
+  /// Load statistics by tiers and direction. Cables within a tier, as in a dragonfly, have one direction to name.
   void add_tiers(FabricDrawing& drawing) const {
-    std::vector<std::array<std::vector<std::uint32_t>, 2>> links(rows_.size());
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::vector<std::uint32_t>, 2>> links;
     for (std::uint32_t l = 0; l < fabric_.links(); l += 2) {
-      const std::uint32_t lower = place(fabric_.link(LinkId(l)).from).row;
-      links[lower][0].push_back(l);
-      links[lower][1].push_back(l + 1);
+      const Fabric::Link ends = fabric_.link(LinkId(l));
+      const std::uint32_t lower = place(ends.from).row, upper = place(ends.to).row;
+      auto& of = links[{lower, upper}];
+      of[0].push_back(l);
+      of[lower == upper ? 0 : 1].push_back(l + 1);
     }
-    for (std::size_t lower = 0; lower + 1 < rows_.size(); ++lower)
-      // Up, then down.
-      for (const std::size_t down : {0U, 1U})
-        if (!links[lower][down].empty())
-          drawing.tiers.push_back(
-              tier_of(links[lower][down], rows_[lower + down].title, rows_[lower + 1 - down].title));
+    for (auto& [rows, of] : links) {
+      const std::string &lower = rows_[rows.first].title, &upper = rows_[rows.second].title;
+      drawing.tiers.push_back(tier_of(of[0], lower, upper));
+      if (!of[1].empty()) drawing.tiers.push_back(tier_of(of[1], upper, lower));
+    }
   }
 
   /// \param links  not empty

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <set>
 
+#include "fabricast/fabric/planes.hpp"
+
 namespace fabricast {
 
 Elements::Elements(const World& world) : fabric_(*world.fabric()), adjacency_(fabric_), below_(fabric_.vertices(), 0) {
@@ -23,9 +25,12 @@ Elements::Elements(const World& world) : fabric_(*world.fabric()), adjacency_(fa
 // Parallel cables count several times; only equality and zero matter.
 void Elements::count_below(const World& world) {
   const Communicator& comm = world.planner().comm;
+  const PlaneDistances* planes = planes_of(fabric_);
   for (std::uint32_t node = 0; node < comm.nodes(); ++node)
     for (std::uint32_t nic = 0; nic < static_cast<std::uint32_t>(comm.node.nics); ++nic)
-      below_[comm.endpoint(node, nic, fabric_.ports_per_node())] = 1;
+      // Every NIC has a port in each plane.
+      for (std::uint32_t plane = 0; plane < (planes ? planes->planes() : 1); ++plane)
+        below_[comm.endpoint(node, nic, fabric_.ports_per_node()) + (planes ? plane * planes->nics() : 0)] = 1;
   // From the lowest tier up, so that the count of a vertex is complete before it is passed on.
   for (int tier = -1; tier < static_cast<int>(Tier::core); ++tier)
     for (std::uint32_t cable = 0; cable < fabric_.cables(); ++cable) {

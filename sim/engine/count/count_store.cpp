@@ -48,9 +48,10 @@ std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& in) {
 namespace {
 
 /// Whether paths of equal latency on one hardware have equal latencies on any other. In a Clos they have, because they
-/// cross the same tiers. The latency of a reducing tree is known only for the hardware on which it was counted.
+/// cross the same tiers, and in a fabric with a metric, because they have equally many links of each class. The latency
+/// of a reducing tree is known only for the hardware on which it was counted.
 bool any_hardware(const FabricCount::Input& input) {
-  return input.fabric.clos() && !find_by_algorithm(input.plan.algorithm)->network_trees;
+  return (input.fabric.clos() || input.fabric.metric()) && !find_by_algorithm(input.plan.algorithm)->network_trees;
 }
 
 }  // namespace
@@ -111,11 +112,11 @@ bool routes_alike(const NetworkSetup& a, const NetworkSetup& b) {
 
 }  // namespace
 
-/// Rates and latencies may differ, because counts do not depend on them. Only Clos networks are compared, by
-/// dimensions.
+/// Rates and latencies may differ, because counts do not depend on them. Fabrics from files are not compared: latencies
+/// of their links are their own.
 bool connects_alike(const NetworkSetup& a, const NetworkSetup& b) {
-  if (!a.fabric || !b.fabric || !a.fabric->clos() || !b.fabric->clos()) return false;
-  return a.policy == b.policy && *a.fabric->clos() == *b.fabric->clos() && a.fabric->nodes() == b.fabric->nodes() &&
+  if (!a.fabric || !b.fabric || (!a.fabric->clos() && !a.fabric->metric())) return false;
+  return a.policy == b.policy && a.fabric->connects_like(*b.fabric) &&
          (a.segments.front().contended < 1) == (b.segments.front().contended < 1) && routes_alike(a, b) &&
          connects_alike(*a.comm, *b.comm);
 }

@@ -83,7 +83,7 @@ bool FabricCount::count_in_closed_form(const Input& input) {
   // All channels are alike: these are sends and receives, which have one stream.
   const std::vector<std::uint64_t>& counts = found->counts;
   groups_of_ = GroupMap(resources_of(input), counts.size());
-  const double unit = unit_of(input, false);
+  const double unit = unit_of(input, found->weighted);
   for (std::uint32_t r = 0; r < counts.size(); ++r)
     if (counts[r] > 0) collect(input, r, std::vector<double>(channels_, static_cast<double>(counts[r]) * unit));
   return true;

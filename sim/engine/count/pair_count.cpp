@@ -8,6 +8,8 @@
 #include <array>
 #include <map>
 
+#include "switch_pair_count.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -154,9 +156,10 @@ class PairCounter {
 std::optional<PairCount> count_pairs(const FabricCount::Input& in, std::uint64_t most_hashed) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
   const Router::Parting parting = in.router.parting();
-  if (!algorithm.edges_of_pair || !in.fabric.clos() || parting == Router::Parting::one_by_one) return {};
+  if (!algorithm.edges_of_pair || parting == Router::Parting::one_by_one) return {};
   const std::vector<NetworkEdge> edges = algorithm.edges_of_pair(in.comm, in.plan);
   if (edges.empty()) return {};
+  if (!in.fabric.clos()) return count_switch_pairs(in, edges, most_hashed);
   PairCounter counter(in, edges);
   // Few flows are hashed one by one: this is exact, while a sample is right only in distribution.
   if (parting == Router::Parting::at_random && counter.flows() <= most_hashed) return {};

@@ -22,6 +22,7 @@ namespace fabricast {
 struct PairCount {
   std::vector<std::uint64_t> counts;      ///< by resource: queue pairs times weights of edges
   std::vector<FabricCount::Trips> trips;  ///< by distance of the ends: same leaf, same group, other group
+  bool weighted = false;                  ///< counts are in `weight_unit` (crossings.hpp)
 };
 
 /// Up to this number, flows are hashed one by one: this is exact, and as fast.

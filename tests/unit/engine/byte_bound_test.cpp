@@ -33,10 +33,10 @@ World world_of(const RandomScenario& scenario) {
 }
 
 /// Nothing if the parts do not fit together.
-std::optional<Sampled> sample(std::uint64_t seed) try {
+std::optional<Sampled> sample(std::uint64_t seed, std::string_view fabric) try {
   Rng rng(seed);
   Sampled sampled;
-  sampled.scenario = sample_scenario(rng);
+  sampled.scenario = sample_scenario(rng, fabric);
   sampled.world = world_of(sampled.scenario);
   if (!once_in(rng, 3)) {
     sampled.scenario.faults = sample_faults(rng, sampled.world);
@@ -101,27 +101,52 @@ constexpr const char* must_be_seen[] = {
     "ll",         "ll128",      "simple",         "collnetchain", "ecmp",     "adaptive",      "spray",    "static",
     "faults",     "inside",     "outside"};
 
-void check_seeds(std::uint64_t first, int wanted) {
+/// \param fabric  a kind of fabric with switches that are connected directly; empty: Clos networks
+Seen check_seeds(std::uint64_t first, int wanted, std::string_view fabric = {}) {
   Seen seen;
   int done = 0;
   for (std::uint64_t seed = first; done < wanted; ++seed) {
     REQUIRE(seed < first + 10 * static_cast<std::uint64_t>(wanted));
-    const auto sampled = sample(seed);
+    const auto sampled = sample(seed, fabric);
     if (!sampled) continue;
     ++done;
     CAPTURE(seed);
     check(*sampled, seen);
   }
+  return seen;
+}
+
+void check_seen(const Seen& seen, int wanted) {
   for (const char* word : must_be_seen) {
     CAPTURE(word);
     CHECK(seen.of(word) * 100 >= static_cast<std::size_t>(wanted));
   }
 }
 
+/// The same on every fabric of directly connected switches.
+void check_direct(std::uint64_t first, int wanted) {
+  for (const std::string_view fabric : {"dragonfly", "dragonfly_plus", "torus", "hyperx"}) {
+    CAPTURE(fabric);
+    const Seen seen = check_seeds(first, wanted, fabric);
+    for (const char* word : {"ecmp", "adaptive", "spray", "static", "valiant", "faults", "outside", "ring", "p2p"}) {
+      CAPTURE(word);
+      CHECK(seen.of(word) * 100 >= static_cast<std::size_t>(wanted));
+    }
+  }
+}
+
 }  // namespace
 
-TEST_CASE("no forecast is faster than the bytes of any link, on 1000 random scenarios") { check_seeds(1, 1000); }
+TEST_CASE("no forecast is faster than the bytes of any link, on 1000 random scenarios") {
+  check_seen(check_seeds(1, 1000), 1000);
+}
+
+TEST_CASE("nor on dragonflies, tori and HyperX networks, 100 scenarios of each") { check_direct(1, 100); }
+
+TEST_CASE("nor on dragonflies, tori and HyperX networks, 1000 scenarios of each", "[.all]") {
+  check_direct(1001, 1000);
+}
 
 TEST_CASE("no forecast is faster than the bytes of any link, on 20000 random scenarios", "[.all]") {
-  check_seeds(100001, 20000);
+  check_seen(check_seeds(100001, 20000), 20000);
 }

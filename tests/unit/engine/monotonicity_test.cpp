@@ -36,6 +36,7 @@
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/scenario/world.hpp"
 #include "support/dice.hpp"
+#include "support/random_scenario.hpp"
 
 using namespace fabricast;
 using fabricast::test::one_of;
@@ -77,6 +78,16 @@ Sample sample_scenario(Rng& rng) {
   d.routing =
       one_of<std::string_view>(rng, {"{kind: adaptive}", "{kind: spray}", "{kind: static}", "{kind: ecmp, seeds: 1}"});
   d.version = one_of<std::string_view>(rng, {"2.8", "2.18", "2.22", "2.28", "2.30"});
+  return d;
+}
+
+/// The same on a fabric of directly connected switches.
+Sample sample_direct(Rng& rng, std::string_view kind) {
+  Sample d = sample_scenario(rng);
+  d.clos = false;
+  const std::string fabric = test::direct_fabric(rng, kind, d.nodes);
+  d.fabric = fabric.substr(1, fabric.size() - 2);
+  if (rng.below(4) == 0) d.routing = "{kind: valiant, seeds: 1}";
   return d;
 }
 
@@ -221,12 +232,13 @@ std::optional<Compared> more_oversubscription(const Sample& d, Rng& rng) {
 }
 
 /// Samples scenarios until `wanted` of them have been compared.
-void check(Change change, int wanted, double tolerance = rounding) {
+/// \param kind  of fabric; empty: Clos networks
+void check(Change change, int wanted, double tolerance = rounding, std::string_view kind = {}) {
   int done = 0;
   for (std::uint64_t seed = 1; done < wanted; ++seed) {
     REQUIRE(seed < 100 * static_cast<std::uint64_t>(wanted));
     Rng rng(seed);
-    const Sample d = sample_scenario(rng);
+    const Sample d = kind.empty() ? sample_scenario(rng) : sample_direct(rng, kind);
     const auto compared = change(d, rng);
     if (!compared) continue;
     ++done;
@@ -244,6 +256,22 @@ TEST_CASE("more work never takes less time, on 800 random scenarios", "[monotoni
   SECTION("nodes") { check(more_nodes, 200, long_calls); }
   SECTION("oversubscription") { check(more_oversubscription, 200, long_calls); }
 }
+
+namespace {
+/// A part for each kind of fabric. Nodes that join are compared on Clos networks only: elsewhere they may open shorter
+/// paths for those that were there.
+void check_direct(int each) {
+  for (const std::string_view kind : {"dragonfly", "dragonfly_plus", "torus", "hyperx"}) {
+    CAPTURE(kind);
+    check(more_bytes, each, rounding, kind);
+    check(slower_part, each, apart, kind);
+  }
+}
+}  // namespace
+
+TEST_CASE("nor on dragonflies, tori and HyperX networks, 100 scenarios of each", "[monotonicity]") { check_direct(50); }
+
+TEST_CASE("nor on dragonflies, tori and HyperX networks, 1000 scenarios of each", "[.thousands]") { check_direct(500); }
 
 TEST_CASE("more work never takes less time, on 10000 random scenarios", "[.thousands]") {
   SECTION("bytes") { check(more_bytes, 2500); }

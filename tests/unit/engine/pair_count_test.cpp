@@ -138,6 +138,66 @@ TEST_CASE("with hashing, samples are distributed like counts of hashed messages"
   }
 }
 
+constexpr const char* direct[] = {
+    "{kind: dragonfly, groups: 4, switches_per_group: 4, global_links: 3, node_switches: 4}",
+    "{kind: dragonfly_plus, groups: 3, leaves_per_group: 4, spines_per_group: 3, global_links: 5}",
+    "{kind: torus, dimensions: [4, 3, 2], switch: {ports: 128}}",
+    "{kind: hyperx, dimensions: [4, 4], paths: dimension_order}"};
+
+TEST_CASE("between directly connected switches, fractions of spread messages equal those of each one", "[engine]") {
+  for (const char* fabric : direct)
+    for (const char* cluster : {"{nodes: 21}", "{nodes: 13, placement: random, seed: 3}"})
+      for (const char* env : {"", "NCCL_PXN_DISABLE: 1", "NCCL_IB_QPS_PER_CONNECTION: 3"}) {
+        CAPTURE(fabric, cluster, env);
+        const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 4}}", cluster, fabric, "spray", env);
+        const auto router = x.router(1);
+        const auto found = count_pairs(x.input(*router));
+        REQUIRE(found);
+        REQUIRE(found->weighted);
+        // Every message by itself, in units of 2^-20.
+        const Communicator& comm = x.world.planner().comm;
+        std::vector<double> routed(x.world.fabric()->links());
+        std::map<double, std::uint64_t> latencies, trips;
+        const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
+        Path path;
+        for (std::size_t e = 0; e < edges.size(); ++e)
+          for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
+            REQUIRE(router->route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
+            for (std::size_t i = 0; i < path.resources.size(); ++i)
+              routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
+            // Sums of latencies are rounded; picoseconds tell them apart.
+            ++latencies[std::round(path.latency.value * 1e12)];
+          }
+        for (std::size_t l = 0; l < routed.size(); ++l)
+          REQUIRE(std::abs(static_cast<double>(found->counts[l]) - routed[l]) <= 1);
+        for (const FabricCount::Trips& t : found->trips) trips[std::round(t.latency * 1e12)] += t.count;
+        CHECK(trips == latencies);
+      }
+}
+
+TEST_CASE("between directly connected switches, samples are distributed like hashed messages", "[engine]") {
+  constexpr std::uint64_t seeds = 200;
+  for (const char* routing : {"ecmp", "valiant"})
+    for (const char* fabric : direct) {
+      CAPTURE(routing, fabric);
+      const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 4}}", "{nodes: 12}", fabric, routing);
+      std::vector<double> hashed, sampled;
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const auto router = x.router(seed);
+        CHECK_FALSE(count_pairs(x.input(*router)));
+        const auto found = count_pairs(x.input(*router), 0);
+        REQUIRE(found);
+        const auto most = [&](const std::vector<std::uint64_t>& counts) {
+          const auto first = counts.begin() + 2 * static_cast<std::ptrdiff_t>(x.world.fabric()->endpoints());
+          return static_cast<double>(*std::max_element(first, counts.end()));
+        };
+        hashed.push_back(most(route_all(x, *router).counts)), sampled.push_back(most(found->counts));
+      }
+      // Two samples of one distribution differ by more with a probability of 0.1 %.
+      CHECK(kolmogorov_smirnov(hashed, sampled) < 1.95 * std::sqrt(2.0 / seeds));
+    }
+}
+
 TEST_CASE("polarized or cut fabrics, and other operations, are routed message by message", "[engine]") {
   const std::string fabric = "{kind: fat_tree, tiers: 3, switch: {ports: 16}}";
   for (const char* routing : {"ecmp, bits: same", "ecmp, fields: [src_ip, dst_ip]", "static"}) {

@@ -1,0 +1,64 @@
+// One path over all planes (planes.hpp).
+#include "planes.hpp"
+
+#include <algorithm>
+
+#include "fabricast/core/rng.hpp"
+
+namespace fabricast {
+
+namespace {
+
+class PlaneRouter final : public Router {
+ public:
+  PlaneRouter(const PlaneDistances& planes, std::unique_ptr<Router> inside)
+      : planes_(planes), inside_(std::move(inside)) {}
+
+  bool route(const Flow& flow, Path& path) const override {
+    path.clear();
+    if (flow.from == flow.to) return true;
+    if (planes_.choice() == PlaneChoice::queue_pair) return over_one(flow, path);
+    std::uint32_t alive = 0;
+    Path in_plane;
+    for (std::uint32_t p = 0; p < planes_.planes(); ++p) {
+      if (!inside_->route(in(flow, p), in_plane)) continue;
+      ++alive;
+      for (std::size_t i = 0; i < in_plane.resources.size(); ++i) {
+        path.resources.push_back(in_plane.resources[i]);
+        path.weights.push_back(in_plane.weight(i));
+      }
+      // A message is complete when its slowest part is.
+      path.latency = std::max(path.latency, in_plane.latency);
+    }
+    for (double& weight : path.weights) weight /= alive;
+    return alive > 0;
+  }
+
+ private:
+  /// The same flow between the ports of a plane.
+  Flow in(Flow flow, std::uint32_t plane) const {
+    flow.from += plane * planes_.nics();
+    flow.to += plane * planes_.nics();
+    return flow;
+  }
+  /// The next plane is tried if there is no path in the one that was drawn.
+  bool over_one(const Flow& flow, Path& path) const {
+    std::uint64_t key = mix64(std::uint64_t{flow.from} << 32 | flow.to);
+    key = mix64(key ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
+    const auto first = static_cast<std::uint32_t>((key >> 32) * planes_.planes() >> 32);
+    for (std::uint32_t p = 0; p < planes_.planes(); ++p)
+      if (inside_->route(in(flow, (first + p) % planes_.planes()), path)) return true;
+    return false;
+  }
+
+  const PlaneDistances& planes_;
+  std::unique_ptr<Router> inside_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_plane_router(const PlaneDistances& planes, std::unique_ptr<Router> inside) {
+  return std::make_unique<PlaneRouter>(planes, std::move(inside));
+}
+
+}  // namespace fabricast

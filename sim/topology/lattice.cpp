@@ -1,0 +1,73 @@
+// Lattices of switches, and distances in them (lattice.hpp).
+#include "lattice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "fabricast/core/error.hpp"
+
+namespace fabricast {
+
+void visit_lattice(FieldVisitor& visit, LatticeBasics& basics) {
+  visit_direct(visit, basics);
+  visit("dimensions", basics.dimensions, "switches along each dimension", between(1, 65536));
+  visit("cables", basics.cables, "parallel cables between two connected switches", between(1, 64));
+  visit("paths", basics.paths,
+        "minimal: all minimal paths; dimension_order: only those that cross the dimensions in order");
+}
+
+Lattice::Lattice(std::vector<std::uint32_t> sizes) : sizes_(std::move(sizes)) {
+  for (const std::uint32_t size : sizes_) {
+    stride_.push_back(points_);
+    points_ *= size;
+  }
+}
+
+Lattice lattice_of(const LatticeBasics& spec) {
+  constexpr std::uint64_t most = 1U << 20;
+  std::uint64_t points = 1;
+  for (const int size : spec.dimensions) points = std::min(most + 1, points * static_cast<std::uint32_t>(size));
+  if (spec.dimensions.empty() || spec.dimensions.size() > 8 || points > most)
+    throw UserError::at("fabric.dimensions", "needs 1 to 8 dimensions, and at most 1048576 switches in all",
+                        "e.g. dimensions: [8, 8, 4]");
+  return Lattice({spec.dimensions.begin(), spec.dimensions.end()});
+}
+
+namespace {
+
+class LatticeDistances final : public Distances {
+ public:
+  LatticeDistances(const char* name, const Lattice& lattice, Apart apart, bool ordered)
+      : name_(name), lattice_(lattice), apart_(apart), ordered_(ordered) {}
+
+  std::string text() const override {
+    return fmt::format("{} {} {}", name_, fmt::join(lattice_.sizes(), " "), ordered_);
+  }
+  std::uint32_t distance(std::uint32_t from, std::uint32_t to) const override {
+    std::uint32_t sum = 0;
+    for (std::size_t d = 0; d < lattice_.sizes().size(); ++d)
+      sum += apart_(lattice_.coordinate(from, d), lattice_.coordinate(to, d), lattice_.sizes()[d]);
+    return sum;
+  }
+  bool ordered() const override { return ordered_; }
+  std::uint32_t dimension(std::uint32_t from, std::uint32_t to) const override {
+    std::uint32_t d = 0;
+    while (d + 1 < lattice_.sizes().size() && lattice_.coordinate(from, d) == lattice_.coordinate(to, d)) ++d;
+    return d;
+  }
+
+ private:
+  const char* name_;
+  Lattice lattice_;
+  Apart apart_;
+  bool ordered_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Distances> lattice_distances(const char* name, const Lattice& lattice, Apart apart,
+                                                   bool ordered) {
+  return std::make_shared<LatticeDistances>(name, lattice, apart, ordered);
+}
+
+}  // namespace fabricast

@@ -1,0 +1,53 @@
+// Switches on the points of a box of whole numbers: what a torus and a HyperX share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "direct.hpp"
+
+namespace fabricast {
+
+/// Which of the minimal paths packets may take.
+enum class LatticePaths { dimension_order, minimal };
+template <>
+struct EnumNames<LatticePaths> {
+  static constexpr std::array<std::string_view, 2> names{"dimension_order", "minimal"};
+};
+
+/// Keys of both topologies.
+struct LatticeBasics : DirectBasics {
+  std::vector<int> dimensions{4, 4};
+  int cables = 1;
+  LatticePaths paths = LatticePaths::minimal;
+};
+void visit_lattice(FieldVisitor& visit, LatticeBasics& basics);
+
+/// Points are numbered with the first dimension fastest.
+class Lattice {
+ public:
+  explicit Lattice(std::vector<std::uint32_t> sizes);
+  std::uint32_t points() const { return points_; }
+  std::span<const std::uint32_t> sizes() const { return sizes_; }
+  std::uint32_t coordinate(std::uint32_t point, std::size_t d) const { return point / stride_[d] % sizes_[d]; }
+  /// The point with another coordinate in one dimension.
+  std::uint32_t moved(std::uint32_t point, std::size_t d, std::uint32_t to) const {
+    return point + (to - coordinate(point, d)) * stride_[d];
+  }
+
+ private:
+  std::vector<std::uint32_t> sizes_, stride_;
+  std::uint32_t points_ = 1;
+};
+
+/// The lattice of a specification. \throws UserError if it has no dimension, or too many switches
+Lattice lattice_of(const LatticeBasics& spec);
+
+/// How far apart two coordinates of a dimension are.
+using Apart = std::uint32_t (*)(std::uint32_t a, std::uint32_t b, std::uint32_t size);
+
+/// Distances are sums over the dimensions. \param name  of the topology
+std::shared_ptr<const Distances> lattice_distances(const char* name, const Lattice& lattice, Apart apart, bool ordered);
+
+}  // namespace fabricast
