@@ -1,5 +1,5 @@
 // Non-minimal routing over a random intermediate switch [Valiant1982], as dragonflies need it [Kim2008]: a queue pair
-// goes to a switch that it draws at random, and from there to its destination, minimally each time. If all traffic of a
+// goes to a random switch, and from there to its destination, minimally each time. If all traffic of a
 // group goes to one other group, minimal paths share the few cables between the two, and Valiant's use all cables of
 // the fabric, each twice.
 //
@@ -54,7 +54,7 @@ class ValiantRouter final : public Router {
     std::uint64_t key = mix64(seed_ ^ (std::uint64_t{flow.from} << 32 | flow.to));
     key = mix64(key ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
     const std::uint32_t over = intermediate(from.at, to.at, key);
-    // Numbers of their own, so that links do not depend on which switch was drawn.
+    // Numbers of their own, so that links do not depend on which switch was taken.
     const std::uint64_t first = mix64(key ^ 0x6669727374), second = mix64(key ^ 0x7365636f6e64);
     return take(from.up, path) && minimal(from.at, over, first, path) && minimal(over, to.at, second, path) &&
            take(to.down, path);
@@ -66,15 +66,15 @@ class ValiantRouter final : public Router {
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::at_random : Parting::one_by_one; }
 
-  // Each flow draws its intermediate switch. The two halves of the paths are then distributed as minimal flows are.
+  // Each flow takes a random intermediate switch. The two halves of the paths are then distributed as minimal flows are.
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
                   const std::function<void(std::uint32_t, double)>& add) const override {
     const std::uint32_t n = paths_.switches();
     std::vector<std::uint64_t> out(std::size_t{n} * n, 0), in(out);  // by second end of the half, then by its first
-    std::uint64_t drawn = 0;
+    std::uint64_t flow = 0;
     for (const SwitchFlows& pair : pairs)
       for (std::uint64_t f = 0; f < pair.flows; ++f) {
-        const std::uint32_t over = intermediate(pair.from, pair.to, mix64(mix64(seed_ + stream) + ++drawn));
+        const std::uint32_t over = intermediate(pair.from, pair.to, mix64(mix64(seed_ + stream) + ++flow));
         if (over != pair.from) ++out[std::size_t{over} * n + pair.from];
         if (over != pair.to) ++in[std::size_t{pair.to} * n + over];
       }

@@ -37,12 +37,12 @@ struct Background {
   std::vector<Use> uses;             ///< sorted by resource, then by item; an item is at most once on a resource
   /// A connection of an item: the resources on its path, in order. Empty unless links are shared by ports
   /// (engine/port_shares.hpp).
-  struct Way {
+  struct FlowPath {
     std::uint32_t item = 0;
     double part = 1;  ///< of the item's rate that it carries
     std::vector<std::uint32_t> resources;
   };
-  std::vector<Way> ways;  ///< by item, ascending
+  std::vector<FlowPath> paths;  ///< by item, ascending
 };
 
 }  // namespace fabricast

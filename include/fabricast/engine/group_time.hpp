@@ -126,10 +126,10 @@ double wire_bytes(const NetworkSetup& setup, const Plan& plan);
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource);
 /// Whether a resource connects switches, rather than a NIC port and a switch.
 bool between_switches(const Fabric& fabric, std::uint32_t resource);
-/// Adds the ways of a plan's connections, one for each queue pair (Background::Way). Its items are the channels, from
-/// `first_item`; `part` is bytes on the wire per byte of payload. Nothing is added for trees in which switches reduce.
+/// Adds the paths of a plan's connections, one for each queue pair (Background::FlowPath). Its items are the channels,
+/// from `first_item`; `part` is bytes on the wire per byte of payload. Nothing is added for trees in which switches reduce.
 /// \throws UserError if a connection has no path
-void add_ways(const NetworkSetup& setup, const Router& router, const Plan& plan, std::uint32_t first_item,
-              std::vector<Background::Way>& ways);
+void add_paths(const NetworkSetup& setup, const Router& router, const Plan& plan, std::uint32_t first_item,
+               std::vector<Background::FlowPath>& paths);
 
 }  // namespace fabricast

@@ -47,14 +47,14 @@ struct SharedRates {
   std::vector<std::uint32_t> link;   ///< by channel: the resource that limits it; no_link: the others do not slow it
 };
 /// Max-min shares of the job's channels and of the others' items, on the links that cannot carry both. Where links are
-/// shared by ports, a channel that meets no other item may be held back as well: `link` is then a link on its way.
-/// \param ways    of the job's channels, for shares by ports; empty: links stay fair
+/// shared by ports, a channel that meets no other item may be held back as well: `link` is then a link on its path.
+/// \param paths    of the job's channels, for shares by ports; empty: links stay fair
 /// \param uses    of the job's channels, sorted by resource, then by item (here: channel)
 /// \param rate    by channel: rate without the others
 /// \param weight  by channel: links are fair to rate / weight
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
                          const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight,
-                         const MeetingRule& rule = {}, std::span<const Background::Way> ways = {});
+                         const MeetingRule& rule = {}, std::span<const Background::FlowPath> paths = {});
 
 /// Slows single collectives down by the traffic of other jobs (World::beside), for one sample of the network. `world`
 /// must outlive it. Not thread-safe.

@@ -178,7 +178,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
       all.rate.push_back(c.rate * flows.duty.value);
       all.weight.push_back(flows.duty.value);
       all.owner.push_back(owner);
-      if (by_port) all.ways.push_back({item, 1, path.resources});
+      if (by_port) all.paths.push_back({item, 1, path.resources});
       for (std::size_t i = 0; i < path.resources.size(); ++i)
         all.uses.push_back({path.resources[i], item,
                             // The fraction of the link that one B/s of the item takes; with spreading, each link

@@ -55,8 +55,8 @@ double wire_bytes(const NetworkSetup& setup, const Plan& plan) {
 
 bool between_switches(const Fabric& fabric, std::uint32_t resource) { return !is_port(fabric, resource); }
 
-void add_ways(const NetworkSetup& setup, const Router& router, const Plan& asked, std::uint32_t first_item,
-              std::vector<Background::Way>& ways) {
+void add_paths(const NetworkSetup& setup, const Router& router, const Plan& asked, std::uint32_t first_item,
+               std::vector<Background::FlowPath>& paths) {
   const Plan plan = plan_of_streams(asked);
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
   if (!algorithm.network_edges || setup.comm->nodes() == 1) return;
@@ -71,7 +71,7 @@ void add_ways(const NetworkSetup& setup, const Router& router, const Plan& asked
         const auto channel = static_cast<std::uint32_t>(c);
         const Flow flow = flow_of(*setup.comm, *setup.fabric, edge, channel, e, static_cast<std::uint32_t>(q));
         if (!router.route(flow, path)) throw_cut(*setup.fabric, setup.segments.front(), flow);
-        ways.push_back({first_item + channel, wire * edge.weight / (pairs * message), path.resources});
+        paths.push_back({first_item + channel, wire * edge.weight / (pairs * message), path.resources});
       }
       ++e;
     });

@@ -54,7 +54,7 @@ class PortSharing {
   }
 
  private:
-  /// A flow at a place of its way.
+  /// A flow at a place of its path.
   struct Crossing {
     std::uint32_t flow = 0, place = 0;  ///< place: in PortProblem::link
   };
@@ -157,7 +157,7 @@ class PortSharing {
 
 PortShares share_by_port(const PortProblem& problem) {
   FABRICAST_CHECK(problem.first.size() == problem.cap.size() + 1 && problem.first.back() == problem.link.size(),
-                  "ways end at the end of the list of links");
+                  "paths end at the end of the list of links");
   return PortSharing(problem).run();
 }
 

@@ -53,7 +53,7 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
 
 SharedRates rates_beside(const Background& others, std::span<const Background::Use> uses,
                          const std::vector<BytesPerSecond>& rate, const std::vector<double>& weight,
-                         const MeetingRule& rule, std::span<const Background::Way> ways) {
+                         const MeetingRule& rule, std::span<const Background::FlowPath> paths) {
   SharedRates out{rate, std::vector<std::uint32_t>(rate.size(), no_link)};
   std::vector<LinkUse> contended;
   std::vector<std::uint32_t> number(others.rate.size(), no_link);
@@ -92,7 +92,7 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
       }
   }
   // A port that waits holds back channels that share no full link with anyone.
-  if (!rule.by_port.empty()) hold_back(others, ways, rate, rule, out);
+  if (!rule.by_port.empty()) hold_back(others, paths, rate, rule, out);
   return out;
 }
 
@@ -104,9 +104,9 @@ Background combined(std::span<const Background* const> single, const MeetingRule
     all.weight.insert(all.weight.end(), part->weight.begin(), part->weight.end());
     all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
     for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use, u.contended});
-    for (Background::Way way : part->ways) {
-      way.item += base;
-      all.ways.push_back(std::move(way));
+    for (Background::FlowPath path : part->paths) {
+      path.item += base;
+      all.paths.push_back(std::move(path));
     }
   }
   // A single job has nobody to share with.
@@ -143,7 +143,7 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
     for_each_use(*x->fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
       all.uses.push_back({link, base + item, use, contended});
     });
-    timer.add_ways_of(program.collectives[k], *x, base, all.ways);
+    timer.add_paths_of(program.collectives[k], *x, base, all.paths);
   }
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   return all;
@@ -173,10 +173,10 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   });
   std::vector<BytesPerSecond> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
-  std::vector<Background::Way> ways;
-  if (!rule_.by_port.empty() && !others->ways.empty()) add_ways(world_.setup(), *router_, plan, 0, ways);
+  std::vector<Background::FlowPath> paths;
+  if (!rule_.by_port.empty() && !others->paths.empty()) add_paths(world_.setup(), *router_, plan, 0, paths);
   const SharedRates shared =
-      rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight), rule_, ways);
+      rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight), rule_, paths);
   const Seconds before = result.makespan;
   Seconds makespan = before;
   std::size_t slowest = rate.size();

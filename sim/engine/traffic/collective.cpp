@@ -330,15 +330,15 @@ LinkShares CollectiveTimer::share(const Collective& x) const {
   return shares;
 }
 
-void CollectiveTimer::add_ways_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
-                                  std::vector<Background::Way>& ways) {
+void CollectiveTimer::add_paths_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
+                                   std::vector<Background::FlowPath>& paths) {
   if (rule_.by_port.empty()) return;
   std::unique_ptr<Communicators> taken = take_communicators();
   for (std::uint32_t t = 0; t < x.teams->teams.size(); ++t) {
     const Team& team = x.teams->teams[t];
     if (team.nodes.size() == 1) continue;
     const Planner& planner = taken->of(x.teams->shapes[team.shape], team, number_of(kind, team.shape), kind.direct);
-    add_ways(taken->setup(planner, kind), *router_, x.timed[t]->plan, first_item + x.first_item[t], ways);
+    add_paths(taken->setup(planner, kind), *router_, x.timed[t]->plan, first_item + x.first_item[t], paths);
   }
   give_back(std::move(taken));
 }
@@ -351,9 +351,9 @@ void CollectiveTimer::share_with_others(const CollectiveKind& kind, Collective& 
   });
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
-  std::vector<Background::Way> ways;
-  if (!others_->ways.empty()) add_ways_of(kind, x, 0, ways);
-  SharedRates shared = rates_beside(*others_, uses, x.rate, weights, rule_, ways);
+  std::vector<Background::FlowPath> paths;
+  if (!others_->paths.empty()) add_paths_of(kind, x, 0, paths);
+  SharedRates shared = rates_beside(*others_, uses, x.rate, weights, rule_, paths);
   for (std::uint32_t i = 0; i < x.rate.size(); ++i) {
     // Only items that others limit can end later than before.
     const Seconds makespan = shared.link[i] != no_link ? x.at(i, shared.rate[i]) : Seconds{};

@@ -110,10 +110,10 @@ class CollectiveTimer {
                   std::shared_ptr<CollectiveCounts> counts = nullptr);
   std::unique_ptr<Collective> time(const CollectiveKind& kind);
 
-  /// Adds the ways of the connections of a collective that it has timed, if links are shared by ports. Items are
+  /// Adds the paths of the connections of a collective that it has timed, if links are shared by ports. Items are
   /// numbered from `first_item`.
-  void add_ways_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
-                   std::vector<Background::Way>& ways);
+  void add_paths_of(const CollectiveKind& kind, const Collective& x, std::uint32_t first_item,
+                    std::vector<Background::FlowPath>& paths);
   /// How links are shared where traffic meets.
   const MeetingRule& rule() const { return rule_; }
   /// Traffic of other jobs, or null.

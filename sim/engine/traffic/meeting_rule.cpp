@@ -22,17 +22,17 @@ namespace {
 constexpr std::size_t most_crossings = 200'000;
 
 /// Connections by item, at most at these rates.
-class Ways {
+class FlowPaths {
  public:
-  explicit Ways(const MeetingRule& rule) { problem_.capacity = rule.by_port, problem_.first.push_back(0); }
+  explicit FlowPaths(const MeetingRule& rule) { problem_.capacity = rule.by_port, problem_.first.push_back(0); }
 
   /// \returns the number of the first of the connections
-  std::size_t add(std::span<const Background::Way> ways, const std::vector<double>& most) {
+  std::size_t add(std::span<const Background::FlowPath> paths, const std::vector<double>& most) {
     const std::size_t first = problem_.cap.size();
-    for (const Background::Way& way : ways) {
-      problem_.link.insert(problem_.link.end(), way.resources.begin(), way.resources.end());
+    for (const Background::FlowPath& path : paths) {
+      problem_.link.insert(problem_.link.end(), path.resources.begin(), path.resources.end());
       problem_.first.push_back(static_cast<std::uint32_t>(problem_.link.size()));
-      problem_.cap.push_back(way.part * most[way.item]);
+      problem_.cap.push_back(path.part * most[path.item]);
     }
     return first;
   }
@@ -43,16 +43,16 @@ class Ways {
   PortProblem problem_;
 };
 
-std::vector<std::uint32_t> connections_of_items(std::span<const Background::Way> ways, std::size_t items) {
+std::vector<std::uint32_t> connections_of_items(std::span<const Background::FlowPath> paths, std::size_t items) {
   std::vector<std::uint32_t> count(items, 0);
-  for (const Background::Way& way : ways) ++count[way.item];
+  for (const Background::FlowPath& path : paths) ++count[path.item];
   return count;
 }
 
 /// By item: its rate alone if it has one connection, else its fair share.
-std::vector<double> most_of_items(std::span<const Background::Way> ways, const std::vector<BytesPerSecond>& alone,
+std::vector<double> most_of_items(std::span<const Background::FlowPath> paths, const std::vector<BytesPerSecond>& alone,
                                   const std::vector<BytesPerSecond>& fair) {
-  const std::vector<std::uint32_t> count = connections_of_items(ways, alone.size());
+  const std::vector<std::uint32_t> count = connections_of_items(paths, alone.size());
   std::vector<double> most;
   for (std::size_t i = 0; i < alone.size(); ++i) most.push_back(count[i] == 1 ? alone[i].value : fair[i].value);
   return most;
@@ -64,13 +64,13 @@ std::vector<double> values_of(const std::vector<BytesPerSecond>& rates) {
   return values;
 }
 
-/// The resource of a way that most ways of others have, the first of several.
-std::uint32_t met_at(const Background::Way& way, const Background& others) {
-  std::vector<std::size_t> met(way.resources.size(), 0);
-  for (const Background::Way& other : others.ways)
+/// The resource of a path that most paths of others have, the first of several.
+std::uint32_t met_at(const Background::FlowPath& path, const Background& others) {
+  std::vector<std::size_t> met(path.resources.size(), 0);
+  for (const Background::FlowPath& other : others.paths)
     for (std::size_t k = 0; k < met.size(); ++k)
-      met[k] += static_cast<std::size_t>(std::count(other.resources.begin(), other.resources.end(), way.resources[k]));
-  return way.resources[static_cast<std::size_t>(std::max_element(met.begin(), met.end()) - met.begin())];
+      met[k] += static_cast<std::size_t>(std::count(other.resources.begin(), other.resources.end(), path.resources[k]));
+  return path.resources[static_cast<std::size_t>(std::max_element(met.begin(), met.end()) - met.begin())];
 }
 
 }  // namespace
@@ -100,46 +100,46 @@ void mark_contended(Background& all, const MeetingRule& rule) {
   }
 }
 
-void hold_back(const Background& others, std::span<const Background::Way> ways,
+void hold_back(const Background& others, std::span<const Background::FlowPath> paths,
                const std::vector<BytesPerSecond>& alone, const MeetingRule& rule, SharedRates& shared) {
-  if (ways.empty() || others.ways.empty()) return;
-  const std::vector<double> most = most_of_items(ways, alone, shared.rate);
-  Ways own(rule);
-  own.add(ways, most);
-  Ways all = own;
-  all.add(others.ways, values_of(others.rate));
+  if (paths.empty() || others.paths.empty()) return;
+  const std::vector<double> most = most_of_items(paths, alone, shared.rate);
+  FlowPaths own(rule);
+  own.add(paths, most);
+  FlowPaths all = own;
+  all.add(others.paths, values_of(others.rate));
   if (all.too_many()) return;
   const PortShares x = all.share(), y = own.share();
   if (!x.settled || !y.settled) return;
   std::vector<double> least(alone.size(), 1);
-  std::vector<std::size_t> slowest(alone.size(), ways.size());
-  for (std::size_t f = 0; f < ways.size(); ++f) {
+  std::vector<std::size_t> slowest(alone.size(), paths.size());
+  for (std::size_t f = 0; f < paths.size(); ++f) {
     const double part = y.rate[f] > 0 ? x.rate[f] / y.rate[f] : 1;
-    if (part >= least[ways[f].item]) continue;
-    least[ways[f].item] = part;
-    slowest[ways[f].item] = f;
+    if (part >= least[paths[f].item]) continue;
+    least[paths[f].item] = part;
+    slowest[paths[f].item] = f;
   }
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const BytesPerSecond rate{most[i] * least[i]};
     // A channel with one connection may get more than its fair share, but never more than alone.
-    if (slowest[i] == ways.size() || std::abs(rate / shared.rate[i] - 1) < 1e-3) continue;
+    if (slowest[i] == paths.size() || std::abs(rate / shared.rate[i] - 1) < 1e-3) continue;
     shared.rate[i] = rate;
-    if (shared.link[i] == no_link) shared.link[i] = met_at(ways[slowest[i]], others);
+    if (shared.link[i] == no_link) shared.link[i] = met_at(paths[slowest[i]], others);
   }
 }
 
 void hold_back_each_other(const std::vector<BytesPerSecond>& alone, const MeetingRule& rule, Background& all) {
-  if (all.ways.empty()) return;
-  const std::vector<double> most = most_of_items(all.ways, alone, all.rate);
-  Ways ways(rule);
-  ways.add(all.ways, most);
-  if (ways.too_many()) return;
-  const PortShares x = ways.share();
+  if (all.paths.empty()) return;
+  const std::vector<double> most = most_of_items(all.paths, alone, all.rate);
+  FlowPaths paths(rule);
+  paths.add(all.paths, most);
+  if (paths.too_many()) return;
+  const PortShares x = paths.share();
   if (!x.settled) return;
   std::vector<double> rate = most;
-  for (std::size_t f = 0; f < all.ways.size(); ++f) {
-    double& of_item = rate[all.ways[f].item];
-    of_item = std::min(of_item, x.rate[f] / all.ways[f].part);
+  for (std::size_t f = 0; f < all.paths.size(); ++f) {
+    double& of_item = rate[all.paths[f].item];
+    of_item = std::min(of_item, x.rate[f] / all.paths[f].part);
   }
   for (std::size_t i = 0; i < rate.size(); ++i) all.rate[i] = BytesPerSecond{rate[i]};
 }

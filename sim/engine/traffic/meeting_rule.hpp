@@ -21,7 +21,7 @@ void mark_contended(Background& all, const MeetingRule& rule);
 /// Lowers the rates `shared` of a job's channels to what ports leave them that others make wait. Rates of channels with
 /// several connections stay at most at their fair shares, since their connections advance together. If the rates by
 /// port are not settled, fair shares stay. \param alone  by channel: rate without the others
-void hold_back(const Background& others, std::span<const Background::Way> ways,
+void hold_back(const Background& others, std::span<const Background::FlowPath> paths,
                const std::vector<BytesPerSecond>& alone, const MeetingRule& rule, SharedRates& shared);
 
 /// The same for all items next to each other. \param alone  by item: rate next to nobody

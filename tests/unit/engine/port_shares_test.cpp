@@ -10,14 +10,14 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// Links of capacity 1. \param ways  by flow: its links, in order
-PortShares shares(const std::vector<std::vector<std::uint32_t>>& ways, std::vector<double> cap = {}) {
+/// Links of capacity 1. \param paths  by flow: its links, in order
+PortShares shares(const std::vector<std::vector<std::uint32_t>>& paths, std::vector<double> cap = {}) {
   PortProblem problem;
   problem.capacity.assign(64, 1);
-  problem.cap = cap.empty() ? std::vector<double>(ways.size(), unlimited) : std::move(cap);
+  problem.cap = cap.empty() ? std::vector<double>(paths.size(), unlimited) : std::move(cap);
   problem.first.push_back(0);
-  for (const auto& way : ways) {
-    problem.link.insert(problem.link.end(), way.begin(), way.end());
+  for (const auto& path : paths) {
+    problem.link.insert(problem.link.end(), path.begin(), path.end());
     problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
   }
   return share_by_port(problem);
@@ -50,10 +50,10 @@ TEST_CASE("a flow that shares a link with an incast of n waits as long as its fl
   for (const std::uint32_t n : {2U, 4U, 7U, 28U}) {
     CAPTURE(n);
     // Hosts 1 to n send over their links to link 0. The bystander leaves host 1 for link 40, which nobody else uses.
-    std::vector<std::vector<std::uint32_t>> ways;
-    for (std::uint32_t host = 1; host <= n; ++host) ways.push_back({host, 0});
-    ways.push_back({1, 40});
-    const PortShares s = shares(ways);
+    std::vector<std::vector<std::uint32_t>> paths;
+    for (std::uint32_t host = 1; host <= n; ++host) paths.push_back({host, 0});
+    paths.push_back({1, 40});
+    const PortShares s = shares(paths);
     CHECK(s.settled);
     for (std::uint32_t f = 0; f < n; ++f) CHECK(s.rate[f] == Approx(1.0 / n).epsilon(2e-4));
     // Max-min would leave it 1 - 1 / n.
@@ -77,13 +77,13 @@ TEST_CASE("no link carries more than it can", "[engine][port_shares]") {
   };
   for (int sample = 0; sample < 200; ++sample) {
     // Hosts 0 to 15, uplinks 16 to 31, downlinks 32 to 47, ports of receivers 48 to 63.
-    std::vector<std::vector<std::uint32_t>> ways;
-    for (std::uint32_t f = 0; f < 24; ++f) ways.push_back({below(16), 16 + below(16), 32 + below(16), 48 + below(16)});
-    const PortShares s = shares(ways);
+    std::vector<std::vector<std::uint32_t>> paths;
+    for (std::uint32_t f = 0; f < 24; ++f) paths.push_back({below(16), 16 + below(16), 32 + below(16), 48 + below(16)});
+    const PortShares s = shares(paths);
     if (!s.settled) continue;
     std::vector<double> load(64, 0);
-    for (std::size_t f = 0; f < ways.size(); ++f)
-      for (const std::uint32_t link : ways[f]) load[link] += s.rate[f];
+    for (std::size_t f = 0; f < paths.size(); ++f)
+      for (const std::uint32_t link : paths[f]) load[link] += s.rate[f];
     for (const double l : load) CHECK(l < 1 + 1e-3);
   }
 }

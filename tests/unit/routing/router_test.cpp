@@ -349,7 +349,7 @@ TEST_CASE("by flowlet a flow has one path, chosen by chance", "[routing]") {
   CHECK(std::abs(moved - seeds / 2) < 160);
 }
 
-TEST_CASE("only random policies have draws", "[routing]") {
+TEST_CASE("only random policies have several samples", "[routing]") {
   const RoutingPolicy& adaptive = *find_by_name(routing_policies(), "adaptive");
   CHECK_FALSE(adaptive.by_chance(adaptive.defaults()));
   CHECK(find_by_name(routing_policies(), "ecmp")->by_chance(find_by_name(routing_policies(), "ecmp")->defaults()));
