@@ -17,7 +17,7 @@ class NetworkFelt(unittest.TestCase):
     def test_another_share(self):
         self.assertTrue(differs(LINE, LINE.replace("19 %", "22 %")))
 
-    def test_other_draws(self):
+    def test_other_samples(self):
         self.assertTrue(differs(LINE, LINE.replace(", 11.1 to 13.2", "")))
 
     def test_numbers(self):

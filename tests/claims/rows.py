@@ -52,6 +52,8 @@ MIB = 2**20
 B300 = "node={gpu: b300, gpus: 1, nics: {count: 1, rate: 800Gbps}}"
 ROCE_100 = ("node.nics.link=roce", "node.nics.rate=100Gbps")
 ADAPTIVE = "routing={kind: adaptive}"
+FLOWLET = "routing={kind: adaptive, by: flowlet}"
+REACTIVE = "fabric.congestion.control=reactive"
 TWO_LEAVES = ("cluster.nodes=2", "fabric={kind: leaf_spine, leaves: 2, spines: 2, nodes_per_leaf: 1}")
 
 
