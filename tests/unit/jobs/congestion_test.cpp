@@ -81,7 +81,8 @@ TEST_CASE("under flow control alone a bystander of an incast waits as long as it
   // queue in front of the cable lets the bystander have no more.
   const double alone = seconds(narrow("0, 15", 2, "")), ideal = seconds(narrow("0, 15", 2, "", incast())),
                paused = seconds(narrow("0, 15", 2, "control: none", incast()));
-  CHECK(ideal < 1.9 * alone);
+  // Fair shares: a quarter of the receiver's link, and three quarters of the cable are left for two connections.
+  CHECK(ideal < 1.35 * alone);
   CHECK(paused > 3.3 * alone);
   CHECK(paused < 4.05 * alone);
   // A bystander that shares nothing with the incast does not notice it.
@@ -113,6 +114,7 @@ TEST_CASE("what is not known of flow control alone is said", "[congestion]") {
   CHECK(warns(narrow("0, 8", 2, "control: none"), "there are none"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast(), "spray"), "spread over paths"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "oversubscribed 8:1"));
+  CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "in a circle"));
   CHECK(warnings(narrow("0, 8", 2, "control: reactive", incast())).size() ==
         warnings(narrow("0, 8", 2, "", incast())).size());
 }
