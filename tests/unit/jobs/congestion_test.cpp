@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
 
+#include "fabricast/engine/group_time.hpp"
 #include "fabricast/jobs/jobs.hpp"
+#include "fabricast/planner/planner.hpp"
 #include "fabricast/scenario/congestion.hpp"
 #include "support/worlds.hpp"
 
@@ -59,6 +63,47 @@ TEST_CASE("a higher efficiency never slows", "[congestion]") {
         last = now;
       }
     }
+}
+
+TEST_CASE("links that count as contended carry flows of several ports", "[congestion]") {
+  // Every connection is routed here, one by one, and the ports that it comes from are listed by link.
+  std::size_t contended = 0, alone = 0;
+  for (const char* routing : {"ecmp", "adaptive, by: flowlet", "adaptive", "static"})
+    for (const auto& [op, algorithm] :
+         {std::pair{CollectiveOp::all_reduce, Algorithm::ring}, std::pair{CollectiveOp::all_reduce, Algorithm::tree},
+          std::pair{CollectiveOp::alltoall, Algorithm::p2p}}) {
+      CAPTURE(routing, name_of(op), name_of(algorithm));
+      const World world = world_of(fmt::format(
+          "node: {{profile: hgx-h100}}\ncluster: {{nodes: 24, placement: random}}\n"
+          "fabric: {{kind: fat_tree, oversubscription: 2, switch: {{ports: 32}}, congestion: {{efficiency: 90%}}}}\n"
+          "routing: {{kind: {}}}\nworkload: {{collective: {}, sizes: [1GiB]}}\n",
+          routing, name_of(op)));
+      const NetworkSetup& setup = world.setup();
+      const auto router = setup.policy->make(*setup.policy_spec, *world.fabric(), setup.segments.front().links, 1);
+      const Plan plan = plan_collective(world.planner(), op, size, algorithm, Protocol::simple);
+      std::vector<Background::Way> ways;
+      add_ways(setup, *router, plan, 0, ways);
+      std::map<std::uint32_t, std::set<std::uint32_t>> ports;
+      std::map<std::uint32_t, double> loads;
+      double most = 0;
+      for (const Background::Way& way : ways)
+        for (const std::uint32_t resource : way.resources) {
+          ports[resource].insert(way.resources.front());
+          loads[resource] += way.part;
+        }
+      for (const auto& [resource, load] : loads)
+        if (!between_switches(*world.fabric(), resource)) most = std::max(most, load);
+      const FabricConnections counted(setup, *router, plan, nullptr);
+      counted.for_each([&](std::uint32_t resource, std::uint32_t kind) {
+        const bool found = counted.contended(kind);
+        (found ? contended : alone) += 1;
+        if (found) CHECK(ports.at(resource).size() > 1);
+        if (found) CHECK(between_switches(*world.fabric(), resource));
+        if (loads.at(resource) > most * (1 + 1e-6)) CHECK(found);
+      });
+    }
+  CHECK(contended > 100);
+  CHECK(alone > 100);
 }
 
 std::string job(const std::string& order) {
