@@ -234,6 +234,10 @@ void check_congestion(Parts& parts, const NetworkSetup& setup) {
   if (!keeps_one_path(setup))
     return warn("flow control alone is not known for packets that are spread over paths: links stay fair",
                 "routing: {kind: ecmp}, static, or adaptive by flowlet");
+  warn(
+      "flow control alone is known for bystanders of incasts; where flows wait for each other in a circle, as in trees "
+      "and crossing rings, it is not, and links stay fair there",
+      "with control: ideal or reactive such circles do not form");
   const Clos* clos = setup.fabric->clos();
   if (!clos || clos->leaf_up == 0) return;
   // The NICs of a link class reach less than its rate, so the cables are compared.

@@ -109,8 +109,7 @@ Background combined(std::span<const Background* const> single, const MeetingRule
       all.paths.push_back(std::move(path));
     }
   }
-  // A single job has nobody to share with.
-  if (single.size() < 2) return all;
+  // Also for a single owner: several hosts may send to one target, whose port cannot take all that they ask for.
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
   mark_contended(all, rule);
   std::vector<LinkUse> uses;
