@@ -6,6 +6,8 @@
 // leaf distributes the flows that leave it over its uplinks, separately for those that continue to a core. A spine
 // distributes the flows that its leaves send to cores. Downwards is the mirror image: the flows that enter a leaf come
 // from any cable of its spines, and so on up.
+#include <algorithm>
+#include <bit>
 #include <boost/random/binomial_distribution.hpp>
 
 #include "fabricast/core/rng.hpp"
@@ -20,6 +22,7 @@ class Bits {
  public:
   using result_type = std::uint64_t;
   explicit Bits(std::uint64_t seed) : rng_(seed) {}
+  explicit Bits(const Rng& rng) : rng_(rng) {}
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return ~result_type{0}; }
   result_type operator()() { return rng_.next(); }
@@ -47,40 +50,65 @@ void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
 
 }  // namespace
 
-void RandomSplit::operator()(std::uint32_t from, double flows, const std::vector<std::uint32_t>& weights,
+namespace {
+
+using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
+
+/// Flows of `flows` that take one of two places: a random bit for each, which popcount sums 64 at a time.
+std::uint64_t half_of(std::uint64_t flows, Bits& bits) {
+  constexpr std::uint64_t many = 8192;
+  if (flows > many) return static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(flows), 0.5)(bits));
+  std::uint64_t half = 0;
+  for (; flows >= 64; flows -= 64) half += static_cast<std::uint64_t>(std::popcount(bits()));
+  if (flows > 0) half += static_cast<std::uint64_t>(std::popcount(bits() >> (64 - flows)));
+  return half;
+}
+
+/// A multinomial sample over equal places: halves of halves, as long as their number is even.
+void part_alike(std::uint64_t flows, std::span<double> parts, Bits& bits) {
+  if (flows == 0) return;
+  if (parts.size() == 1) {
+    parts[0] += static_cast<double>(flows);
+    return;
+  }
+  if (parts.size() % 2 == 1) {
+    // Up to here, a random number for each flow is cheaper than a binomial.
+    constexpr std::uint64_t few = 32;
+    if (flows <= few) {
+      for (; flows > 0; --flows) parts[bits.rng().below(parts.size())] += 1;
+      return;
+    }
+    const auto last = static_cast<std::uint64_t>(
+        Binomial(static_cast<std::int64_t>(flows), 1.0 / static_cast<double>(parts.size()))(bits));
+    parts.back() += static_cast<double>(last);
+    return part_alike(flows - last, parts.first(parts.size() - 1), bits);
+  }
+  const std::uint64_t half = half_of(flows, bits);
+  part_alike(half, parts.first(parts.size() / 2), bits);
+  part_alike(flows - half, parts.subspan(parts.size() / 2), bits);
+}
+
+}  // namespace
+
+void RandomSplit::operator()(std::uint32_t, double flows, const std::vector<std::uint32_t>& weights,
                              std::vector<double>& parts) {
   parts.assign(weights.size(), 0);
-  if (weights.size() == 1) {
-    parts[0] = flows;
-    return;
-  }
-  Bits bits(mix64(seed_ ^ mix64(++calls_ << 32 | from)));
-  std::uint64_t all = 0;
-  for (const std::uint32_t weight : weights) all += weight;
+  Bits bits(rng_);
   auto left = static_cast<std::uint64_t>(flows);
-  // Up to here, a random number for each flow is cheaper than a binomial for each place.
-  constexpr std::uint64_t drawn_each = 16;
-  if (left <= drawn_each * weights.size() && all <= 1024) {
-    const bool alike = all == weights.size();
-    for (; left > 0; --left) {
-      std::uint64_t at = bits.rng().below(all);
-      std::size_t place = 0;
-      if (alike)
-        place = at;
-      else
-        for (; at >= weights[place]; ++place) at -= weights[place];
-      parts[place] += 1;
+  if (std::all_of(weights.begin(), weights.end(), [&](std::uint32_t weight) { return weight == weights[0]; })) {
+    part_alike(left, parts, bits);
+  } else {
+    std::uint64_t all = 0;
+    for (const std::uint32_t weight : weights) all += weight;
+    for (std::size_t i = 0; i + 1 < weights.size() && left > 0; all -= weights[i++]) {
+      const double part = static_cast<double>(weights[i]) / static_cast<double>(all);
+      const auto here = static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(left), part)(bits));
+      parts[i] = static_cast<double>(here);
+      left -= here;
     }
-    return;
+    parts.back() += static_cast<double>(left);
   }
-  using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
-  for (std::size_t i = 0; i + 1 < weights.size() && left > 0; all -= weights[i++]) {
-    const double part = static_cast<double>(weights[i]) / static_cast<double>(all);
-    const auto here = static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(left), part)(bits));
-    parts[i] = static_cast<double>(here);
-    left -= here;
-  }
-  parts.back() += static_cast<double>(left);
+  rng_ = bits.rng();
 }
 
 void part_at_random(const Clos& clos, std::span<const LeafFlows> by_leaf, std::uint64_t seed,

@@ -324,12 +324,12 @@ void GraphPaths::part(std::span<const SwitchFlows> pairs, Split split,
 /// Divides flows as if each drew one of the places, with probabilities in proportion to their weights (parting.cpp).
 class RandomSplit {
  public:
-  explicit RandomSplit(std::uint64_t seed) : seed_(seed) {}
+  explicit RandomSplit(std::uint64_t seed) : rng_(seed) {}
   void operator()(std::uint32_t from, double flows, const std::vector<std::uint32_t>& weights,
                   std::vector<double>& parts);
 
  private:
-  std::uint64_t seed_, calls_ = 0;
+  Rng rng_;
 };
 
 /// A router on an arbitrary graph.

@@ -10,7 +10,7 @@ namespace fabricast {
 
 void visit_lattice(FieldVisitor& visit, LatticeBasics& basics) {
   visit_direct(visit, basics);
-  visit("dimensions", basics.dimensions, "switches along each dimension", between(1, 65536));
+  visit("dimensions", basics.dimensions, "switches along each dimension", between(1, 65535));
   visit("cables", basics.cables, "parallel cables between two connected switches", between(1, 64));
   visit("paths", basics.paths,
         "minimal: all minimal paths; dimension_order: only those that cross the dimensions in order");
@@ -21,6 +21,10 @@ Lattice::Lattice(std::vector<std::uint32_t> sizes) : sizes_(std::move(sizes)) {
     stride_.push_back(points_);
     points_ *= size;
   }
+  at_.reserve(points_ * sizes_.size());
+  for (std::uint32_t point = 0; point < points_; ++point)
+    for (std::size_t d = 0; d < sizes_.size(); ++d)
+      at_.push_back(static_cast<std::uint16_t>(point / stride_[d] % sizes_[d]));
 }
 
 Lattice lattice_of(const LatticeBasics& spec) {

@@ -30,7 +30,7 @@ class Lattice {
   explicit Lattice(std::vector<std::uint32_t> sizes);
   std::uint32_t points() const { return points_; }
   std::span<const std::uint32_t> sizes() const { return sizes_; }
-  std::uint32_t coordinate(std::uint32_t point, std::size_t d) const { return point / stride_[d] % sizes_[d]; }
+  std::uint32_t coordinate(std::uint32_t point, std::size_t d) const { return at_[point * sizes_.size() + d]; }
   /// The point with another coordinate in one dimension.
   std::uint32_t moved(std::uint32_t point, std::size_t d, std::uint32_t to) const {
     return point + (to - coordinate(point, d)) * stride_[d];
@@ -38,6 +38,7 @@ class Lattice {
 
  private:
   std::vector<std::uint32_t> sizes_, stride_;
+  std::vector<std::uint16_t> at_;  ///< coordinates by point; computed once, because distances need them all the time
   std::uint32_t points_ = 1;
 };
 

@@ -37,7 +37,7 @@ CHANGES = [
     ("sweep: {fabric.kind: fat_tree}", False),
     ("fabrik: {kind: fat_tree}", False),
     ("fabric: {kind: fat_tree, nodes_per_leaf: 2}", False),  # of leaf_spine
-    ("fabric: {kind: torus}", False),
+    ("fabric: {kind: klein_bottle}", False),
     ("fabric: {kind: fat_tree, switch: {rate: 800}}", False),
     ("fabric: {kind: fat_tree, switch: {rate: 800gbps}}", False),
     ("fabric: {kind: fat_tree, oversubscription: 0.5}", False),

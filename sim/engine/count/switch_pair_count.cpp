@@ -4,6 +4,7 @@
 // numbers in one order, and then rounded to `weight_unit`.
 #include "switch_pair_count.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -45,9 +46,12 @@ class SwitchPairCounter {
           crossed[2 * endpoint(node, nics.second) + 1] += all;
         }
       }
-      for (std::size_t i = 0; i < pairs.size(); ++i)
-        if (pairs[i] > 0 && !add_trips(i, nics, pairs[i])) return false;
     }
+    std::vector<std::uint64_t> all(std::size_t{switches_} * switches_, 0);
+    for (const auto& [weight, flows] : by_weight)
+      for (std::size_t i = 0; i < flows.size(); ++i) all[i] += flows[i];
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i] > 0 && !add_trips(i, all[i])) return false;
     for (const auto& [weight, flows] : by_weight) {
       std::vector<SwitchFlows> list;
       for (std::size_t i = 0; i < flows.size(); ++i)
@@ -92,13 +96,13 @@ class SwitchPairCounter {
   }
 
   /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them.
-  bool add_trips(std::size_t pair, const Nics& nics, std::uint64_t pairs) {
-    std::uint64_t flows = 0;
-    for (const auto& [weight, number] : messages_.at(nics)) flows += number * pairs;
+  bool add_trips(std::size_t pair, std::uint64_t flows) {
     const std::uint32_t distance = in_.fabric.metric()->distance(source(pair), target(pair));
     const auto [it, fresh] = trips_.try_emplace(distance);
     it->second.count += flows;
-    return !fresh || find_trip(pair, nics, it->second);
+    if (!fresh) return true;
+    return std::any_of(messages_.begin(), messages_.end(),
+                       [&](const auto& m) { return find_trip(pair, m.first, it->second); });
   }
   bool find_trip(std::size_t pair, const Nics& nics, FabricCount::Trips& trips) const {
     for (std::uint32_t a = 0; a < nodes_; ++a) {

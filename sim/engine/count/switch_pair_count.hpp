@@ -8,6 +8,9 @@
 //
 // The router parts them over the links between: in fractions if it spreads packets, by a sample if it hashes. The cost
 // grows with pairs of switches and not with pairs of nodes.
+//
+// Not modelled: the correlation between the two halves of a detour (valiant), and its latency: that of one flow stands
+// for all pairs of switches at one distance.
 #pragma once
 
 #include "pair_count.hpp"
