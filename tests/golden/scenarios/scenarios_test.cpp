@@ -324,6 +324,36 @@ TEST_CASE("an NVLink domain of 18 hosts is one node to NCCL", "[scenarios]") {
   CHECK(rack.at("algbw_gbps") <= 900.0 * 72 / 73);
 }
 
+double time_us(const std::string& scenario, const std::string& options = {}) {
+  return run("fabrics/" + scenario, options).at("rows").at(0).at("time_us");
+}
+
+TEST_CASE("other kinds of fabrics, by what their cables carry", "[scenarios]") {
+  // 512 GPUs send a half of 1 GiB each to the other group, over four cables of 200 Gb/s, of which 97 % is payload.
+  const double between = 512 * 0.5 * (1 << 30) / (4 * 25e9 * 0.97) * 1e6;
+  const double minimal = time_us("dragonfly");
+  CHECK(minimal == Approx(between).epsilon(0.03));
+  // Detours use the cables to 22 other groups instead, and those among the groups.
+  CHECK(time_us("dragonfly", "--set 'routing={kind: valiant, seeds: 2}'") < minimal / 15);
+
+  // The NICs limit a ring, wherever its nodes are.
+  CHECK(time_us("dragonfly_plus") ==
+        Approx(time_us("dragonfly_plus", "--set cluster.placement=in_order")).epsilon(0.02));
+
+  // A link of a torus carries N k / 8 flows where a NIC carries N - 1, so one cable instead of four takes longer by
+  // more than two, and half as many cables between the switches of a HyperX twice as long.
+  CHECK(time_us("torus", "--set fabric.cables=1") > 2 * time_us("torus"));
+  CHECK(time_us("hyperx", "--set fabric.cables=1") == Approx(2 * time_us("hyperx")).epsilon(0.02));
+
+  // With one plane of four down, NICs have three quarters of their rate.
+  const double planes = time_us("multi_plane");
+  const double without_one = time_us("multi_plane", "--set 'faults=[{link: plane1, rate: 0}]'");
+  const double without_two =
+      time_us("multi_plane", "--set 'faults=[{link: plane1, rate: 0}, {link: plane2, rate: 0}]'");
+  CHECK(without_one > planes);
+  CHECK(without_two == Approx(1.5 * without_one).epsilon(0.03));
+}
+
 TEST_CASE("published designs run, and their bills add up", "[scenarios]") {
   const std::string design = GENERATE(as<std::string>(), "superpod_h100", "superpod_b200", "hpn_pod", "megascale");
   INFO(design);
