@@ -81,15 +81,15 @@ TEST_CASE("links that count as contended carry flows of several ports", "[conges
       const NetworkSetup& setup = world.setup();
       const auto router = setup.policy->make(*setup.policy_spec, *world.fabric(), setup.segments.front().links, 1);
       const Plan plan = plan_collective(world.planner(), op, size, algorithm, Protocol::simple);
-      std::vector<Background::Way> ways;
-      add_ways(setup, *router, plan, 0, ways);
+      std::vector<Background::FlowPath> paths;
+      add_paths(setup, *router, plan, 0, paths);
       std::map<std::uint32_t, std::set<std::uint32_t>> ports;
       std::map<std::uint32_t, double> loads;
       double most = 0;
-      for (const Background::Way& way : ways)
-        for (const std::uint32_t resource : way.resources) {
-          ports[resource].insert(way.resources.front());
-          loads[resource] += way.part;
+      for (const Background::FlowPath& path : paths)
+        for (const std::uint32_t resource : path.resources) {
+          ports[resource].insert(path.resources.front());
+          loads[resource] += path.part;
         }
       for (const auto& [resource, load] : loads)
         if (!between_switches(*world.fabric(), resource)) most = std::max(most, load);
