@@ -144,6 +144,8 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     j["cluster"].erase("filled_seed");
   }
   if (is_default(scenario.fabric.congestion)) j["fabric"].erase("congestion");
+  // What-ifs set another policy, which does not know the key.
+  if (j.contains("routing") && j["routing"].value("by", "") == "packet") j["routing"].erase("by");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.jobs.empty()) j.erase("jobs");
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i)
