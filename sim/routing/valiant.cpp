@@ -3,11 +3,14 @@
 // group goes to one other group, minimal paths share the few cables between the two, and Valiant's use all cables of
 // the fabric, each twice.
 //
-// The intermediate switch is one with NICs, in another group than both ends if there is a third one. Flows within a
-// group of several switches stay minimal. `nonminimal` is the part of the queue pairs that take a detour; the others
-// are minimal. At each switch, one of the equal minimal links is taken at random.
+// The intermediate switch is one with NICs, in another group than both ends if there is a third one. Between two
+// switches of one group that share a cable, it is a third switch of the group with a cable to both. Where a group has
+// none, and where minimal paths already lead over many switches (the leaves of a dragonfly+), flows within a group stay
+// minimal. `nonminimal` is the part of the queue pairs that take a detour; the others are minimal. At each switch, one
+// of the equal minimal links is taken at random.
 //
-// Not modelled: a choice by load (UGAL); the part is the same for all traffic.
+// Not modelled: a choice by load (UGAL); the part is the same for all traffic. It cannot follow from the fabric alone:
+// the part that is best for the worst traffic makes the cables of a uniform alltoall carry almost twice as much.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"
@@ -44,6 +47,9 @@ class ValiantRouter final : public Router {
       grouped_ |= ++group_sizes[paths_.group_of(s)] > 1;
       if (has_nics[s]) candidates_.push_back(s);
     }
+    if (!grouped_) return;
+    in_group_.resize(fabric.switches());
+    for (const std::uint32_t s : candidates_) in_group_[paths_.group_of(s)].push_back(s);
   }
 
   bool route(const Flow& flow, Path& path) const override {
@@ -90,16 +96,23 @@ class ValiantRouter final : public Router {
  private:
   /// The switch over which a flow goes; one of its ends if it stays minimal.
   std::uint32_t intermediate(std::uint32_t from, std::uint32_t to, std::uint64_t key) const {
+    if (from == to) return to;
     const std::uint32_t a = paths_.group_of(from), b = paths_.group_of(to);
-    if (from == to || (grouped_ && a == b)) return to;
+    const bool within = grouped_ && a == b;
+    const std::vector<std::uint32_t>& among = within ? in_group_[a] : candidates_;
+    if (within && (among.size() < 3 || paths_.distance(from, to) != 1)) return to;
     if (nonminimal_ < 1 && static_cast<double>(mix64(key) >> 11) * 0x1.0p-53 >= nonminimal_) return to;
-    // Drawn again while it is in the group of an end. Where there is no third group, the flow stays minimal.
+    // Drawn again while it does not suit. Where there is no third group, or no third switch, the flow stays minimal.
     for (int draw = 0; draw < 64; ++draw) {
       key = mix64(key + 1);
-      const std::uint32_t over = candidates_[(key >> 32) * candidates_.size() >> 32];
-      if (paths_.group_of(over) != a && paths_.group_of(over) != b) return over;
+      const std::uint32_t over = among[(key >> 32) * among.size() >> 32];
+      if (within ? joins(from, over, to) : paths_.group_of(over) != a && paths_.group_of(over) != b) return over;
     }
     return to;
+  }
+  /// Whether a switch has a cable to both of two others.
+  bool joins(std::uint32_t from, std::uint32_t over, std::uint32_t to) const {
+    return paths_.distance(from, over) == 1 && paths_.distance(over, to) == 1;
   }
   bool take(std::uint32_t link, Path& path) const {
     if (link == GraphPaths::none || paths_.state().down(link)) return false;
@@ -123,8 +136,9 @@ class ValiantRouter final : public Router {
   GraphPaths paths_;
   double nonminimal_;
   std::uint64_t seed_;
-  bool grouped_ = false;                   ///< whether a group has several switches
-  std::vector<std::uint32_t> candidates_;  ///< switches with NICs
+  bool grouped_ = false;                              ///< whether a group has several switches
+  std::vector<std::uint32_t> candidates_;             ///< switches with NICs
+  std::vector<std::vector<std::uint32_t>> in_group_;  ///< the same by group, if groups have several switches
 };
 
 }  // namespace

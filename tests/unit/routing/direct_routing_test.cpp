@@ -77,6 +77,149 @@ TEST_CASE("Valiant's routing uses all global cables twice", "[routing]") {
   CHECK(*std::max_element(none.begin(), none.end()) == 8);
 }
 
+/// One group of `switches` with `hosts` each.
+Fabric one_group(std::uint32_t switches, std::uint32_t hosts) {
+  return fabric_of("dragonfly", demand_of(switches * hosts, 1),
+                   {{"groups", "1"}, {"switches_per_group", std::to_string(switches)}});
+}
+
+/// All hosts of each switch send to the next switch.
+Pairs to_next_switch(std::uint32_t switches, std::uint32_t hosts) {
+  Pairs flows;
+  for (std::uint32_t e = 0; e < switches * hosts; ++e) flows.emplace_back(e, (e + hosts) % (switches * hosts));
+  return flows;
+}
+
+TEST_CASE("Valiant's routing takes a third switch of a group", "[routing]") {
+  const LinkState state;
+  constexpr std::uint32_t pairs = 2000;
+  for (const auto& [a, p] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{3, 2}, {5, 3}, {8, 4}}) {
+    const Fabric fabric = one_group(a, p);
+    const Pairs flows = to_next_switch(a, p);
+    // Minimal: all flows of a switch share its cable to the next one. The part q of them goes over the a - 2 others:
+    // each cable but those to the next switch is the first hop of one switch's flows and the second of another's.
+    const double best = (a - 2.) / a;
+    for (const double q : {0., 0.25, best, 1.}) {
+      INFO(a << " switches, " << p << " hosts, " << q);
+      const auto router = router_of("valiant", fabric, state, 1, {{"nonminimal", std::to_string(q)}});
+      const std::vector<double> load = loads(fabric, *router, flows, pairs);
+      double carried = 0;
+      for (std::uint32_t l = 2 * fabric.endpoints(); l < fabric.links(); ++l) {
+        const auto [from, to] = fabric.link(LinkId(l));
+        const std::uint32_t x = from.value - fabric.endpoints(), y = to.value - fabric.endpoints();
+        const double expected = pairs * p * (y == (x + 1) % a ? 1 - q : 2 * q / (a - 2));
+        INFO(fabric.name(LinkId(l)) << ", " << load[l] << " of " << expected);
+        CHECK(std::abs(load[l] - expected) <= 5 * std::sqrt(expected) + pairs * p * 1e-6);
+        carried += load[l];
+      }
+      // One hop of each minimal flow and two of each other one.
+      CHECK(carried == Approx(pairs * a * p * (1 + q)).epsilon(0.02));
+      // With (a - 2) / a, all cables carry 2 p / a of the p flows of a switch.
+      if (q == best)
+        CHECK(*std::max_element(load.begin() + 2 * fabric.endpoints(), load.end()) ==
+              Approx(2. * p / a * pairs).epsilon(0.1));
+    }
+  }
+}
+
+TEST_CASE("within a group, detours are two cables long and meet no end of theirs twice", "[routing]") {
+  const LinkState state;
+  Path path;
+  for (std::uint32_t a : {2U, 3U, 6U}) {
+    const Fabric fabric = one_group(a, 2);
+    const auto router = router_of("valiant", fabric, state);
+    std::set<std::vector<std::uint32_t>> between;  // paths of ports 0 and 2, on the first two switches
+    for (std::uint32_t to = 1; to < 2 * a; ++to)
+      for (std::uint32_t q = 0; q < 200; ++q) {
+        REQUIRE(router->route({0, to, q, 3 * q}, path));
+        CHECK(test::joins(fabric, path.resources, 0, to));
+        CHECK(path.resources.size() == (to == 1 ? 2 : a == 2 ? 3 : 4));
+        if (to == 2) between.insert(path.resources);
+      }
+    CHECK(between.size() == (a == 2 ? 1 : a - 2));
+  }
+}
+
+TEST_CASE("leaves of a dragonfly+ group stay minimal, and groups with one switch that has NICs", "[routing]") {
+  const LinkState state;
+  const Fabric plus =
+      fabric_of("dragonfly_plus", demand_of(24, 1),
+                {{"groups", "2"}, {"leaves_per_group", "4"}, {"spines_per_group", "2"}, {"global_links", "1"}});
+  Path path;
+  for (std::uint32_t q = 0; q < 100; ++q) {
+    // Ports 0 to 2 are on the first leaf, 3 to 5 on the second.
+    REQUIRE(router_of("valiant", plus, state)->route({0, 3, q, q}, path));
+    CHECK(path.resources.size() == 4);
+  }
+  // Only the first two switches have NICs, so there is no third one to go over.
+  const Fabric few = fabric_of("dragonfly", demand_of(4, 1),
+                               {{"groups", "1"}, {"switches_per_group", "6"}, {"nodes_per_switch", "2"}});
+  for (std::uint32_t q = 0; q < 100; ++q) {
+    REQUIRE(router_of("valiant", few, state)->route({0, 2, q, q}, path));
+    CHECK(path.resources.size() == 3);
+  }
+}
+
+TEST_CASE("within a group, paths go around a dead cable, and detours over other switches", "[routing]") {
+  constexpr std::uint32_t a = 5;
+  const Fabric fabric = one_group(a, 1);
+  const auto cable = [&](std::uint32_t x, std::uint32_t y) {
+    for (std::uint32_t l = 2 * fabric.endpoints(); l < fabric.links(); ++l) {
+      const auto [from, to] = fabric.link(LinkId(l));
+      if (from.value == fabric.endpoints() + x && to.value == fabric.endpoints() + y) return l;
+    }
+    throw std::runtime_error("no such cable");
+  };
+  Path path;
+  const auto paths = [&](const LinkState& state) {
+    const auto router = router_of("valiant", fabric, state);
+    std::set<std::vector<std::uint32_t>> found;
+    for (std::uint32_t q = 0; q < 400; ++q) {
+      REQUIRE(router->route({0, 1, q, 5 * q}, path));
+      found.insert(path.resources);
+    }
+    return found;
+  };
+  // From switch 0 to switch 1 over 2, 3 or 4, all of two cables.
+  LinkState state;
+  CHECK(paths(state).size() == 3);
+  for (const std::uint32_t l : {cable(0, 2), cable(2, 0)}) state.set(LinkId(l), 0);
+  CHECK(paths(state).size() == 2);
+  for (const auto& resources : paths(state)) CHECK(resources.size() == 4);
+  // Without the cable between the two, minimal paths are those over 3 or 4.
+  for (const std::uint32_t l : {cable(0, 1), cable(1, 0)}) state.set(LinkId(l), 0);
+  CHECK(paths(state).size() == 2);
+  for (const auto& resources : paths(state)) CHECK(resources.size() == 4);
+}
+
+TEST_CASE("no part of detours suits both the worst traffic and a uniform alltoall", "[routing]") {
+  // Why detours are not derived from the fabric alone.
+  const Fabric fabric = canonical();
+  const LinkState state;
+  Pairs all;
+  for (std::uint32_t from = 0; from < 72; ++from)
+    for (std::uint32_t to = 0; to < 72; ++to)
+      if (from != to) all.emplace_back(from, to);
+  const auto mean_global = [&](const Pairs& flows, double q, std::uint32_t pairs) {
+    const auto router = router_of("valiant", fabric, state, 1, {{"nonminimal", std::to_string(q)}});
+    const std::vector<double> load = loads(fabric, *router, flows, pairs);
+    double most = 0, sum = 0;
+    int cables = 0;
+    for (std::uint32_t l = 2 * fabric.endpoints(); l < fabric.links(); ++l) {
+      const auto [from, to] = fabric.link(LinkId(l));
+      if (group_of(fabric, from) == group_of(fabric, to)) continue;
+      most = std::max(most, load[l] / pairs), sum += load[l] / pairs, ++cables;
+    }
+    return std::pair{most, sum / cables};
+  };
+  // To the next group: 8 (1 - q) on its cable and 2 q 8 / 7 on the others, equal at q = 7 / 9.
+  constexpr double worst = 7. / 9;
+  CHECK(mean_global(to_next_group(), worst, 4000).first == Approx(16. / 9).epsilon(0.05));
+  // An alltoall puts 8 x 8 flows on each cable, and (1 + q) as many with detours.
+  CHECK(mean_global(all, 0, 1).first == 64);
+  CHECK(mean_global(all, worst, 20).second == Approx(64 * (1 + worst)).epsilon(0.01));
+}
+
 TEST_CASE("Valiant's routing needs switches that are connected directly", "[routing]") {
   const Fabric fabric = fabric_of("fat_tree", demand_of(16, 1));
   const LinkState state;
