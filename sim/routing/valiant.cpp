@@ -3,49 +3,55 @@
 // group goes to one other group, minimal paths share the few cables between the two, and Valiant's use all cables of
 // the fabric, each twice.
 //
-// The intermediate switch is one with NICs, in another group than both ends if there is a third one. Flows within a
-// group of several switches stay minimal. `nonminimal` is the part of the queue pairs that take a detour; the others
-// are minimal. At each switch, one of the equal minimal links is taken at random.
+// Which switches a detour may lead over is said in detours.hpp. Where none suits, as between the leaves of one group of
+// a dragonfly+, whose minimal paths already lead over many switches, the flow stays minimal. `nonminimal` is the part of
+// the queue pairs that take a detour; the others are minimal. At each switch, one of the equal minimal links is taken
+// at random. With `choice: packet` every queue pair uses all its detours (valiant_spread.cpp).
 //
-// Not modelled: a choice by load (UGAL); the part is the same for all traffic.
+// Not modelled: a choice by load (UGAL); the part is the same for all traffic. It cannot follow from the fabric alone:
+// the part that is best for the worst traffic makes the cables of a uniform alltoall carry almost twice as much.
 #include <fmt/format.h>
 
+#include "detours.hpp"
+#include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/rng.hpp"
-#include "router.hpp"
 
 namespace fabricast {
 
+/// What takes a detour: each queue pair, or each packet.
+enum class DetourChoice { queue_pair, packet };
+template <>
+struct EnumNames<DetourChoice> {
+  static constexpr std::array<std::string_view, 2> names{"queue_pair", "packet"};
+};
+
 struct ValiantSpec {
   double nonminimal = 1;
+  DetourChoice choice = DetourChoice::queue_pair;
   std::int64_t seed = 1;
   int seeds = 16;
 };
 
 void visit_fields(FieldVisitor& visit, ValiantSpec& spec) {
-  visit("nonminimal", spec.nonminimal, "part of the queue pairs that take a detour", between(0, 1));
+  visit("nonminimal", spec.nonminimal, "part of the queue pairs, or packets, that take a detour", between(0, 1));
+  visit("choice", spec.choice, "what takes a detour: each queue pair, or each packet");
   visit("seed", spec.seed, "seed of the first sample", at_least(0));
   visit("seeds", spec.seeds, "number of samples", between(1, 100000));
 }
 
-Samples samples(const ValiantSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
-bool by_chance(const ValiantSpec&) { return true; }
+Samples samples(const ValiantSpec& spec) {
+  if (spec.choice == DetourChoice::packet) return {};
+  return {static_cast<std::uint64_t>(spec.seed), spec.seeds};
+}
+bool by_chance(const ValiantSpec& spec) { return spec.choice == DetourChoice::queue_pair; }
 
 namespace {
 
 class ValiantRouter final : public Router {
  public:
   ValiantRouter(const ValiantSpec& spec, const Fabric& fabric, const LinkState& state, std::uint64_t seed)
-      : paths_(fabric, state), nonminimal_(spec.nonminimal), seed_(mix64(seed ^ 0x76616c)) {
-    std::vector<bool> has_nics(fabric.switches(), false);
-    for (std::uint32_t e = 0; e < fabric.endpoints(); ++e)
-      if (paths_.port(e).at != GraphPaths::none) has_nics[paths_.port(e).at] = true;
-    std::vector<std::uint32_t> group_sizes(fabric.switches(), 0);
-    for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
-      grouped_ |= ++group_sizes[paths_.group_of(s)] > 1;
-      if (has_nics[s]) candidates_.push_back(s);
-    }
-  }
+      : paths_(fabric, state), detours_(paths_), nonminimal_(spec.nonminimal), seed_(mix64(seed ^ 0x76616c)) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -91,14 +97,14 @@ class ValiantRouter final : public Router {
  private:
   /// The switch over which a flow goes; one of its ends if it stays minimal.
   std::uint32_t intermediate(std::uint32_t from, std::uint32_t to, std::uint64_t key) const {
-    const std::uint32_t a = paths_.group_of(from), b = paths_.group_of(to);
-    if (from == to || (grouped_ && a == b)) return to;
+    const std::span<const std::uint32_t> among = detours_.among(from, to);
+    if (among.empty()) return to;
     if (nonminimal_ < 1 && static_cast<double>(mix64(key) >> 11) * 0x1.0p-53 >= nonminimal_) return to;
-    // Drawn again while it is in the group of an end. Where there is no third group, the flow stays minimal.
+    // Drawn again while it does not suit. Where none does, the flow stays minimal.
     for (int draw = 0; draw < 64; ++draw) {
       key = mix64(key + 1);
-      const std::uint32_t over = candidates_[(key >> 32) * candidates_.size() >> 32];
-      if (paths_.group_of(over) != a && paths_.group_of(over) != b) return over;
+      const std::uint32_t over = among[(key >> 32) * among.size() >> 32];
+      if (detours_.suits(from, over, to)) return over;
     }
     return to;
   }
@@ -122,10 +128,9 @@ class ValiantRouter final : public Router {
   }
 
   GraphPaths paths_;
+  Detours detours_;
   double nonminimal_;
   std::uint64_t seed_;
-  bool grouped_ = false;                   ///< whether a group has several switches
-  std::vector<std::uint32_t> candidates_;  ///< switches with NICs
 };
 
 }  // namespace
@@ -135,12 +140,20 @@ std::unique_ptr<Router> make_router(const ValiantSpec& spec, const Fabric& fabri
   if (!fabric.metric() || planes_of(fabric))
     throw UserError::at("routing.kind", "valiant needs a fabric with direct links between its switches",
                         "use it with fabric.kind dragonfly, dragonfly_plus, torus or hyperx");
-  return std::make_unique<ValiantRouter>(spec, fabric, state, seed);
+  if (spec.choice == DetourChoice::queue_pair) return std::make_unique<ValiantRouter>(spec, fabric, state, seed);
+  // Each flow between groups lists most links of the fabric.
+  constexpr std::uint32_t most_switches = 256;
+  if (fabric.switches() > most_switches)
+    throw UserError::at("routing.choice",
+                        fmt::format("packets take detours over all of {} switches; at most {} are supported",
+                                    fabric.switches(), most_switches),
+                        "use choice: queue_pair");
+  return make_detour_spreader(fabric, state, spec.nonminimal);
 }
 
 RoutingPolicy valiant_routing() {
-  return make_routing_policy<ValiantSpec>("valiant", "over a random intermediate switch; one path per queue pair",
-                                          "[Valiant1982]");
+  return make_routing_policy<ValiantSpec>(
+      "valiant", "over a random intermediate switch, one for each queue pair or packet", "[Valiant1982]");
 }
 
 }  // namespace fabricast

@@ -18,7 +18,9 @@ bool is_default(const CongestionSpec& spec) {
 
 bool keeps_one_path(const NetworkSetup& setup) {
   const std::string_view name = setup.policy->name;
-  return name != "spray" && (name != "adaptive" || setup.policy->by_chance(*setup.policy_spec));
+  // What these do depends on their keys; the other policies keep a path, by chance or not.
+  const bool either = name == "adaptive" || name == "valiant";
+  return name != "spray" && (!either || setup.policy->by_chance(*setup.policy_spec));
 }
 
 double contended_efficiency(const CongestionSpec& spec, const Network& network, const RoutingPolicy& policy) {

@@ -77,8 +77,8 @@ std::string draw_fabric(Rng& rng, int size, int nics) {
 
 std::string sample_routing(Rng& rng, bool direct) {
   if (direct && once_in(rng, 4))
-    return fmt::format("{{kind: valiant, seed: {}, seeds: 1, nonminimal: {}}}", from_to(rng, 1, 1000),
-                       one_of(rng, {0.3, 1.0}));
+    return fmt::format("{{kind: valiant, seed: {}, seeds: 1, nonminimal: {}, choice: {}}}", from_to(rng, 1, 1000),
+                       one_of(rng, {0.3, 1.0}), one_of<std::string_view>(rng, {"queue_pair", "packet"}));
   const auto kind = one_of<std::string_view>(rng, {"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
   if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
   const int seed = from_to(rng, 1, 1000);

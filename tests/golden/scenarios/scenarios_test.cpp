@@ -336,6 +336,21 @@ TEST_CASE("other kinds of fabrics, by what their cables carry", "[scenarios]") {
   // Detours use the cables to 22 other groups instead, and those among the groups.
   CHECK(time_us("dragonfly", "--set 'routing={kind: valiant, seeds: 2}'") < minimal / 15);
 
+  // Two nodes of four NICs on two of four switches of a group: four flows on one cable with minimal paths; on three ways
+  // with the part q of detours, 4 (1 - q) and 4 q / 2.
+  const auto in_group = [](const std::string& routing) {
+    return time_us("dragonfly",
+                   "--set workload.collective=all_reduce --set 'cluster={nodes: 2, size: 4}' --set 'fabric={kind: "
+                   "dragonfly, groups: 1, switches_per_group: 4, nodes_per_switch: 1, switch: {ports: 64, rate: "
+                   "200Gbps}}' --set 'routing={" +
+                       routing + "}'");
+  };
+  const double one_way = in_group("kind: adaptive");
+  CHECK(in_group("kind: valiant, choice: packet, nonminimal: 0") == Approx(one_way));
+  CHECK(in_group("kind: valiant, choice: packet, nonminimal: 0.5") == Approx(one_way / 2).epsilon(0.03));
+  CHECK(in_group("kind: valiant, choice: packet, nonminimal: 0.66667") == Approx(one_way / 3).epsilon(0.03));
+  CHECK(in_group("kind: valiant, choice: packet") == Approx(one_way / 2).epsilon(0.03));
+
   // The NICs limit a ring, wherever its nodes are.
   CHECK(time_us("dragonfly_plus") ==
         Approx(time_us("dragonfly_plus", "--set cluster.placement=in_order")).epsilon(0.02));

@@ -145,11 +145,17 @@ constexpr const char* direct[] = {
     "{kind: hyperx, dimensions: [4, 4], paths: dimension_order}"};
 
 TEST_CASE("between directly connected switches, fractions of spread messages equal those of each one", "[engine]") {
-  for (const char* fabric : direct)
+  const std::string spray = "spray", detours = "valiant, choice: packet, nonminimal: 0.7";
+  for (const auto& [routing, fabric] : std::vector<std::pair<std::string, const char*>>{{spray, direct[0]},
+                                                                                        {spray, direct[1]},
+                                                                                        {spray, direct[2]},
+                                                                                        {spray, direct[3]},
+                                                                                        {detours, direct[0]},
+                                                                                        {detours, direct[3]}})
     for (const char* cluster : {"{nodes: 21}", "{nodes: 13, placement: random, seed: 3}"})
       for (const char* env : {"", "NCCL_PXN_DISABLE: 1", "NCCL_IB_QPS_PER_CONNECTION: 3"}) {
-        CAPTURE(fabric, cluster, env);
-        const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 4}}", cluster, fabric, "spray", env);
+        CAPTURE(routing, fabric, cluster, env);
+        const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 4}}", cluster, fabric, routing, env);
         const auto router = x.router(1);
         const auto found = count_pairs(x.input(*router));
         REQUIRE(found);
@@ -171,7 +177,8 @@ TEST_CASE("between directly connected switches, fractions of spread messages equ
         for (std::size_t l = 0; l < routed.size(); ++l)
           REQUIRE(std::abs(static_cast<double>(found->counts[l]) - routed[l]) <= 1);
         for (const FabricCount::Trips& t : found->trips) trips[std::round(t.latency * 1e12)] += t.count;
-        CHECK(trips == latencies);
+        // The latency of one flow stands for all of its distance, which is not exact for detours.
+        if (routing == spray) CHECK(trips == latencies);
       }
 }
 
