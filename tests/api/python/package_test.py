@@ -21,9 +21,6 @@ import numpy
 
 PROGRAM, SOURCES = sys.argv[1], pathlib.Path(sys.argv[2])
 del sys.argv[1:]
-sys.path.insert(0, str(SOURCES / "tests" / "support"))
-import pace  # noqa: E402
-
 TWO_NODES = SOURCES / "scenarios" / "two_nodes.yaml"
 LARGE = {"fabricast": 1, "node": {"profile": "hgx-h100-roce"}, "cluster": {"nodes": 128},
          "fabric": {"kind": "fat_tree"}, "routing": {"kind": "ecmp", "seeds": 16},
@@ -162,7 +159,7 @@ class Work(unittest.TestCase):
         begin = time.monotonic()
         with self.assertRaises(Enough):
             s.plan({"cluster.seed": list(range(1, 200))}, progress=stop)
-        self.assertLess(time.monotonic() - begin, 2 * pace.pace())
+        self.assertLess(time.monotonic() - begin, 2)
 
     def test_threads_run_at_once_and_agree(self):
         s = fabricast.Scenario(TWO_NODES)
@@ -217,7 +214,7 @@ class Work(unittest.TestCase):
                 os.kill(child.pid, signal.SIGINT)
                 times.append(float(child.stdout.readline()) - sent)
                 self.assertEqual(child.wait(timeout=60), 0)
-        self.assertLess(min(times), 0.2 * pace.pace())
+        self.assertLess(min(times), 0.2)
         print(f"Ctrl-C to KeyboardInterrupt: {[round(t, 3) for t in times]} s", file=sys.stderr)
 
 

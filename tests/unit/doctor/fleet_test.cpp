@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "support/host_tree.hpp"
-#include "support/pace.hpp"
 
 namespace fabricast {
 namespace {
@@ -157,7 +156,7 @@ TEST_CASE("a thousand hosts take less than two seconds", "[doctor]") {
   for (const std::string& r : reports) fleet.add("r.json", r);
   const FleetReport report = fleet.report();
   const std::string text = fleet_text(report, "9.9");
-  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 2 * test::pace());
+  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 2);
   REQUIRE(report.differing.size() == 1);
   CHECK(report.differing[0].values[1].hosts.size() == 10);
   CHECK(text.find("  535.104.05: 10 hosts: node7 node107 node207") != std::string::npos);
