@@ -1,7 +1,8 @@
 // Adaptive routing: switches send packets over the least loaded of the equal-cost links.
 //
-//   by: packet    every packet takes the least loaded link, as InfiniBand does [FABRICS-6]. In the fluid limit a flow spreads over all links in proportion to their free capacity,
-//                 so a tier of links acts as one link with the sum of their rates.
+//   by: packet    every packet takes the least loaded link, as InfiniBand does [FABRICS-6]. In the fluid limit a flow
+//                 spreads over all links in proportion to their free capacity, so a tier of links acts as one link with
+//                 the sum of their rates.
 //   by: flowlet   a link is chosen where a flow pauses, and kept until it pauses again. Long messages leave no gaps, so
 //                 a flow stays where it started. Flows that start together find all queues empty, so their links are
 //                 those of a random choice: with it, mean and last ends of 20 runs of packets are met
@@ -49,14 +50,11 @@ class FlowletChooser {
 
   explicit FlowletChooser(std::uint64_t seed) : seed_(mix64(seed ^ 0x666c6f77)) {}
 
-  Key key(const Flow& flow) const {
-    const std::uint64_t ends = std::uint64_t{flow.from} << 32 | flow.to;
-    return mix64(mix64(seed_ ^ ends) ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
-  }
+  Key key(const Flow& flow) const { return flow_key(seed_, flow); }
   bool independent() const { return true; }
   std::uint64_t seed() const { return seed_; }
   std::uint32_t pick(Key key, std::uint32_t vertex, int, std::uint32_t choices) const {
-    return static_cast<std::uint32_t>((mix64(key ^ vertex) >> 32) * choices >> 32);
+    return pick_of(mix64(key ^ vertex), choices);
   }
 
  private:

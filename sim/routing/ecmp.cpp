@@ -107,7 +107,7 @@ class EcmpChooser {
   std::uint32_t pick(Key key, std::uint32_t vertex, int tier, std::uint32_t choices) const {
     if (per_tier_) {
       const std::uint64_t place = salted_ ? vertex : static_cast<std::uint32_t>(tier);
-      return static_cast<std::uint32_t>((mix64(seed_ ^ (place << 32 | key)) >> 32) * choices >> 32);
+      return pick_of(mix64(seed_ ^ (place << 32 | key)), choices);
     }
     if (salted_) key ^= static_cast<std::uint32_t>(mix64(seed_ ^ vertex));
     key &= own_bits_;

@@ -32,6 +32,8 @@ class Bits {
   Rng rng_;
 };
 
+using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
+
 /// Samples (1) and calls add(link, flows) for each link with flows.
 template <class Add>
 void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
@@ -40,19 +42,12 @@ void part_over(std::uint64_t flows, std::uint32_t links, Bits& bits, Add add) {
     return;
   }
   for (std::uint32_t i = 0; i + 1 < links && flows > 0; ++i) {
-    using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
     const auto here = static_cast<std::uint64_t>(Binomial(static_cast<std::int64_t>(flows), 1.0 / (links - i))(bits));
     if (here > 0) add(i, here);
     flows -= here;
   }
   if (flows > 0) add(links - 1, flows);
 }
-
-}  // namespace
-
-namespace {
-
-using Binomial = boost::random::binomial_distribution<std::int64_t, double>;
 
 /// Flows of `flows` that take one of two places: a random bit for each, which popcount sums 64 at a time.
 std::uint64_t half_of(std::uint64_t flows, Bits& bits) {

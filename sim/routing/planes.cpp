@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fabricast/core/rng.hpp"
+#include "router.hpp"
 
 namespace fabricast {
 
@@ -41,11 +41,9 @@ class PlaneRouter final : public Router {
     flow.to += plane * planes_.nics();
     return flow;
   }
-  /// The next plane is tried if there is no path in the one that was drawn.
+  /// The next plane is tried if there is no path in the first one.
   bool over_one(const Flow& flow, Path& path) const {
-    std::uint64_t key = mix64(std::uint64_t{flow.from} << 32 | flow.to);
-    key = mix64(key ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
-    const auto first = static_cast<std::uint32_t>((key >> 32) * planes_.planes() >> 32);
+    const std::uint32_t first = pick_of(flow_key(0, flow), planes_.planes());
     for (std::uint32_t p = 0; p < planes_.planes(); ++p)
       if (inside_->route(in(flow, (first + p) % planes_.planes()), path)) return true;
     return false;

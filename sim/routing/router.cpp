@@ -248,13 +248,12 @@ class GraphSpreader final : public Router {
     path.clear();
     if (flow.from == flow.to) return true;
     const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
-    if (from.up == GraphPaths::none || to.down == GraphPaths::none) return false;
-    if (paths_.state().down(from.up) || paths_.state().down(to.down)) return false;
+    if (!paths_.usable(from.up) || !paths_.usable(to.down)) return false;
     take(path, from.up, 1);
-    path.latency = latency(from.up);
+    path.latency = paths_.latency(from.up);
     if (!between(from.at, to.at, path)) return false;
     take(path, to.down, 1);
-    path.latency += latency(to.down);
+    path.latency += paths_.latency(to.down);
     return true;
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
@@ -279,7 +278,6 @@ class GraphSpreader final : public Router {
     double share;
     Seconds latency;  ///< of the slowest part
   };
-  Seconds latency(std::uint32_t link) const { return paths_.fabric().link_class(LinkId(link)).latency; }
   static void take(Path& path, std::uint32_t link, double share) {
     path.resources.push_back(link);
     path.weights.push_back(share);
@@ -304,7 +302,7 @@ class GraphSpreader final : public Router {
         for (const LinkId link : choices) {
           const double part = r.share / static_cast<double>(choices.size());
           take(path, link.value, part);
-          arrive(next, {paths_.end_of(link), part, r.latency + latency(link.value)});
+          arrive(next, {paths_.end_of(link), part, r.latency + paths_.latency(link.value)});
         }
       }
       // A message is complete when its slowest part is. Without a metric each hop counts its longest latency.

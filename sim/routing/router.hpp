@@ -188,6 +188,16 @@ class ClosRouter final : public Router {
   DeadParts dead_;
 };
 
+/// A number for a flow, mixed from a seed, its ports and its queue pairs.
+inline std::uint64_t flow_key(std::uint64_t seed, const Flow& flow) {
+  const std::uint64_t ends = mix64(seed ^ (std::uint64_t{flow.from} << 32 | flow.to));
+  return mix64(ends ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
+}
+/// One of n places by the upper half of a mixed number.
+inline std::uint32_t pick_of(std::uint64_t mixed, std::uint64_t n) {
+  return static_cast<std::uint32_t>((mixed >> 32) * n >> 32);
+}
+
 /// Minimal paths between the switches of a fabric that is not a Clos network: by its Distances if it has one and no link is
 /// down, otherwise by a search from each destination, once, on demand. Without a Distances every link has length 1.
 /// Thread-safe.
@@ -201,6 +211,11 @@ class GraphPaths {
   };
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
   const Port& port(std::uint32_t endpoint) const { return ports_[endpoint]; }
+  /// Whether two NIC ports are on one switch.
+  bool direct(std::uint32_t from, std::uint32_t to) const { return port(from).at == port(to).at; }
+  /// Whether a link of a NIC port is there and not down.
+  bool usable(std::uint32_t link) const { return link != none && !state_.down(link); }
+  Seconds latency(std::uint32_t link) const { return fabric_.link_class(LinkId(link)).latency; }
   /// Whether port e has the links 2e and 2e + 1, and no link is down.
   bool ends_at_ports() const { return ports_first_ && !any_down_; }
   std::uint32_t switches() const { return fabric_.switches(); }
@@ -213,6 +228,28 @@ class GraphPaths {
   }
   /// The outgoing links of switch `here` on minimal paths to switch `to`, ascending. Empty if there is no path.
   void next_hops(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const;
+  /// Adds a link of a NIC port to a path. \returns whether it is usable
+  bool take(std::uint32_t link, Path& path) const {
+    if (!usable(link)) return false;
+    path.resources.push_back(link);
+    path.latency += latency(link);
+    return true;
+  }
+  /// Adds one minimal path between two switches. \param pick  pick(here, n): which of n next hops
+  /// \returns false if there is none
+  template <class Pick>
+  bool walk(std::uint32_t here, std::uint32_t to, Path& path, Pick pick) const {
+    std::vector<LinkId> choices;
+    while (here != to) {
+      next_hops(here, to, choices);
+      if (choices.empty()) return false;
+      const LinkId link = choices[pick(here, static_cast<std::uint32_t>(choices.size()))];
+      path.resources.push_back(link.value);
+      path.latency += latency(link.value);
+      here = end_of(link);
+    }
+    return true;
+  }
   /// The switch at the end of a link.
   std::uint32_t end_of(LinkId link) const { return fabric_.link(link).to.value - fabric_.endpoints(); }
   const Fabric& fabric() const { return fabric_; }
@@ -321,7 +358,7 @@ void GraphPaths::part(std::span<const SwitchFlows> pairs, Split split,
   }
 }
 
-/// Divides flows as if each drew one of the places, with probabilities in proportion to their weights (parting.cpp).
+/// Divides flows as if each took one of the places at random, with probabilities in proportion to their weights (parting.cpp).
 class RandomSplit {
  public:
   explicit RandomSplit(std::uint64_t seed) : rng_(seed) {}
@@ -343,14 +380,15 @@ class GraphRouter final : public Router {
     path.clear();
     if (flow.from == flow.to) return true;
     const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
-    if (!take(from.up, path)) return false;
-    if (!between(flow, from.at, to.at, path)) return false;
-    return take(to.down, path);
+    const auto key = chooser_.key(flow);
+    int tier = 0;
+    const auto pick = [&](std::uint32_t here, std::uint32_t n) {
+      return n == 1 ? 0 : chooser_.pick(key, paths_.fabric().endpoints() + here, tier++, n);
+    };
+    return paths_.take(from.up, path) && paths_.walk(from.at, to.at, path, pick) && paths_.take(to.down, path);
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return direct(from, to); }
-  bool direct(std::uint32_t from, std::uint32_t to) const override {
-    return paths_.port(from).at == paths_.port(to).at;
-  }
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override {
     if constexpr (requires { chooser_.independent(); })
@@ -363,29 +401,6 @@ class GraphRouter final : public Router {
   }
 
  private:
-  bool take(std::uint32_t link, Path& path) const {
-    if (link == GraphPaths::none || paths_.state().down(link)) return false;
-    path.resources.push_back(link);
-    path.latency += paths_.fabric().link_class(LinkId(link)).latency;
-    return true;
-  }
-  bool between(const Flow& flow, std::uint32_t here, std::uint32_t to, Path& path) const {
-    const auto key = chooser_.key(flow);
-    std::vector<LinkId> choices;
-    int tier = 0;
-    while (here != to) {
-      paths_.next_hops(here, to, choices);
-      if (choices.empty()) return false;
-      const auto n = static_cast<std::uint32_t>(choices.size());
-      const std::uint32_t vertex = paths_.fabric().endpoints() + here;
-      const LinkId link = choices[n == 1 ? 0 : chooser_.pick(key, vertex, tier++, n)];
-      path.resources.push_back(link.value);
-      path.latency += paths_.fabric().link_class(link).latency;
-      here = paths_.end_of(link);
-    }
-    return true;
-  }
-
   GraphPaths paths_;
   Chooser chooser_;
 };

@@ -1,7 +1,6 @@
 // Non-minimal routing over a random intermediate switch [Valiant1982], as dragonflies need it [Kim2008]: a queue pair
-// goes to a random switch, and from there to its destination, minimally each time. If all traffic of a
-// group goes to one other group, minimal paths share the few cables between the two, and Valiant's use all cables of
-// the fabric, each twice.
+// goes to a random switch, and from there to its destination, minimally each time. If all traffic of a group goes to one
+// other group, minimal paths share the few cables between the two, and Valiant's use all cables of the fabric, each twice.
 //
 // Which switches a detour may lead over is said in detours.hpp. Where none suits, as between the leaves of one group of
 // a dragonfly+, whose minimal paths already lead over many switches, the flow stays minimal. `nonminimal` is the part of
@@ -57,18 +56,15 @@ class ValiantRouter final : public Router {
     path.clear();
     if (flow.from == flow.to) return true;
     const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
-    std::uint64_t key = mix64(seed_ ^ (std::uint64_t{flow.from} << 32 | flow.to));
-    key = mix64(key ^ (std::uint64_t{flow.from_qp} << 32 | flow.to_qp));
+    const std::uint64_t key = flow_key(seed_, flow);
     const std::uint32_t over = intermediate(from.at, to.at, key);
     // Numbers of their own, so that links do not depend on which switch was taken.
     const std::uint64_t first = mix64(key ^ 0x6669727374), second = mix64(key ^ 0x7365636f6e64);
-    return take(from.up, path) && minimal(from.at, over, first, path) && minimal(over, to.at, second, path) &&
-           take(to.down, path);
+    return paths_.take(from.up, path) && minimal(from.at, over, first, path) && minimal(over, to.at, second, path) &&
+           paths_.take(to.down, path);
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return direct(from, to); }
-  bool direct(std::uint32_t from, std::uint32_t to) const override {
-    return paths_.port(from).at == paths_.port(to).at;
-  }
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::at_random : Parting::one_by_one; }
 
@@ -100,31 +96,19 @@ class ValiantRouter final : public Router {
     const std::span<const std::uint32_t> among = detours_.among(from, to);
     if (among.empty()) return to;
     if (nonminimal_ < 1 && static_cast<double>(mix64(key) >> 11) * 0x1.0p-53 >= nonminimal_) return to;
-    // Drawn again while it does not suit. Where none does, the flow stays minimal.
-    for (int draw = 0; draw < 64; ++draw) {
+    // Tried again while it does not suit. Where none does, the flow stays minimal.
+    for (int attempt = 0; attempt < 64; ++attempt) {
       key = mix64(key + 1);
-      const std::uint32_t over = among[(key >> 32) * among.size() >> 32];
+      const std::uint32_t over = among[pick_of(key, among.size())];
       if (detours_.suits(from, over, to)) return over;
     }
     return to;
   }
-  bool take(std::uint32_t link, Path& path) const {
-    if (link == GraphPaths::none || paths_.state().down(link)) return false;
-    path.resources.push_back(link);
-    path.latency += paths_.fabric().link_class(LinkId(link)).latency;
-    return true;
-  }
   bool minimal(std::uint32_t here, std::uint32_t to, std::uint64_t key, Path& path) const {
-    std::vector<LinkId> choices;
-    while (here != to) {
-      paths_.next_hops(here, to, choices);
-      if (choices.empty()) return false;
+    return paths_.walk(here, to, path, [&](std::uint32_t, std::uint32_t n) {
       key = mix64(key + 1);
-      const LinkId link = choices[(key >> 32) * choices.size() >> 32];
-      take(link.value, path);
-      here = paths_.end_of(link);
-    }
-    return true;
+      return pick_of(key, n);
+    });
   }
 
   GraphPaths paths_;

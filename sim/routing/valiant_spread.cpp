@@ -36,8 +36,7 @@ class DetourSpreader final : public Router {
     path.clear();
     if (flow.from == flow.to) return true;
     const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
-    if (from.up == GraphPaths::none || to.down == GraphPaths::none) return false;
-    if (paths_.state().down(from.up) || paths_.state().down(to.down)) return false;
+    if (!paths_.usable(from.up) || !paths_.usable(to.down)) return false;
     const std::vector<std::uint32_t> over = between(from.at, to.at);
     const double detour = over.empty() ? 0 : nonminimal_;
     std::map<std::uint32_t, double> shares;  // ascending, so that sums and paths do not depend on anything else
@@ -51,7 +50,7 @@ class DetourSpreader final : public Router {
         Seconds there, back;
         if (!add(flow.from, port, part, shares, there) || !add(port, flow.to, part, shares, back)) return false;
         // A message is complete when its slowest part is. Nothing crosses the port of v.
-        const Seconds turn = latency(paths_.port(port).down) + latency(paths_.port(port).up);
+        const Seconds turn = paths_.latency(paths_.port(port).down) + paths_.latency(paths_.port(port).up);
         path.latency = std::max(path.latency, there + back - turn);
       }
     const auto take = [&](std::uint32_t link, double share) {
@@ -64,9 +63,7 @@ class DetourSpreader final : public Router {
     return true;
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
-  bool direct(std::uint32_t from, std::uint32_t to) const override {
-    return paths_.port(from).at == paths_.port(to).at;
-  }
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
   bool even() const override { return true; }
   // ends_at_ports() stays false, as for other flows that are spread over links: counts that rely on it count whole flows.
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
@@ -95,7 +92,6 @@ class DetourSpreader final : public Router {
   }
 
  private:
-  Seconds latency(std::uint32_t link) const { return paths_.fabric().link_class(LinkId(link)).latency; }
   std::vector<std::uint32_t> between(std::uint32_t from, std::uint32_t to) const {
     std::vector<std::uint32_t> over;
     for (const std::uint32_t v : detours_.among(from, to))
