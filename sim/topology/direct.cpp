@@ -51,21 +51,12 @@ void require_ports(const FabricBasics& basics, std::string_view what, std::uint6
                         "use switches with more ports, or fewer cables or nodes");
 }
 
-LinkClass between_switches(const FabricBasics& basics, const FabricDemand& demand, Metres cable) {
-  return {demand.kind, basics.switch_box.rate * demand.header_efficiency,
-          propagation(cable) + basics.switch_box.latency};
-}
-
 FabricBuilder begin_direct(const DirectBasics& spec, const FabricDemand& demand, const Attachment& at,
                            std::uint32_t leaves, std::uint32_t spines) {
   FabricBuilder builder(demand.nodes, demand.ports_per_node);
   for (std::uint32_t s = 0; s < leaves; ++s) builder.add_switch(Tier::leaf);
   for (std::uint32_t s = 0; s < spines; ++s) builder.add_switch(Tier::spine);
-  // The NIC or the port of the switch limits, whichever is slower.
-  const Seconds wire = propagation(spec.cable);
-  const BytesPerSecond reached = demand.port_rate * demand.nic_efficiency;
-  const BytesPerSecond rate = std::min(reached, offered_rate(spec) * demand.cables_per_port) * demand.header_efficiency;
-  const LinkClass up{demand.kind, rate, wire + spec.switch_box.latency}, down{demand.kind, rate, wire};
+  const auto [up, down] = nic_classes(spec, demand, demand.port_rate * demand.nic_efficiency, offered_rate(spec));
   const std::uint32_t endpoints = demand.nodes * demand.ports_per_node;
   for (std::uint32_t e = 0; e < endpoints; ++e)
     builder.add_cable(VertexId(e), VertexId(endpoints + at.switch_of(e)), up, down);

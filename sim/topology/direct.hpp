@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "fabricast/topology/topology.hpp"
+#include "cables.hpp"
 
 namespace fabricast {
 
@@ -48,9 +48,6 @@ std::uint32_t nic_ports(const DirectBasics& spec, const Attachment& at);
 
 /// \throws UserError if a switch needs more ports than it has
 void require_ports(const FabricBasics& basics, std::string_view what, std::uint64_t needed);
-
-/// Class of a cable between two switches.
-LinkClass between_switches(const FabricBasics& basics, const FabricDemand& demand, Metres cable);
 
 /// A fabric with its NIC cables.
 /// \param leaves, spines  switches of the two tiers; only leaves have NICs

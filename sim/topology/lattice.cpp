@@ -27,6 +27,8 @@ Lattice::Lattice(std::vector<std::uint32_t> sizes) : sizes_(std::move(sizes)) {
       at_.push_back(static_cast<std::uint16_t>(point / stride_[d] % sizes_[d]));
 }
 
+namespace {
+
 Lattice lattice_of(const LatticeBasics& spec) {
   constexpr std::uint64_t most = 1U << 20;
   std::uint64_t points = 1;
@@ -37,7 +39,14 @@ Lattice lattice_of(const LatticeBasics& spec) {
   return Lattice({spec.dimensions.begin(), spec.dimensions.end()});
 }
 
-namespace {
+FabricBuilder begin_lattice(const LatticeBasics& spec, const FabricDemand& demand, const Lattice& lattice,
+                            std::uint32_t (*neighbours)(std::uint32_t size)) {
+  const Attachment at = attach(spec, demand, lattice.points());
+  std::uint64_t connected = 0;
+  for (const std::uint32_t size : lattice.sizes()) connected += neighbours(size);
+  require_ports(spec, "a switch", nic_ports(spec, at) + connected * static_cast<std::uint32_t>(spec.cables));
+  return begin_direct(spec, demand, at, lattice.points(), 0);
+}
 
 class LatticeDistances final : public Distances {
  public:
@@ -69,9 +78,23 @@ class LatticeDistances final : public Distances {
 
 }  // namespace
 
-std::shared_ptr<const Distances> lattice_distances(const char* name, const Lattice& lattice, Apart apart,
-                                                   bool ordered) {
-  return std::make_shared<LatticeDistances>(name, lattice, apart, ordered);
+LatticeBuilder::LatticeBuilder(const LatticeBasics& spec, const FabricDemand& demand,
+                               std::uint32_t (*neighbours)(std::uint32_t size))
+    : spec_(spec),
+      lattice_(lattice_of(spec)),
+      builder_(begin_lattice(spec, demand, lattice_, neighbours)),
+      first_(demand.nodes * demand.ports_per_node),
+      between_(between_switches(spec, demand, spec.cable)) {}
+
+void LatticeBuilder::connect(std::uint32_t from, std::uint32_t to) {
+  for (int c = 0; c < spec_.cables; ++c)
+    builder_.add_cable(VertexId(first_ + from), VertexId(first_ + to), between_, between_);
+}
+
+Fabric LatticeBuilder::build(const char* name, Apart apart) && {
+  builder_.set_metric(
+      std::make_shared<LatticeDistances>(name, lattice_, apart, spec_.paths == LatticePaths::dimension_order));
+  return std::move(builder_).build();
 }
 
 }  // namespace fabricast

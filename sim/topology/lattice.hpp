@@ -42,13 +42,28 @@ class Lattice {
   std::uint32_t points_ = 1;
 };
 
-/// The lattice of a specification. \throws UserError if it has no dimension, or too many switches
-Lattice lattice_of(const LatticeBasics& spec);
-
 /// How far apart two coordinates of a dimension are.
 using Apart = std::uint32_t (*)(std::uint32_t a, std::uint32_t b, std::uint32_t size);
 
-/// Distances are sums over the dimensions. \param name  of the topology
-std::shared_ptr<const Distances> lattice_distances(const char* name, const Lattice& lattice, Apart apart, bool ordered);
+/// Builds the fabric of a lattice, cable by cable.
+class LatticeBuilder {
+ public:
+  /// \param neighbours  to how many others of a dimension a switch is connected, by the size of the dimension
+  /// \throws UserError if there is no dimension, too many switches, or too few ports
+  LatticeBuilder(const LatticeBasics& spec, const FabricDemand& demand,
+                 std::uint32_t (*neighbours)(std::uint32_t size));
+  const Lattice& lattice() const { return lattice_; }
+  /// Connects two points by the cables of the specification.
+  void connect(std::uint32_t from, std::uint32_t to);
+  /// Distances are sums over the dimensions. \param name  of the topology
+  Fabric build(const char* name, Apart apart) &&;
+
+ private:
+  const LatticeBasics& spec_;
+  Lattice lattice_;
+  FabricBuilder builder_;
+  std::uint32_t first_;  ///< vertex
+  LinkClass between_;
+};
 
 }  // namespace fabricast

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "cables.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/fabric/planes.hpp"
 #include "sizing.hpp"
@@ -58,12 +59,9 @@ Fabric build(const MultiPlaneSpec& spec, const FabricDemand& demand) {
         "a plane has two tiers: use switches with more ports, or `planes` of fat_tree or rail_optimized");
 
   // A port has a part of the rate of its NIC, and no more than the port of the switch.
-  const Seconds wire = propagation(spec.cable), hop = wire + spec.switch_box.latency;
-  const BytesPerSecond reached = demand.port_rate * (demand.nic_efficiency / planes);
-  const BytesPerSecond port = spec.switch_box.rate * (1.0 / spec.breakout);
-  const BytesPerSecond rate = std::min(reached, port * demand.cables_per_port) * demand.header_efficiency;
-  const LinkClass nic_up{demand.kind, rate, hop}, nic_down{demand.kind, rate, wire};
-  const LinkClass between{demand.kind, spec.switch_box.rate * demand.header_efficiency, hop};
+  const auto [nic_up, nic_down] = nic_classes(spec, demand, demand.port_rate * (demand.nic_efficiency / planes),
+                                              spec.switch_box.rate * (1.0 / spec.breakout));
+  const LinkClass between = between_switches(spec, demand, spec.cable);
 
   FabricBuilder builder(demand.nodes, nics * planes);
   for (std::uint32_t l = 0; l < planes * leaves; ++l) builder.add_switch(Tier::leaf);

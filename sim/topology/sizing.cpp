@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 
+#include "cables.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/quantity.hpp"
 
@@ -149,15 +150,12 @@ Fabric build_tiered_fabric(Clos clos, const TieredBasics& spec, const FabricDema
 
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
                          BytesPerSecond offered) {
-  const Seconds wire = propagation(basics.cable), hop = wire + basics.switch_box.latency;
+  const Seconds hop = propagation(basics.cable) + basics.switch_box.latency;
   // Planes are one network whose links carry the traffic of all planes, so rates add up
   // (docs/models/fabrics-and-links.md).
   const LinkClass between{demand.kind, basics.switch_box.rate * (clos.planes * demand.header_efficiency), hop};
-  // The NIC or the port of the leaf limits, whichever is slower.
-  const BytesPerSecond reached = demand.port_rate * demand.nic_efficiency;
-  const BytesPerSecond port = std::min(reached, offered * demand.cables_per_port) * demand.header_efficiency;
   const std::array tiers = {
-      FabricBuilder::TierClasses{{demand.kind, port, hop}, {demand.kind, port, wire}},
+      nic_classes(basics, demand, demand.port_rate * demand.nic_efficiency, offered),
       FabricBuilder::TierClasses{between, between},
       FabricBuilder::TierClasses{between, between},
   };

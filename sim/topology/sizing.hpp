@@ -47,9 +47,7 @@ std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_
 /// \throws UserError if the leaves do not fit in these tiers
 void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers);
 
-/// Builds the fabric with its cable classes by tier. The latency of a link is propagation plus the switch that it
-/// enters. A link into a NIC has propagation only, because the NIC's latency belongs to the protocol's hop. The link of
-/// a NIC runs at the rate of its slower end.
+/// Builds the fabric with its cable classes by tier (cables.hpp).
 /// \param offered  line rate that the switches offer to a cable of a NIC
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,
                          BytesPerSecond offered);
