@@ -10,16 +10,10 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "log_parameters.hpp"
 #include "log_posterior.hpp"
 
 namespace fabricast {
-
-namespace {
-
-/// Standard deviation of the logarithm, from the interval, which is a 90 % interval.
-double deviation_of(const Parameter& p) { return std::log(p.high / p.low) / (2 * quantile_95); }
-
-}  // namespace
 
 LogProblem::LogProblem(std::vector<LogCase> cases, Hardware prior,
                        const std::function<bool(std::string_view path)>& may_move, double step)
@@ -69,11 +63,7 @@ void LogProblem::keep_what_matters() {
   taken_at_ = centre();
 }
 
-Eigen::VectorXd LogProblem::centre() const {
-  Eigen::VectorXd c(size());
-  for (Eigen::Index j = 0; j < size(); ++j) c[j] = std::log(priors_[static_cast<std::size_t>(j)].value);
-  return c;
-}
+Eigen::VectorXd LogProblem::centre() const { return centre_of(priors_); }
 
 Eigen::VectorXd LogProblem::place(const Hardware& hardware) const {
   Hardware h = hardware;
@@ -82,23 +72,9 @@ Eigen::VectorXd LogProblem::place(const Hardware& hardware) const {
   return theta;
 }
 
-Eigen::VectorXd LogProblem::precision() const {
-  Eigen::VectorXd q(size());
-  for (Eigen::Index j = 0; j < size(); ++j) q[j] = std::pow(deviation_of(priors_[static_cast<std::size_t>(j)]), -2);
-  return q;
-}
+Eigen::VectorXd LogProblem::precision() const { return precision_of(priors_); }
 
-Hardware LogProblem::hardware(const Eigen::VectorXd& theta) const {
-  Hardware h = prior_;
-  std::size_t j = 0;
-  // `paths_` is a subsequence of `all_parameters()`, in the same order, so one pass over both is enough.
-  for (const auto& [path, ref] : h.all_parameters())
-    if (j < paths_.size() && path == paths_[j]) {
-      const double value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
-      ref.parameter->value = ref.share ? std::min(1.0, value) : value;
-    }
-  return h;
-}
+Hardware LogProblem::hardware(const Eigen::VectorXd& theta) const { return hardware_at(prior_, paths_, theta); }
 
 void LogProblem::write_residuals(std::size_t c, const Hardware& hardware, Eigen::VectorXd& to) const {
   const std::vector<double> ratios = cases_[c].ratios(hardware);

@@ -10,6 +10,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/parallel.hpp"
+#include "log_parameters.hpp"
 
 namespace fabricast {
 
@@ -92,19 +93,9 @@ bool FitProblem::matters(std::size_t parameter, const Eigen::VectorXd& weights) 
   return false;
 }
 
-Eigen::VectorXd FitProblem::prior_point() const {
-  Eigen::VectorXd theta(static_cast<Eigen::Index>(priors_.size()));
-  for (std::size_t j = 0; j < priors_.size(); ++j) theta[static_cast<Eigen::Index>(j)] = std::log(priors_[j].value);
-  return theta;
-}
+Eigen::VectorXd FitProblem::prior_point() const { return centre_of(priors_); }
 
-Hardware FitProblem::hardware(const Eigen::VectorXd& theta) const {
-  Hardware result = prior_;
-  std::size_t j = 0;
-  for (const auto& [path, ref] : result.all_parameters())
-    if (j < paths_.size() && path == paths_[j]) ref.parameter->value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
-  return result;
-}
+Hardware FitProblem::hardware(const Eigen::VectorXd& theta) const { return hardware_at(prior_, paths_, theta); }
 
 void FitProblem::run(const Hardware& hardware, const Dependents& job, Eigen::Ref<Eigen::VectorXd> out) const {
   std::vector<std::size_t> which;

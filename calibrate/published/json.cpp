@@ -1,16 +1,16 @@
 // The validation of steps as JSON, whose keys are a contract (docs/formats.md).
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/published_validation.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "mapping.hpp"
 
 namespace fabricast {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using published::Json;
 
 /// Six digits are more than an error means.
 double six(double value) { return rounded(value, 6); }
@@ -49,12 +49,7 @@ Json row_json(const PublishedResult& r) {
     j["key"] = r.key;
   }
   if (!r.why.empty()) j["why"] = r.why;
-  if (m.scenario.empty()) return j;
-  Json assumed = Json::array();
-  for (const Assumed& a : m.assumed) assumed.push_back({{"key", a.key}, {"value", a.value}, {"why", a.why}});
-  j["assumed"] = std::move(assumed);
-  j["without"] = m.unsaid;
-  j["scenario"] = Json::parse(m.scenario);
+  published::add_scenario(j, m);
   return j;
 }
 

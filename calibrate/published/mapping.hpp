@@ -31,4 +31,36 @@ std::vector<KeyCount> counted(const Results& results, F of) {
   return list;
 }
 
+/// Why rows cannot be said, by the whole reason: "unknown model" is of use only with the model's name.
+template <class Results>
+std::vector<KeyCount> missing_of(const Results& results) {
+  return counted(results, [](const auto& r) {
+    return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
+  });
+}
+
+/// The keys at which scenarios of rows were refused.
+template <class Results>
+std::vector<KeyCount> refusals_of(const Results& results) {
+  return counted(results, [](const auto& r) {
+    return r.outcome == RowOutcome::refused ? std::vector<std::string>{r.key} : std::vector<std::string>{};
+  });
+}
+
+/// What rows say that scenarios cannot.
+template <class Results>
+std::vector<KeyCount> unsaid_of(const Results& results) {
+  return counted(results, [](const auto& r) { return r.mapped.unsaid; });
+}
+
+/// Adds the scenario of a row and what was assumed for it; nothing if the row has no scenario.
+inline void add_scenario(Json& to, const Mapping& mapped) {
+  if (mapped.scenario.empty()) return;
+  Json assumed = Json::array();
+  for (const Assumed& a : mapped.assumed) assumed.push_back({{"key", a.key}, {"value", a.value}, {"why", a.why}});
+  to["assumed"] = std::move(assumed);
+  to["without"] = mapped.unsaid;
+  to["scenario"] = Json::parse(mapped.scenario);
+}
+
 }  // namespace fabricast::published

@@ -38,12 +38,7 @@ Json row_json(const ServingResult& r) {
     j["key"] = r.key;
     j["why"] = r.why;
   }
-  if (m.scenario.empty()) return j;
-  Json assumed = Json::array();
-  for (const Assumed& a : m.assumed) assumed.push_back({{"key", a.key}, {"value", a.value}, {"why", a.why}});
-  j["assumed"] = std::move(assumed);
-  j["without"] = m.unsaid;
-  j["scenario"] = Json::parse(m.scenario);
+  published::add_scenario(j, m);
   return j;
 }
 

@@ -133,20 +133,10 @@ std::vector<ServingMean> serving_means(const std::vector<ServingSummary>& summar
   return means;
 }
 
-std::vector<KeyCount> missing_keys(const std::vector<ServingResult>& results) {
-  return published::counted(results, [](const ServingResult& r) {
-    return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
-  });
-}
+std::vector<KeyCount> missing_keys(const std::vector<ServingResult>& results) { return published::missing_of(results); }
 
-std::vector<KeyCount> refusals(const std::vector<ServingResult>& results) {
-  return published::counted(results, [](const ServingResult& r) {
-    return r.outcome == RowOutcome::refused ? std::vector<std::string>{r.key} : std::vector<std::string>{};
-  });
-}
+std::vector<KeyCount> refusals(const std::vector<ServingResult>& results) { return published::refusals_of(results); }
 
-std::vector<KeyCount> unsaid_settings(const std::vector<ServingResult>& results) {
-  return published::counted(results, [](const ServingResult& r) { return r.mapped.unsaid; });
-}
+std::vector<KeyCount> unsaid_settings(const std::vector<ServingResult>& results) { return published::unsaid_of(results); }
 
 }  // namespace fabricast

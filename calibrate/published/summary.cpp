@@ -65,21 +65,10 @@ SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, boo
   return m;
 }
 
-std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) {
-  return published::counted(results, [](const PublishedResult& r) {
-    // Counted by the whole reason, not by the key: "unknown model" is of use only with the model's name.
-    return r.outcome == RowOutcome::unsayable ? std::vector<std::string>{r.why} : std::vector<std::string>{};
-  });
-}
+std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) { return published::missing_of(results); }
 
-std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results) {
-  return published::counted(results, [](const PublishedResult& r) {
-    return r.outcome == RowOutcome::refused ? std::vector<std::string>{r.key} : std::vector<std::string>{};
-  });
-}
+std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results) { return published::refusals_of(results); }
 
-std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) {
-  return published::counted(results, [](const PublishedResult& r) { return r.mapped.unsaid; });
-}
+std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) { return published::unsaid_of(results); }
 
 }  // namespace fabricast

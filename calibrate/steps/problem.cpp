@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../fit/log_parameters.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
@@ -41,8 +42,7 @@ void StepProblem::keep_informative() {
   (void)derivatives(centre(), start);
   std::vector<Eigen::Index> kept;
   for (Eigen::Index j = 0; j < size(); ++j) {
-    const Parameter& p = priors_[static_cast<std::size_t>(j)];
-    const double deviation = std::log(p.high / p.low) / (2 * quantile_95);
+    const double deviation = deviation_of(priors_[static_cast<std::size_t>(j)]);
     // In units of the noise: a parameter that moves no step by a fifth of its noise stays at its prior.
     if (linear_.matrix.col(j).cwiseAbs().maxCoeff() * deviation >= least) kept.push_back(j);
   }
@@ -62,30 +62,11 @@ void StepProblem::keep_informative() {
   at_priors_ = linear_;
 }
 
-Eigen::VectorXd StepProblem::centre() const {
-  Eigen::VectorXd c(size());
-  for (Eigen::Index j = 0; j < size(); ++j) c[j] = std::log(priors_[static_cast<std::size_t>(j)].value);
-  return c;
-}
-Eigen::VectorXd StepProblem::precision() const {
-  Eigen::VectorXd q(size());
-  for (Eigen::Index j = 0; j < size(); ++j) {
-    const Parameter& p = priors_[static_cast<std::size_t>(j)];
-    q[j] = std::pow(2 * quantile_95 / std::log(p.high / p.low), 2);
-  }
-  return q;
-}
+Eigen::VectorXd StepProblem::centre() const { return centre_of(priors_); }
 
-Hardware StepProblem::hardware(const Eigen::VectorXd& theta) const {
-  Hardware h = prior_;
-  std::size_t j = 0;
-  for (const auto& [path, ref] : h.all_parameters())
-    if (j < paths_.size() && path == paths_[j]) {
-      const double value = std::exp(theta[static_cast<Eigen::Index>(j++)]);
-      ref.parameter->value = ref.share ? std::min(1.0, value) : value;
-    }
-  return h;
-}
+Eigen::VectorXd StepProblem::precision() const { return precision_of(priors_); }
+
+Hardware StepProblem::hardware(const Eigen::VectorXd& theta) const { return hardware_at(prior_, paths_, theta); }
 
 Eigen::VectorXd StepProblem::residuals(const Eigen::VectorXd& theta) {
   const Hardware h = hardware(theta);
