@@ -23,9 +23,13 @@ struct Engine {
 
 // FasterTransformer and TurboMind launch kernels one by one: their source has no CUDA graphs for GPT
 // [FasterTransformer]. vLLM V1, the default since 0.8, mixes prompts into decode passes [VLLM-tuning].
-constexpr std::array<Engine, 12> engines{{
+constexpr std::array<Engine, 16> engines{{
     {"vllm", "0.6", "vllm-0.6", true, true},
+    {"vllm", "0.7", "vllm-0.6", false, true},
     {"vllm", "0.5", "vllm-0.6", false, true},
+    {"vllm", "0.4", "vllm-0.6", false, true},
+    {"vllm", "0.3", "vllm-0.6", false, true},
+    {"vllm", "0.2", "vllm-0.6", false, true},
     {"vllm", "0.11", "vllm-0.11", true, true},
     {"vllm", "", "vllm-0.11", false, true},
     {"sglang", "0.5", "sglang-0.5", true, true},

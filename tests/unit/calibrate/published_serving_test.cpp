@@ -150,6 +150,15 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
     "workload": {"kind": "inference", "framework": "vllm", "stack": "vllm-0.11", "model": {"preset": "llama3.1-70b"},
       "precision": "fp8", "parallel": {"tensor": 4, "data": 1}, "phase": "both", "batch": 64, "input": 922, "output": 7373,
       "load": {"spread": 0.11111111111111112, "warmup": 0}}})"));
+  // Releases before V1 are nearer to 0.6 than to 0.11, and so is the last one that ran V0 by default.
+  const auto stack_of = [](const std::string& release) {
+    return scenario_of("x,gpu=h200-sxm;count=4;nodes=1;net=nvswitch,llama3.1-70b,vllm," + release +
+                       ",fp8/?,4,1,1,1,requests,1024,8192,64,tpot_ms,14.2,closed loop")
+        .at("workload")
+        .at("stack");
+  };
+  for (const char* release : {"0.2.7", "0.4.2", "0.6.3", "0.7.3"}) CHECK(stack_of(release) == "vllm-0.6");
+  for (const char* release : {"0.8.5", "0.10.1", "0.19.0"}) CHECK(stack_of(release) == "vllm-0.11");
   // A static batch over three nodes.
   CHECK(scenario_of("ft,gpu=a100-sxm;count=24;nodes=3;net=infiniband 8xHDR,megatron-sc21-530b,other,FasterTransformer "
                     "5.x,fp16/fp16,8,3,1,1,decode,128,8,16,latency_ms,900,") == json::parse(R"({"fabricast": 1,
