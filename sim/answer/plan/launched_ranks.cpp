@@ -42,13 +42,17 @@ std::string find_helper() {
 class HelperRanks final : public Ranks {
  public:
   explicit HelperRanks(const std::string& helper) {
-    std::array<int, 2> to{}, from{};
-    if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0)
-      throw Unavailable("MPI: cannot create a pipe");
+    std::array<int, 2> to{-1, -1}, from{-1, -1};
+    const auto give_up = [&](const char* what) {
+      for (const int end : {to[0], to[1], from[0], from[1]})
+        if (end >= 0) close(end);
+      throw Unavailable(what);
+    };
+    if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0) give_up("MPI: cannot create a pipe");
     // The child only duplicates descriptors and executes the helper, which is safe after
     // fork. Descriptors are close-on-exec, so the helper inherits nothing but its two pipes.
     child_ = fork();
-    if (child_ < 0) throw Unavailable("MPI: cannot create a process");
+    if (child_ < 0) give_up("MPI: cannot create a process");
     if (child_ == 0) {
       dup2(to[0], STDIN_FILENO);
       dup2(from[1], STDOUT_FILENO);
