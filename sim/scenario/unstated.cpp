@@ -2,7 +2,10 @@
 // docs/models/intervals.md). The probabilities are guesses, except for versions.
 #include "fabricast/scenario/unstated.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/planner/nccl.hpp"
@@ -32,6 +35,22 @@ UnstatedInput version_of(const Scenario& s) {
   return input;
 }
 
+/// The efficiency of contended links, at the ends of its 90 % interval. A distribution that takes each end with the
+/// probability 1 / (2 x 1.645^2), and else the middle, has the variance of the normal one with this interval.
+UnstatedInput efficiency_of(const Scenario& s) {
+  constexpr double weight = 0.185;
+  const auto text = [&](double Parameter::*end) {
+    Network network = s.hardware->network(network_name(s.node.spec));
+    for (Parameter* p : {&network.contended_efficiency, &network.sprayed_efficiency}) p->value = p->*end;
+    return fmt::format("{:.6g}",
+                       contended_efficiency(s.fabric.congestion, network, routing_policies()[s.routing.kind]));
+  };
+  return {"fabric.congestion.efficiency",
+          text(&Parameter::value),
+          {{text(&Parameter::low), weight}, {text(&Parameter::high), weight}},
+          "hosts of a leaf that all send to other leaves, each to one: their rate relative to that of the uplinks"};
+}
+
 }  // namespace
 
 std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
@@ -59,6 +78,9 @@ std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
                       std::to_string(node.pcie_switches),
                       {{"0", 0.1}},
                       "`nvidia-smi topo -m` shows PIX or PXB between a GPU and its NIC, or PHB without switches"});
+  const CongestionSpec& congestion = s.fabric.congestion;
+  if (network && congestion.control == CongestionControl::reactive && congestion.efficiency.value == 0)
+    inputs.push_back(efficiency_of(s));
   std::erase_if(inputs, [](const UnstatedInput& input) { return input.others.empty(); });
   return inputs;
 }
@@ -69,6 +91,8 @@ Scenario with_input(const Scenario& scenario, std::string_view key, std::string_
   if (key == "node.cpu") made.node.spec.cpu = enum_from<CpuVendor>(value).value_or(made.node.spec.cpu);
   if (key == "node.gdr") made.node.spec.gdr = enum_from<Gdr>(value).value_or(made.node.spec.gdr);
   if (key == "node.pcie_switches") made.node.spec.pcie_switches = 0;
+  if (key == "fabric.congestion.efficiency")
+    made.fabric.congestion.efficiency.value = std::strtod(std::string(value).c_str(), nullptr);
   return made;
 }
 

@@ -8,6 +8,7 @@
 //   node.cpu            the other x86 vendor: NCCL's rules for GPUDirect RDMA and its latencies depend on it
 //   node.gdr            off: the peer-memory module is missing on the host or in the container
 //   node.pcie_switches  0: a virtual machine that shows no PCIe switches, and no topology file that describes them
+//   fabric.congestion.efficiency  with `control: reactive`, the ends of its interval (docs/models/congestion.md)
 //
 // The weights are guesses, except where usual_version.cpp gives a source. Not covered: the provider's tuner, clocks,
 // other jobs.
@@ -37,11 +38,12 @@ struct UnstatedInput {
   std::string how_to_tell;  ///< how to find the value on a machine
 };
 
-/// The keys that this file covers.
+/// The keys that this file covers and whose values a reader fills in. The efficiency is not among them: its value 0
+/// says that it is not stated.
 inline constexpr std::array<std::string_view, 4> open_keys = {"nccl.version", "node.cpu", "node.gdr",
                                                               "node.pcie_switches"};
 
-/// The unstated keys that can affect this scenario, in the order of `open_keys`. Keys that affect only the network are
+/// The unstated keys that can affect this scenario, in the order of the table above. Keys that affect only the network are
 /// left out for a single host.
 std::vector<UnstatedInput> unstated_inputs(const Scenario& scenario);
 

@@ -138,6 +138,44 @@ TEST_CASE("a forecast is near the median over unstated inputs, and its spread ne
   }
 }
 
+TEST_CASE("the efficiency of contended links is open where senders react and it is not stated", "[report]") {
+  // Leaves of 16 ports with four uplinks for each: an all-to-all over both leaves is bound by them.
+  const auto scenario = [](const std::string& congestion) {
+    return parse_scenario(
+               "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nnccl: {version: \"2.27\"}\n"
+               "fabric: {kind: fat_tree, ports: 32, oversubscription: 4" +
+                   congestion +
+                   "}\n"
+                   "routing: {kind: adaptive}\n"
+                   "workload: {collective: alltoall, sizes: [1KiB, 4GiB]}\n",
+               "c.yaml")
+        .scenario;
+  };
+  const std::string key = "fabric.congestion.efficiency";
+  for (const char* congestion :
+       {"", ", congestion: {control: none}", ", congestion: {control: reactive, efficiency: 0.9}"}) {
+    const std::vector<std::string> keys = keys_of(scenario(congestion));
+    CHECK(std::find(keys.begin(), keys.end(), key) == keys.end());
+  }
+  const Scenario reacting = scenario(", congestion: {control: reactive}");
+  CHECK(keys_of(reacting).back() == key);
+  // The effective scenario leaves it open, too.
+  CHECK(keys_of(parse_scenario(to_yaml(reacting), "e.yaml").scenario) == keys_of(reacting));
+  const World world = build_world(reacting);
+  Forecast forecast = run_forecast(world);
+  add_unstated(forecast);
+  const UnstatedEffect& effect = forecast.unstated.back();
+  REQUIRE(effect.input.key == key);
+  CHECK(effect.input.assumed == "0.95");
+  // Long messages take as much longer as the uplinks carry less, from 0.85 to 1; short ones do not meet it.
+  REQUIRE(effect.ratios.size() == 2);
+  CHECK(effect.ratios[0][1] == Approx(0.95 / 0.85).epsilon(0.01));
+  CHECK(effect.ratios[1][1] == Approx(0.95 / 1).epsilon(0.01));
+  for (const std::vector<double>& ratio : effect.ratios) CHECK(ratio[0] == Approx(1).epsilon(0.01));
+  // The spread of a normal distribution with this 90 % interval.
+  CHECK(spread_of(effect, 1) == Approx(std::log(1 / 0.85) / (2 * 1.645)).epsilon(0.1));
+}
+
 TEST_CASE("unstated inputs widen intervals by their spread", "[report]") {
   const Scenario open = scenario_with("gpu: h100-sxm");
   const auto world = build_world(open);
