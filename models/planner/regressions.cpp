@@ -75,8 +75,8 @@ bool in(const std::vector<std::string>& list, std::string_view word) {
   return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// Reports often name only the release with the fix. Such an entry is taken to affect the three minor releases before:
-// older ones may have been without the fault.
+// Reports often name only the release with the fix. Such an entry is taken to affect earlier patches of that minor
+// release and the two minor releases before it: older ones may have been without the fault.
 bool has_version(const Regression& r, const NcclVersion& version) {
   constexpr int releases_before = 3;
   if (r.fixed && version >= *r.fixed) return false;

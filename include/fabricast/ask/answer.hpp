@@ -21,23 +21,26 @@
 
 namespace fabricast {
 
+/// What was found, and its forms.
 struct Answer {
   /// A form: `json`, `text`, `csv`, `yaml`, `env`, `kubernetes`, `slurm`.
   struct Form {
     std::string_view name;
-    std::function<std::string()> write;
+    std::function<std::string()> write;  ///< the whole text; the same at every call
   };
   std::vector<Form> forms;                        ///< `json` and `text` are always among them
   std::function<Page(std::string command)> page;  ///< the report; empty: there is none
   std::function<StepTrace()> timeline;            ///< of a step; empty: there is none
   bool good = true;                               ///< false: the answer is that a check has failed (exit code 1)
 
+  /// Whether the answer can be written in a form.
   bool has(std::string_view form) const;
-  /// \pre has(form)
+  /// The answer in a form. \pre has(form), else InternalError
   std::string write(std::string_view form) const;
 };
 
-/// Runs `f`. Its UserErrors that name a key get the key's position in the file that was read.
+/// Runs `f` and returns what it returns. Its UserErrors that name a key get the key's position in the file that was
+/// read; diagnostics that have a position keep it. Other exceptions pass unchanged.
 /// \param read  a Scenario or a Study
 template <class Read, class F>
 auto placed(const Read& read, F f) {
@@ -59,7 +62,8 @@ World world_of(Scenario scenario, std::vector<Diagnostic>& warnings, std::shared
 /// The warning of a question that treats the job as if it were alone, if the scenario has other jobs or flows.
 std::optional<Diagnostic> others_left_out(const World& world);
 
-/// The middle one of the scenario's sizes: neither latency nor bandwidth alone.
+/// The middle one of the scenario's sizes, the larger of two: neither latency nor bandwidth alone. For questions that
+/// explain one call. \pre the scenario has sizes, as every collective does
 Bytes middle_size(const Scenario& scenario);
 
 }  // namespace fabricast

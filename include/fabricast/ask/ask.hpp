@@ -27,13 +27,15 @@
 
 namespace fabricast {
 
+/// What a workload takes: `fabricast run`.
 struct RunQuestion {
-  bool intervals = true;  ///< the 90 % intervals, which take most of the time
-  std::vector<MeasuredFile> measured;
+  bool intervals = true;               ///< the 90 % intervals, which take most of the time
+  std::vector<MeasuredFile> measured;  ///< of this site: intervals are conditioned on them; may be empty
 };
 /// Forms: json, text, csv; a page; for steps a timeline.
 Answer answer_run(const World& world, const RunQuestion& question, const RunOptions& how = {});
 
+/// What limits it, and what would help: `fabricast explain`.
 struct ExplainQuestion {
   std::optional<Bytes> size;  ///< of a collective; none: the middle one
   bool advise = false;        ///< also recommend NCCL variables for all sizes
@@ -51,6 +53,7 @@ struct BareMeasurement {
 /// The time of a collective of the scenario with this bus bandwidth.
 Seconds time_at_bus_bandwidth(const World& world, Bytes size, BytesPerSecond rate);
 
+/// Whether measured times are those of a healthy cluster, and if not, why: `fabricast check`.
 struct CheckQuestion {
   NamedLogs logs;
   std::optional<BareMeasurement> bare;  ///< if there are no logs
@@ -60,6 +63,7 @@ struct CheckQuestion {
 /// \throws UserError if nothing is measured
 Answer answer_check(const World& world, const CheckQuestion& question, const RunOptions& how = {});
 
+/// Limits that a healthy cluster keeps, or a verdict by them: `fabricast gate`.
 struct GateQuestion {
   double probability = 1e-3;             ///< that a row of a healthy cluster is below its floor
   std::vector<CollectiveOp> operations;  ///< empty: that of the scenario
@@ -81,6 +85,7 @@ Answer answer_gate(const World& world, const GateQuestion& question, const RunOp
 struct PreparedSweep {
   MeasuredSite site;
   SweepOptions how;  ///< without its site, which `options` sets
+  /// `how` with a reference to `site`. \pre this object outlives the options
   SweepOptions options() const;
 };
 /// \param risk  also compute the effect of failures; on its own if the objective asks for it

@@ -17,10 +17,11 @@ namespace fabricast {
 
 /// A log with its path, or with that of its job's directory.
 using NamedLog = NamedLogs::value_type;
-/// A directory stands for the files in it, without those that are hidden. Telemetry of a job (calibrate/live.hpp) is one
-/// log: all files of a directory in one format, and all files of one format that are named themselves.
+/// A directory stands for the files in it, without those that are hidden. Telemetry of a job (calibrate/live.hpp) is
+/// one log: all files of a directory in one format, and all files of one format that are named themselves.
 /// \throws UserError  also if a directory is empty
 NamedLogs read_log_files(const std::vector<std::string>& paths);
+/// The same from a text that was read elsewhere, such as standard input. \param name  of the log, for messages
 NamedLog read_log_text(const std::string& text, const std::string& name);
 /// Lines of a log that could not be read, as warnings.
 std::vector<Diagnostic> problems_of(const NamedLog& log);
@@ -51,6 +52,7 @@ struct MeasuredFile {
 };
 /// Logs are read together, as by `read_log_files`.
 std::vector<MeasuredFile> read_measured_files(const std::vector<std::string>& paths);
+/// The same from a text. \param name  of the file, for messages
 MeasuredFile read_measured_text(const std::string& text, const std::string& name);
 
 /// The measurements of a site from all places where they may be: files, the scenario's own rows, and the cases that its

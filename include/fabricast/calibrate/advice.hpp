@@ -52,6 +52,7 @@ struct AdvisedRun {
   std::vector<Narrowed> narrows;  ///< the parameters that it narrows most, at most three, given the runs before
 };
 
+/// What to find out, and by which runs.
 struct FitAdvice {
   std::vector<Unstated> unstated;  ///< largest effect first
   std::vector<AdvisedRun> runs;    ///< the best first, at most three, each given the runs before it

@@ -63,8 +63,9 @@ std::string scenario_of(const MeasuredCase& c);
 
 /// The forecast of a case, next to its measurements.
 struct ForecastOfCase {
+  /// One size.
   struct Row {
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;  ///< as nccl-tests counts them
     Seconds measured, forecast;
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
@@ -89,6 +90,7 @@ class CaseRunner {
   ForecastOfCase run(const Hardware& hardware, bool residuals = false) const;
   /// Forecasts of some rows, by their indices.
   std::vector<Seconds> times(const Hardware& hardware, const std::vector<std::size_t>& rows) const;
+  /// The case, as it was given to the constructor.
   const MeasuredCase& measured() const { return *case_; }
   /// The scenario of the case, without hardware parameters.
   const Scenario& scenario() const { return scenario_; }

@@ -25,33 +25,33 @@ namespace fabricast {
 
 /// What may be wrong with a cluster. docs/models/check.md lists what is simulated for each.
 enum class Cause {
-  healthy,
-  no_gdr,
-  sockets,
-  slow_nic,
-  numa_mismatch,
-  ecmp_collision,
-  pxn_off,
-  nvls_off,
-  sharp_off,
-  algorithm_forced,
-  protocol_forced,
-  too_few_channels,
-  fewer_nics,
-  oversubscription,
-  degraded_pcie,
-  no_p2p,
-  acs,
-  vm_topology,
-  one_process,
-  no_mnnvl,
-  power_cap,
-  host_cost,
-  congested_fabric,
-  straggler,
-  data_corruption,
-  known_regression,
-  none_of_these,  ///< a problem that no other entry describes
+  healthy,           ///< as fast as the hardware allows
+  no_gdr,            ///< data are staged in host memory
+  sockets,           ///< TCP instead of RDMA
+  slow_nic,          ///< one NIC, its cable or its switch port
+  numa_mismatch,     ///< processes use NICs of the other socket
+  ecmp_collision,    ///< an unlucky hash: connections share links
+  pxn_off,           ///< GPUs do not send by the NICs of their peers
+  nvls_off,          ///< no reduction in the NVSwitches
+  sharp_off,         ///< no reduction in the network switches, although the scenario has it
+  algorithm_forced,  ///< by a variable, a file or a tuner
+  protocol_forced,   ///< likewise
+  too_few_channels,  ///< limited by a variable
+  fewer_nics,        ///< NCCL uses some of the NICs only
+  oversubscription,  ///< fewer uplinks than the scenario states
+  degraded_pcie,     ///< the slot of a NIC has fewer lanes or an older generation
+  no_p2p,            ///< GPUs of a host reach each other through host memory
+  acs,               ///< PCIe traffic between devices goes through the root complex
+  vm_topology,       ///< NCCL sees a flat PCIe tree
+  one_process,       ///< one thread drives all GPUs of a host
+  no_mnnvl,          ///< NVLink between hosts is not used
+  power_cap,         ///< GPUs run at a lower clock
+  host_cost,         ///< hosts add time to each call or hop
+  congested_fabric,  ///< other jobs load the uplinks
+  straggler,         ///< one rank is late, and all others wait
+  data_corruption,   ///< results are wrong; times need not show it
+  known_regression,  ///< of this version of NCCL (planner/regressions.hpp)
+  none_of_these,     ///< a problem that no other entry describes
 };
 template <>
 struct EnumNames<Cause> {
@@ -144,13 +144,14 @@ struct SlowPlace {
   std::size_t with = 0, without = 0;  ///< numbers of runs that include it, and that do not
 };
 
+/// The diagnosis.
 struct CheckReport {
   std::vector<CheckedRow> rows;  ///< by series, then size
   double off = 0;                ///< geometric mean of measured over forecast
   /// The likeliest first. `healthy` is first or last. Empty only if nothing was measured, as with RAS alone.
   std::vector<Suspect> suspects;
   std::vector<SlowPlace> places;  ///< in most runs first; empty if no run stands out, or if there is only one
-  std::vector<Cause> unseen;      ///< causes that change no row by 2 % or more, and were not judged
+  std::vector<Cause> unseen;      ///< causes that change no row by 2 % or more: these rows cannot show them
   /// Rows whose results the tool counted as wrong. Data are damaged in transit, whatever the times. `check` leaves this
   /// empty; the caller fills it in from the logs.
   std::vector<WrongRow> wrong;
@@ -175,6 +176,7 @@ struct Contradiction {
 /// number and rate of NICs; where the scenario states them, also ranks per process and NCCL's release. Deviations that
 /// a Cause describes, such as fewer NICs than in the scenario, are no contradictions. Equal contradictions appear once.
 std::vector<Contradiction> contradictions(const Imported& log, const World& world);
+/// Contradictions as text and as JSON, with the scenario's name. They take the place of a report: nothing is judged.
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);
 
@@ -187,7 +189,12 @@ std::map<Cause, double> evidence(const NcclFacts& log, const World& world);
 std::map<Cause, double> evidence(const Imported& log, const World& world);
 
 /// Finds one diagnosis for everything that was measured. Several series of one scenario are runs of one test: their
-/// median at each size is judged, and differences between them give the slow places.
+/// median at each size is judged, and differences between them give the slow places. Symptoms are listed for the
+/// cluster of the first series and applied to all, because one diagnosis must explain every series; one that makes a
+/// scenario invalid is left out. Of the likeliest causes, pairs are tried where both together differ from each alone.
+///
+/// Simulates every symptom on every series: some hundred forecasts, in parallel over symptoms. NCCL's graph searches
+/// are shared between them.
 /// \param measured  series, each with the scenario of its cluster as it should be
 /// \param site      rows measured while the site was as it should be; verdicts are conditioned on them
 /// \param weights   factors of the causes' priors, from `evidence`

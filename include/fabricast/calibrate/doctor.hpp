@@ -83,9 +83,10 @@ struct DoctorPair {
 /// Version of the JSON report. It increases when a field changes its meaning or is removed.
 inline constexpr int doctor_schema = 1;
 
+/// What was found on one host.
 struct DoctorReport {
   std::string host, kernel;  ///< host name and kernel release; empty: unknown
-  std::string root;
+  std::string root;          ///< that was examined; `/` is this host
   std::vector<DoctorGpu> gpus;
   std::vector<DoctorNic> nics;  ///< RDMA devices
   std::vector<DoctorPair> pairs;
@@ -99,6 +100,7 @@ struct DoctorReport {
   FindingStatus worst() const;
 };
 
+/// A check. Its name is that of its findings; both texts are constant.
 struct DoctorCheck {
   std::string_view name, summary;
 };

@@ -5,7 +5,14 @@
 // counts as a value of its own, "not reported".
 //
 // Damaged reports and reports of another schema are listed and left out. All hosts are compared with each other,
-// whatever their hardware: pass reports of hosts that should be alike.
+// whatever their hardware: pass reports of hosts that should be alike. Without a majority, as with two kinds of hosts
+// in equal numbers, no host is odd.
+//
+//   Fleet fleet;
+//   for (const std::string& file : files) fleet.add(file, read_file(file));
+//   std::cout << fleet_text(fleet.report(), version);
+//
+// Reports come from other hosts, so every text is cut to 400 bytes and made printable before it is kept.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +36,20 @@ struct FleetValue {
 
 /// A fact on which hosts differ.
 struct FleetFact {
-  std::string name;
+  std::string name;                ///< as in the facts of a report
   bool majority = false;           ///< whether more than half of the hosts have the first value
   std::vector<FleetValue> values;  ///< most hosts first
 };
 
 /// A warning or an error, with the hosts that have it.
 struct FleetFinding {
-  std::string check, subject;
+  std::string check, subject;  ///< which check, and what it looked at, such as a NIC
   FindingStatus status = FindingStatus::warning;
   std::string found;  ///< as reported by the first of the hosts
   std::vector<std::string> hosts;
 };
 
+/// What the comparison found.
 struct FleetReport {
   std::vector<std::string> hosts;      ///< in the order of their reports
   std::vector<FleetFact> differing;    ///< by name
@@ -63,7 +71,7 @@ class Fleet {
   void add(const std::string& file, std::string_view content);
   /// Notes a file that cannot be read.
   void leave_out(const std::string& file, const std::string& reason);
-  /// Compares the reports so far.
+  /// Compares the reports so far. O(hosts x facts); further reports may be added afterwards.
   FleetReport report() const;
 
  private:

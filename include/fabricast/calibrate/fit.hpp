@@ -33,6 +33,7 @@ namespace fabricast {
 /// Number of posterior samples that a fit keeps for each parameter and writes to the profile.
 inline constexpr std::size_t kept_samples = 16;
 
+/// How to fit. The symbols are those of the file comment.
 struct FitOptions {
   /// Paths of parameters, or prefixes that name groups of them (`networks.roce`). Empty: all that some case uses.
   std::vector<std::string> parameters;
@@ -63,6 +64,7 @@ struct FittedParameter {
   std::size_t rows = 0;      ///< rows that depend on it
 };
 
+/// The result of a fit.
 struct Fit {
   Hardware hardware;  ///< with the fitted parameters, and the spread of the residuals by size band
   std::vector<FittedParameter> parameters;

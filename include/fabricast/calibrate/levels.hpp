@@ -23,6 +23,8 @@ struct Levels {
   /// 90th percentile over systems of the distance of their level from the forecast, as a factor minus 1.
   BandValues nine_of_ten{};
 };
+/// The levels of all systems in `rows`. A factor for a system is the mean over its bands of their levels, since bands
+/// have different numbers of rows.
 Levels levels_of(const std::vector<ErrorRow>& rows);
 
 /// A property that divides the systems in two, with the median level of both groups. Levels are positive if forecasts

@@ -37,7 +37,16 @@
 
 namespace fabricast {
 
-enum class LiveFormat { inspector, prometheus, profiler, flight_recorder, kineto, chakra, ras };
+/// Formats of telemetry.
+enum class LiveFormat {
+  inspector,        ///< JSON lines of NCCL's inspector plugin
+  prometheus,       ///< metrics of the inspector in Prometheus's text format
+  profiler,         ///< JSON events of NCCL's profiler plugin
+  flight_recorder,  ///< PyTorch's record of collectives, as JSON or pickle
+  kineto,           ///< PyTorch's profiler
+  chakra,           ///< execution traces in JSON
+  ras               ///< what NCCL's RAS service prints, as text or JSON
+};
 template <>
 struct EnumNames<LiveFormat> {
   static constexpr std::array<std::string_view, 7> names{"inspector", "prometheus", "profiler", "flight_recorder",
@@ -51,9 +60,9 @@ struct LiveSource {
   /// \throws UserError if the file cannot be read
   std::function<std::size_t(std::uint64_t offset, char* to, std::size_t size)> read;
 };
-/// A file that is opened for each piece, so that thousands can be read side by side. What `read` gives of a gzipped file
-/// is unpacked. It is then to be read from front to back by one thread, and data that are damaged, cut off, or followed
-/// by what is no gzip are a UserError with the file and the byte, after what precedes them has been given.
+/// A file that is opened for each piece, so that thousands can be read side by side. What `read` gives of a gzipped
+/// file is unpacked. It is then to be read from front to back by one thread, and data that are damaged, cut off, or
+/// followed by what is no gzip are a UserError with the file and the byte, after what precedes them has been given.
 LiveSource live_file(const std::string& path);
 
 /// Whether a file begins as gzip does.

@@ -139,6 +139,7 @@ class ProbeBackend {
                                               ProbeSide side, const std::vector<PeerLink*>& links) = 0;
 };
 
+/// A backend by name, and how to make one. Making one measures nothing.
 struct ProbeBackendEntry {
   std::string_view name;
   std::function<std::unique_ptr<ProbeBackend>()> make;

@@ -45,6 +45,7 @@ void set_master(ProbePlace& place, const std::string& text);
 /// \throws UserError if a value is out of range or not a whole number
 RdmaSettings rdma_settings_from(const std::map<std::string, std::string>& environment);
 
+/// What one rank needs to take part. Rank 0 plans what is measured.
 struct SessionOptions {
   ProbePlace place;
   std::string bind;     ///< local address to listen on and to connect from; empty: the one that leads to rank 0

@@ -38,6 +38,7 @@ struct ServingResult {
   std::string why;      ///< refused and unmapped rows
   double forecast = 0;  ///< in the unit of the metric
   double factor = 1;    ///< 90 % interval: forecast / factor to forecast * factor
+  /// Relative error; positive: the forecast is too large. \pre the outcome is `forecast`
   double error() const { return forecast / mapped.row.value - 1; }
   /// Whether the published value is in the 90 % interval.
   bool within() const { return std::abs(std::log(forecast / mapped.row.value)) <= std::log(factor); }
@@ -54,6 +55,7 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
 /// Sets `factor` of a result from a spread.
 void set_interval(ServingResult& result, const ServingSpread& spread);
 
+/// How to fit serving.
 struct ServingFitOptions {
   int iterations = 6;
   std::function<void(int iteration, double loss)> progress;  ///< may be empty

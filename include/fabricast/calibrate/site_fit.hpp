@@ -41,6 +41,7 @@ struct LargerJob {
   BandValues half_width{};  ///< half width of the 90 % interval as a factor, minus 1; median over the sizes of a band
 };
 
+/// The fit of one site's own measurements, and whether it is to be trusted.
 struct SiteFit {
   Fit fit;               ///< if refused: without parameters, and with the hardware as it was
   bool refused = false;  ///< whether fitted parameters were not better, or could not be tested
@@ -50,11 +51,13 @@ struct SiteFit {
   std::vector<MeasuredCase> seen;
 };
 
+/// Fits a site, and refuses the result if parts of the data that were left out are forecast no better by it.
 /// \param start  hardware with the parameters as they were
 /// \pre there is at least one case
 /// \throws UserError if no parameter can be fitted or a case cannot run; Interrupted on Ctrl-C
 SiteFit fit_site(const std::vector<MeasuredCase>& cases, const Hardware& start, const FitOptions& options);
 
+/// The result as text for people.
 std::string site_fit_text(const SiteFit& fit);
 /// The profile: parameters that moved, unless the fit was refused, and the rows as measured cases.
 /// \param source  stated as the source of the parameters and cases

@@ -52,6 +52,7 @@ struct DifferenceSummary {
   std::string kind;
   std::size_t pairs = 0, sign = 0, size = 0;  ///< all; those that keep the sign; those that keep the size
 };
+/// One summary for each kind of pair, in order of appearance.
 std::vector<DifferenceSummary> summarize_differences(const std::vector<StepDifference>& differences);
 
 /// A table as text for people.

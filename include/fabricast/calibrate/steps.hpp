@@ -75,6 +75,7 @@ struct StepRow {
   double deviation = 0;  ///< standard deviation of ln(forecast) by uncertain parameters
   bool held_out = false;
   bool experts = false;  ///< whether it is an MoE model
+  /// Relative error; positive: the forecast is too slow.
   double error() const { return forecast / measured - 1; }
   /// Whether the measured time is in the 90 % interval.
   bool within() const { return std::abs(std::log(forecast / measured)) <= std::log(factor); }
@@ -123,6 +124,7 @@ struct StepValidation {
 StepValidation validate_steps(const std::vector<StepCase>& steps, const Hardware& hardware,
                               const std::function<void(double)>& progress = {});
 
+/// How to fit steps.
 struct StepFitOptions {
   int iterations = 20;
   double tolerance = 1e-4;  ///< the fit ends with an iteration that reduces the loss by less than this fraction

@@ -41,6 +41,7 @@ struct TermWorth {
   std::array<std::optional<MedianInterval>, bands.size()> interval{};  ///< 90 % intervals of `gain`
 };
 
+/// What all terms are worth.
 struct TermStudy {
   BandValues median{};  ///< median error over systems with all terms
   std::vector<TermWorth> terms;

@@ -34,10 +34,12 @@ struct BesideNccl {
   BandValues ours{}, nccl{};                        ///< medians over systems of their errors
   std::array<int, bands.size()> nearer{}, cells{};  ///< number of cells in which our error is smaller; of all cells
 };
+/// Rows without an estimate of NCCL are left out.
 BesideNccl beside_nccl(const std::vector<ErrorRow>& rows);
 
 /// Errors of all systems, and statistics over systems.
 struct ErrorTable {
+  /// A system in a band.
   struct Cell {
     double error = 0;  ///< exp(median |ln ratio|) - 1
     double bias = 0;   ///< exp(median ln ratio) - 1
@@ -54,8 +56,10 @@ struct ErrorTable {
   BandValues width{};  ///< median over systems of the interval's factor minus 1
   BesideNccl beside_nccl;
   int rows = 0;
+  /// Whether the forecasts of the rows had intervals.
   bool has_intervals() const { return width != BandValues{}; }
 };
+/// The table of rows. Systems are in the order of their names, and each counts once, however many rows it has.
 ErrorTable error_table(const std::vector<ErrorRow>& rows);
 /// Median error over systems below 1 MiB and from 1 MiB on; 0 if there are no rows.
 std::array<double, 2> error_halves(const std::vector<ErrorRow>& rows);

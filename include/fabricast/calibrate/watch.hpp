@@ -10,8 +10,8 @@
 // because it waited for another one in a second communicator is not named. A process that has not launched a call is
 // not named if it waits in another call itself.
 //
-// Halves, because a fault begins at any time: the first whole half of it ends within an interval. Where a half has too few
-// calls to judge, both halves together are judged, as they are for what happens rarely.
+// Halves, because a fault begins at any time: the first whole half of it ends within an interval. Where a half has too
+// few calls to judge, both halves together are judged, as they are for what happens rarely.
 //
 // Limits: at least 8 calls of a communicator in the interval, 30 of two ranks. A slow part is named only if it is the
 // only one that all slow communicators share and no other does; else the communicators are.
@@ -33,6 +33,7 @@ namespace fabricast {
 struct WatchedRank {
   static constexpr std::uint32_t nowhere = 0xffffffff;
   std::uint32_t place = nowhere;  ///< into `WatchInterval::places`
+  /// What others saw of it.
   struct Late {
     std::uint32_t calls = 0;  ///< that it joined late
     float waited_us = 0;      ///< that most ranks waited for it, summed
@@ -48,8 +49,8 @@ struct WatchedSize {
   std::int64_t total = 0;                    ///< since the beginning
   static constexpr std::size_t kept = 15;
   std::array<float, kept> last{};  ///< times of the last calls, us, in a ring
-  /// ln of the usual median time, and how far medians of halves usually are from it. Of earlier halves in which the size
-  /// was not slow.
+  /// ln of the usual median time, and how far medians of halves usually are from it. Of earlier halves in which the
+  /// size was not slow.
   float usual = 0, usual_deviation = 0;
   int halves = 0;  ///< that `usual` is from
 
@@ -59,11 +60,13 @@ struct WatchedSize {
   double median_us() const;
 };
 
+/// What an interval says of one communicator.
 struct WatchedCommunicator {
   std::string id, name;
   int ranks = 0, nodes = 0;
   std::vector<WatchedRank> members;  ///< by rank
   std::vector<WatchedSize> sizes;
+  /// Calls from which lateness can be told.
   struct Judged {
     std::int64_t calls = 0, late = 0;  ///< calls in which every rank waits for all; late ranks in them
   };
@@ -86,6 +89,7 @@ struct WatchedState {
 /// By communicator and rank.
 using WatchedStates = std::map<std::string, std::map<int, WatchedState>>;
 
+/// Two halves of watching: the current one and the last one.
 struct WatchInterval {
   std::vector<std::string> places;  ///< `host, process 17`
   std::vector<WatchedCommunicator> communicators;

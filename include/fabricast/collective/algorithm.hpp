@@ -28,6 +28,9 @@ struct CallTerms {
   bool zero_blocks = false;  ///< NCCL avoids thread blocks where it can (NCCL_CTA_POLICY)
 };
 
+/// The descriptor of an algorithm: facts, and functions that give its schedule in the views that engines need.
+/// Functions are pure and may be called concurrently; those that may be null say what null stands for. A new algorithm
+/// is one file in models/collective and one line in algorithms.inc; engines, planner and lists follow.
 struct CollectiveAlgorithm {
   Algorithm algorithm = Algorithm::ring;
   std::string_view name;     ///< as in the enumeration

@@ -6,6 +6,13 @@
 //
 // Sizes are bytes of payload unless a comment says otherwise. Sizes of calls are counted as in nccl-tests.
 //
+//   Communicator comm = ...;                      // 4 hosts of 8 GPUs
+//   comm.ranks();                                 // 32: rank 11 is GPU 3 of node 1
+//   comm.endpoint(1, 3, ports);                   // the vertex on the fabric of NIC 3 of that node
+//
+// A Communicator says what is possible (paths, channels, NICs), a Plan what one call does. Neither depends on the
+// traffic of other calls. Numbers of nodes, NICs and channels are not checked.
+//
 // The structs are plain values that the planner fills (planner/planner.hpp). Const members are safe to call
 // concurrently.
 #pragma once
@@ -26,7 +33,7 @@ namespace fabricast {
 
 /// A release of NCCL. Most users give it without a patch number; then the rules of its last patch hold.
 struct NcclVersion {
-  static constexpr int last_patch = 99;
+  static constexpr int last_patch = 99;  ///< above any patch that exists
   int major = 2, minor = 28, patch = last_patch;
   friend auto operator<=>(const NcclVersion&, const NcclVersion&) = default;
 };
@@ -46,7 +53,7 @@ struct ChannelShape {
   int nic_in = -1, nic_out = -1;  ///< numbers of NICs in the node; -1 on a single node
 };
 
-/// The SHARP service that this job gets: an aggregation tree for every NIC of a node.
+/// The SHARP service that this job gets: an aggregation tree for every NIC of a node [SHARP-plugin].
 struct SharpService {
   std::vector<AggregationTree> trees;  ///< by NIC; empty: no service
   double share = 1;     ///< fraction of the switches' rate that a tree gets, if trees take turns in a switch
@@ -80,14 +87,14 @@ struct Communicator {
   bool p2p_pxn = true;              ///< sends and receives use PXN to reach the receiver's rail
   PathType to_nic = PathType::LOC;  ///< the longest distance between a GPU and its NIC
   bool gdr = true;  ///< NICs read and write GPU memory directly: by GPUDirect RDMA, or because memory is unified
-  bool gdr_by_cpu = false;  ///< GPUDirect RDMA crosses the root complex of a CPU
-  bool gdr_read = true;     ///< GPUDirect RDMA is used for sending as well
-  int qps_per_connection = 1;
+  bool gdr_by_cpu = false;         ///< GPUDirect RDMA crosses the root complex of a CPU
+  bool gdr_read = true;            ///< GPUDirect RDMA is used for sending as well
+  int qps_per_connection = 1;      ///< queue pairs, each a flow of its own on the fabric
   bool split_data_on_qps = false;  ///< each message is split over the queue pairs; else these take turns
   std::uint32_t first_qp = 0;      ///< number of its first queue pair at every NIC, after those of other communicators
-  NcclVersion version;
+  NcclVersion version;             ///< whose rules hold
 
-  /// Number of NCCL nodes.
+  /// Number of NCCL nodes: hosts, joined by NVLink domains or split into parts.
   std::int64_t nodes() const { return static_cast<std::int64_t>(placement.size()) * nodes_per_host / hosts_per_node; }
   /// Position on the fabric of the first host of a node, or of the host that the node is a part of.
   std::uint32_t host(std::uint32_t nccl_node) const { return placement[nccl_node * hosts_per_node / nodes_per_host]; }
@@ -99,7 +106,7 @@ struct Communicator {
     if (nodes_per_host > 1) return host(nccl_node) * ports + place % ports;
     return placement[nccl_node * hosts_per_node + port / ports] * ports + port % ports;
   }
-  /// Whether a node consists of this host (by its position on the fabric), among others.
+  /// Whether a node consists of this host (by its position on the fabric), among others. O(hosts of a node).
   bool has_host(std::uint32_t nccl_node, std::uint32_t host) const {
     const auto first = placement.begin() + static_cast<std::ptrdiff_t>(nccl_node * hosts_per_node / nodes_per_host);
     return std::find(first, first + hosts_per_node, host) != first + hosts_per_node;
@@ -114,8 +121,9 @@ struct Communicator {
   }
   /// GPUs of a node.
   int gpus() const { return node.spec.gpus; }
+  /// GPUs of all nodes.
   std::int64_t ranks() const { return nodes() * gpus(); }
-  /// The ring, or the tree's chain, of a channel inside a node.
+  /// The ring, or the tree's chain, of a channel inside a node. \pre the search found one, as with more than one rank
   const ChannelShape& ring_shape(int channel) const { return rings[static_cast<std::size_t>(channel) % rings.size()]; }
   const ChannelShape& tree_shape(int channel) const { return trees[static_cast<std::size_t>(channel) % trees.size()]; }
   /// Which tree of the double tree a channel uses, 0 or 1. Channels are copies of those that the search found; all
@@ -135,7 +143,7 @@ struct EnumNames<Chooser> {
 struct Candidate {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  double estimate_us = 0;
+  double estimate_us = 0;  ///< by NCCL's cost model, with NCCL's constants
 };
 
 /// How NCCL runs one call: algorithm, protocol, channels, threads, and how the buffer is cut.

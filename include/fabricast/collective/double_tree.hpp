@@ -22,6 +22,7 @@ struct TreePlace {
   std::int64_t parent = -1;
   int child_type = 0;                            ///< which child of its parent the node is
   std::array<std::int64_t, 2> children{-1, -1};  ///< by type: in the first tree, type 0 has the smaller number
+  /// Number of neighbours, 0 to 3.
   int neighbours() const { return (parent >= 0) + (children[0] >= 0) + (children[1] >= 0); }
 };
 

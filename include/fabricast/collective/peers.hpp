@@ -8,6 +8,13 @@
 //
 // A round's message is cut into *parts*, each on its own channel. A channel works on up to eight parts at once.
 //
+// Example: 2 nodes of 8 GPUs. G = 8, two groups. The rounds are (0, 0) to (0, 7) inside the nodes, then (1, 0) to (1,
+// 7) between them: in round (1, 3) rank 2 sends to rank 8 + 5 and receives from rank 8 + 7. Every pair meets in one
+// round.
+//
+// A copy between buffers that do not both start at a multiple of 16 B is much slower, which decides the time of
+// messages of odd sizes; functions at the end of this header say which messages are aligned.
+//
 // Pure functions; safe to call concurrently. A PeerSchedule is immutable.
 #pragma once
 
@@ -31,9 +38,11 @@ struct PeerRound {
 /// The rounds of a communicator, in the order in which every rank goes through them.
 class PeerSchedule {
  public:
+  /// Makes ranks() / G distances x G rounds; keeps no reference to `comm`.
   /// \pre channels is a power of two
   PeerSchedule(const Communicator& comm, int channels);
 
+  /// All rounds: one for each peer, the rank itself included.
   const std::vector<PeerRound>& rounds() const { return rounds_; }
   /// The peer that a rank sends to, or receives from, in a round. In round (0, 0) it is the rank itself.
   std::int64_t sends_to(const PeerRound& round, std::int64_t rank) const { return peer(round, rank, 1); }
@@ -42,7 +51,8 @@ class PeerSchedule {
   std::int64_t groups() const { return groups_; }
   int group_size() const { return group_size_; }
   std::int64_t group_of(std::int64_t rank) const { return rank / group_size_; }
-  /// The channel of a part of the round's message.
+  /// The channel of a part of the round's message, from 0. Parts of a message take consecutive channels, modulo their
+  /// number. \param part  from 0
   int channel(const PeerRound& round, int part) const;
 
  private:
@@ -86,7 +96,8 @@ constexpr bool is_aligned_receive(const Plan& plan, std::int64_t from) {
   return !by_rank || from * plan.pair % aligned_bytes == 0;
 }
 
-/// The rank with the most work: in a sendrecv the last GPU of a node, which sends over the network; else the root. In
+/// The rank with the most work, which stands for the call: in a sendrecv the last GPU of a node, which sends over the
+/// network; else the root. In
 /// an all-to-all all ranks are alike, and rank 0 stands for them.
 inline std::int64_t busiest_rank(CollectiveOp op, const Communicator& comm) {
   return op == CollectiveOp::sendrecv ? comm.gpus() - 1 : 0;

@@ -126,6 +126,7 @@ struct NetworkEdge {
   }
   bool operator==(const NetworkEdge&) const = default;
 };
+/// What receives edges, or trees of switches, one by one, so that no list of a large job is kept.
 using EdgeSink = std::function<void(const NetworkEdge&)>;
 using TreeSink = std::function<void(const AggregationTree&)>;
 

@@ -15,6 +15,7 @@ namespace fabricast {
 /// a `std::uint32_t` without changes at the place of use.
 class Divisor {
  public:
+  /// 0 may be stored, as a dimension that does not exist; only dividing by it is wrong.
   constexpr Divisor(std::uint32_t d) : d_(d), inverse_(d > 1 ? ~std::uint64_t{0} / d + 1 : 0) {}
   constexpr operator std::uint32_t() const { return d_; }
 

@@ -7,6 +7,10 @@
 // Nothing below sim/cli prints or exits: libraries throw or return diagnostics, and sim/cli renders them. A user error
 // collects every fault that a stage can find, so that one run is enough to fix a file.
 //
+//   throw UserError::at("cluster.nodes", "a single GPU cannot communicate", "nodes: 2 or more");
+//
+// Messages begin in lower case and have no full stop; they say what is wrong, and the hint what to write instead.
+//
 // Pure functions and value types; safe to use concurrently.
 #pragma once
 
@@ -25,7 +29,8 @@ struct SourceSpan {
   int width = 1;  ///< bytes to underline
 };
 
-/// The position of a byte of a text, with width 1.
+/// The position of a byte of a text, with width 1. Counts the line ends before it: O(byte). An offset beyond the text
+/// is its end.
 SourceSpan span_at(const std::string& file, std::string_view text, std::size_t byte);
 
 /// The offset of the first byte that is not part of valid UTF-8, or npos. Input is checked with it because JSON, and
@@ -34,7 +39,7 @@ std::size_t find_not_utf8(std::string_view text);
 
 /// One message about the user's input.
 struct Diagnostic {
-  enum class Severity { error, warning };
+  enum class Severity { error, warning };  ///< an error stops the question, a warning does not
   Severity severity = Severity::error;
   SourceSpan where;
   std::string path;     ///< the key, such as `fabric.switch.rate`; may be empty
@@ -51,11 +56,13 @@ std::string render(const Diagnostic& diagnostic, std::string_view source_line = 
 /// The user is at fault. Carries all diagnostics of a stage; `what()` is their rendering without excerpts.
 class UserError : public std::runtime_error {
  public:
+  /// \pre there is at least one diagnostic; callers take the first as the reason
   explicit UserError(std::vector<Diagnostic> diagnostics);
   /// One message without a position.
   explicit UserError(std::string message, std::string hint = {});
   /// One message about a key of the scenario. The code that read the file adds the position.
   static UserError at(std::string path, std::string message, std::string hint = {});
+  /// In the order in which they were found.
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
  private:

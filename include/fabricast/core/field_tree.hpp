@@ -7,6 +7,11 @@
 // Limits are in SI units, as in core/fields.hpp. A list is recorded with exactly one element, which shows the keys of
 // its elements. Not recorded: which keys are required, and constraints between keys.
 //
+//   TrainingSpec spec;
+//   FieldTree tree;
+//   visit_fields(tree, spec);
+//   for (const auto& [path, field] : leaves(tree.take())) ...   // keep the tree alive: the pointers are into it
+//
 // Free functions are pure and safe to call concurrently; use a FieldTree from one thread at a time.
 #pragma once
 
@@ -19,22 +24,22 @@
 
 namespace fabricast {
 
-/// What a field holds, and how a file writes it.
+/// What a field holds, and how a file writes it. The units are those of core/quantity.hpp.
 enum class FieldType {
-  section,
-  list,
-  map,
-  word,
-  boolean,
-  integer,
-  number,
-  ratio,
-  text,
-  bytes,
-  time,
-  rate,
-  length,
-  power
+  section,  ///< keys of its own
+  list,     ///< elements of one type, which are single values or sections
+  map,      ///< free keys, each with a text
+  word,     ///< one of a closed list
+  boolean,  ///< `true` or `false`
+  integer,  ///< int or int64, no unit
+  number,   ///< finite double, no unit; with Range::proportion also `2:1`
+  ratio,    ///< `10%` or `0.1`
+  text,     ///< anything
+  bytes,    ///< whole, with a unit: `4MiB`
+  time,     ///< with a unit: `250ns`
+  rate,     ///< with a unit: `400Gbps`
+  length,   ///< with a unit: `20m`
+  power     ///< with a unit: `700W`
 };
 template <>
 struct EnumNames<FieldType> {
@@ -53,7 +58,9 @@ struct Field {
   std::string value;               ///< for a single value: what the spec holds, as a file writes it
   std::vector<Field> parts;        ///< for a section: its keys in order; for a list: its element
 
-  /// The field at a path such as `fabric.switch.ports` below this one, or null. `faults[]` is the element of a list.
+  /// The field at a path such as `fabric.switch.ports` below this one, or null. `faults[]` is the element of a list. An
+  /// empty path is this field. The pointer is into this tree. Takes time in the number of keys of each section on the
+  /// way.
   const Field* find(std::string_view path) const;
 };
 
@@ -65,19 +72,21 @@ std::string child_path(const std::string& path, const std::string& name);
 using ChosenWords = std::map<std::string, std::string>;
 
 /// The visitor that records fields. Use: construct, call `visit_fields(tree, spec)`, then `take()` once.
-/// Visiting sets the chosen words in the spec.
+/// Visiting sets the chosen words in the spec, and gives each list of the spec one element. So visit a copy.
 class FieldTree final : public FieldVisitor {
  public:
-  /// \pre each chosen word is a word of its field; otherwise the visit throws InternalError
+  /// \pre each chosen word is a word of its field; otherwise the visit throws InternalError. A path that the spec does
+  ///      not have, or whose field is not a word, is ignored
   explicit FieldTree(ChosenWords chosen = {}) : chosen_(std::move(chosen)) { open_.push_back({}); }
 
+  // The calls of visit_fields (core/fields.hpp). None of them reads a file or checks a limit.
   void scalar(const FieldInfo& info, ScalarRef value) override;
   bool enter(const FieldInfo& info) override;
   void leave() override;
   std::size_t enter_list(const FieldInfo& info, std::size_t size) override;
   void string_map(const FieldInfo& info, std::map<std::string, std::string>& map) override;
 
-  /// The visited spec as a section without a name.
+  /// The visited spec as a section without a name. \pre every section that was entered was left again
   Field take() { return std::move(open_.front()); }
 
  private:
@@ -92,11 +101,12 @@ class FieldTree final : public FieldVisitor {
 /// are into `tree`.
 std::vector<std::pair<std::string, const Field*>> leaves(const Field& tree);
 
-/// The units that a quantity of this type accepts; empty if the type has no units.
+/// The units that a quantity of this type accepts, for messages and for the pattern in the JSON Schema; empty if the
+/// type has no units.
 std::vector<std::string_view> units_of(FieldType type);
 
 /// Limits as text in the units of a file: "at least 1", "between 1Mbps and 1000Tbps", "write 1" if only one value is
-/// allowed. Empty if there are no limits.
+/// allowed. Empty if there are no limits. A range with an upper limit only reads "between -inf and ...": give both.
 std::string limits_text(FieldType type, const Range& range);
 
 /// The field type of a C++ type. Types without one of their own, such as std::string, are text.

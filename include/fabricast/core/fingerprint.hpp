@@ -1,7 +1,10 @@
 // Fingerprint of a text: 64-bit FNV-1a [FNV-1a], written as 16 hexadecimal digits in lower case.
 //
-// It tells versions of a file apart, and shows accidental changes. It does not protect against intent. The writer and
-// the reader of a tuner profile (sim/plugin) both use it: the name of the file carries the fingerprint of its content.
+// It tells versions of a file apart, and shows accidental changes. It does not protect against intent. The writer of a
+// tuner profile (sim/cli/export.cpp) and its reader (models/planner/tuner_profile.cpp, for the plugin) both use it: the
+// name of the file carries the fingerprint of its content. So the function must not change while such files are in use.
+//
+// Two of n different texts share a fingerprint by chance with a probability of about n^2 / 2^65.
 //
 // Pure functions; safe to call concurrently.
 #pragma once
@@ -12,7 +15,8 @@
 
 namespace fabricast {
 
-/// FNV-1a of the bytes. That of no bytes is the offset basis.
+/// FNV-1a of the bytes: multiplications modulo 2^64, so the same on every machine. That of no bytes is the offset
+/// basis. O(length).
 constexpr std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) {

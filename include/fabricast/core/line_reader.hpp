@@ -1,8 +1,8 @@
 // Reads a stream line by line in constant memory.
 //
 // Logs may be gigabytes long and may hold binary data without line ends, so a line is never held whole beyond
-// `longest_line` bytes: longer lines arrive in pieces, which `starts` and `ends` mark. A line ends with LF or
-// CR LF; the last line needs no end.
+// `longest_line` bytes: longer lines arrive in pieces, which `starts` and `ends` mark. A line ends with LF. Any CR
+// before it, or at the end of the last line, is dropped with it; the last line needs no end.
 //
 // A reader refers to its stream and is not copyable. Use it from one thread at a time.
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace fabricast {
 
-/// Length of a piece in bytes. Lines longer than this arrive in pieces of this length.
+/// Length of a piece in bytes, 64 KiB. Lines longer than this arrive in pieces of this length, the last one shorter.
+/// The buffer has four times this length.
 constexpr std::size_t longest_line = std::size_t{1} << 16;
 
 /// Iterates over the lines of a stream: `while (reader.next()) use(reader.text());`
@@ -30,10 +31,10 @@ class LineReader {
   std::string_view text() const { return text_; }
   /// Number of the current line, from 1. All pieces of a line have the same number.
   int line() const { return line_; }
-  bool starts() const { return starts_; }  ///< whether this is the first piece of its line
-  bool ends() const { return ends_; }      ///< whether this is the last piece of its line
-  bool whole() const { return starts_ && ends_; }
-  bool at_end() const { return at_end_; }  ///< whether `next` has returned false; there is no current line then
+  bool starts() const { return starts_; }          ///< whether this is the first piece of its line
+  bool ends() const { return ends_; }              ///< whether this is the last piece of its line
+  bool whole() const { return starts_ && ends_; }  ///< whether the line came in one piece
+  bool at_end() const { return at_end_; }          ///< whether `next` has returned false; there is no current line then
 
  private:
   void fill();

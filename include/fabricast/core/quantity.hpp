@@ -23,6 +23,7 @@ struct Parsed {
   T value{};
   std::string error;  ///< empty if parsing succeeded
   std::string hint;   ///< what to write instead; may be empty
+  /// Whether there is a value.
   explicit operator bool() const { return error.empty(); }
 };
 

@@ -6,6 +6,13 @@
 //
 // Free functions are pure and safe to call concurrently. An Rng has state: give each thread or task its own, with its
 // own seed. Not for cryptography.
+//
+// To draw for many things independently of their order, derive a seed from what each thing is, not from a counter:
+//
+//   Rng rng(hash_of("links.infiniband-ndr.efficiency", sample));   // the same draw, whatever else is sampled
+//
+// The sequences are part of the forecasts: a change of the generator, of a distribution or of the number of draws per
+// call changes every result that is sampled.
 #pragma once
 
 #include <array>
@@ -22,7 +29,8 @@ namespace fabricast {
 /// The increment of splitmix64: 2^64 divided by the golden ratio [Steele2014].
 inline constexpr std::uint64_t splitmix64_step = 0x9e3779b97f4a7c15ULL;
 
-/// The output of splitmix64 for a state [Steele2014]. A good 64-bit mixing function on its own.
+/// The output of splitmix64 for a state [Steele2014]. A good 64-bit mixing function on its own: a bijection, so
+/// different states have different outputs, and states that differ in one bit have outputs that look unrelated.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += splitmix64_step;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -30,16 +38,19 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A 64-bit hash of a text: the same on every machine, and a different function for each seed.
+/// A 64-bit hash of a text: the same on every machine, and a different function for each seed. O(length), one
+/// mix64 per byte. Not a protection against texts that are made to collide.
 constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t seed = 0) {
   std::uint64_t hash = mix64(seed);
   for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
   return hash;
 }
 
-/// A xoshiro256** generator. Equal seeds give equal sequences.
+/// A xoshiro256** generator. Equal seeds give equal sequences. Its period is 2^256 - 1 [Blackman2021]. Copies continue
+/// independently with the same sequence.
 class Rng {
  public:
+  /// Every seed is good, including 0 and consecutive numbers: the state is four outputs of splitmix64.
   explicit constexpr Rng(std::uint64_t seed) {
     for (std::uint64_t& word : state_) {
       word = mix64(seed);
@@ -60,7 +71,8 @@ class Rng {
     return result;
   }
 
-  /// Uniform in [0, bound). Unbiased: numbers beyond the largest multiple of `bound` are rejected.
+  /// Uniform in [0, bound). Unbiased: numbers beyond the largest multiple of `bound` are rejected. So the number of
+  /// draws varies: fewer than two on average, and one almost always if `bound` is small against 2^64.
   /// \pre bound > 0
   constexpr std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t limit = bound * (UINT64_MAX / bound);
@@ -71,9 +83,11 @@ class Rng {
 
   /// Uniform in [0, 1), with 53 random bits.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-  /// Uniform in [low, high).
+  /// Uniform from `low` to `high`. The sum is rounded, so `high` itself can occur, though rarely: from 1 to 2 once in
+  /// 2^53.
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  /// Standard normal, by the cosine branch of [BoxMuller1958]. Consumes two numbers per call.
+  /// Standard normal, by the cosine branch of [BoxMuller1958]. Consumes two numbers per call. The largest magnitude is
+  /// sqrt(2 x 53 ln 2) = 8.57, because a uniform number has 53 bits.
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
@@ -83,7 +97,8 @@ class Rng {
   std::array<std::uint64_t, 4> state_{};
 };
 
-/// A uniformly random permutation of the items in place (Fisher-Yates).
+/// A uniformly random permutation of the items in place (Fisher-Yates). O(n); the draws depend on the number of items
+/// alone, so equal generators permute lists of equal length alike.
 template <class T>
 void shuffle(std::vector<T>& items, Rng& rng) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[rng.below(i)]);

@@ -1,8 +1,8 @@
 // A request to stop. Long work checks it now and then and throws Interrupted.
 //
 // There are two kinds. `stop_requested` is global and stops all work of the process: the signal handlers of
-// sim/cli/stop.cpp set it. A StopSource stops one question: work of a thread that is inside a StopScope of it, and of the
-// threads that in_parallel starts there. Programs that embed the library use the second.
+// sim/cli/stop.cpp set it. A StopSource stops one question: work of a thread that is inside a StopScope of it, and of
+// the threads that in_parallel starts there. Programs that embed the library use the second.
 //
 // Requests may come from any thread, and from a signal handler.
 #pragma once
@@ -19,7 +19,9 @@ inline std::atomic<bool> stop_requested{false};
 /// A request to stop one question. It cannot be taken back.
 class StopSource {
  public:
+  /// From any thread or signal handler. Work ends at its next check, not at once.
   void request() { requested_.store(true, std::memory_order_relaxed); }
+  /// Whether a stop was requested.
   bool requested() const { return requested_.load(std::memory_order_relaxed); }
 
  private:
@@ -42,7 +44,8 @@ class StopScope {
   const StopSource* before_;
 };
 
-/// Cheap enough to call in loops.
+/// Two relaxed reads: cheap enough to call in loops. Work that holds something half done must be safe against the
+/// exception.
 /// \throws Interrupted if a stop of all work, or of this thread's, was requested
 inline void stop_if_requested() {
   if (stop_requested.load(std::memory_order_relaxed)) throw Interrupted();

@@ -27,7 +27,7 @@
 
 namespace fabricast {
 
-/// Value of `network.engine`.
+/// Value of `network.engine`; the file comment says what each does.
 enum class EngineKind { flow, chunk, bound };
 template <>
 struct EnumNames<EngineKind> {
@@ -72,8 +72,7 @@ class NetworkEngine {
   /// The time of a plan. Later calls may reuse counts of earlier ones.
   /// \pre the plan belongs to the communicator of the setup
   /// \throws UserError if the fabric is cut, if a link that is down blocks the collective forever, or if the engine
-  /// does
-  ///   not support the plan
+  ///   does not support the plan
   /// \throws Interrupted on Ctrl-C
   virtual CollectiveResult run(const Plan& plan) = 0;
 };
@@ -82,6 +81,7 @@ class NetworkEngine {
 /// \throws UserError (path network.engine) if the chunk engine does not support the setup: faults that begin or end
 ///   during a collective, several queue pairs per connection, or more than 4,096 ranks
 std::unique_ptr<NetworkEngine> make_engine(EngineKind kind, const NetworkSetup& setup, std::uint64_t seed);
+/// The engines one by one, with the same contract.
 std::unique_ptr<NetworkEngine> make_flow_engine(const NetworkSetup& setup, std::uint64_t seed);
 std::unique_ptr<NetworkEngine> make_chunk_engine(const NetworkSetup& setup, std::uint64_t seed);
 std::unique_ptr<NetworkEngine> make_bound_engine(const NetworkSetup& setup, std::uint64_t seed);

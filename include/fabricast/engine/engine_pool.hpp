@@ -19,26 +19,32 @@
 
 namespace fabricast {
 
+/// Most idle engines of a pool. If another one comes back, the one that has waited longest is dropped.
 inline constexpr std::size_t kept_engines = 8;
+/// Largest communicator whose engines a pool takes back. Those of larger ones are dropped after use.
 inline constexpr std::int64_t kept_ranks = 4096;
 
 class EnginePool;
 
-/// A borrowed engine, or one that belongs to the borrower alone. Destruction gives it back.
+/// A borrowed engine, or one that belongs to the borrower alone. Destruction gives it back. Use a lease from one
+/// thread. A moved-from lease may only be destroyed.
 class EngineLease {
  public:
-  /// An engine with the setup that it refers to.
+  /// An engine with the setup that it refers to. It is not moved in memory, because the engine keeps the reference.
   struct Engine {
     NetworkSetup setup;
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;  ///< of the sample of the network that the engine simulates
     std::unique_ptr<NetworkEngine> engine;
   };
   /// \param pool  gets the engine back; null: nobody does
   EngineLease(std::unique_ptr<Engine> engine, std::shared_ptr<EnginePool> pool);
   EngineLease(EngineLease&&) noexcept;
   EngineLease& operator=(EngineLease&&) = delete;
+  /// Gives the engine back, or drops it if an exception is what ends the lease: an interrupted engine may have counted
+  /// half of something.
   ~EngineLease();
 
+  /// The engine itself, valid as long as the lease.
   NetworkEngine* operator->() const { return engine_->engine.get(); }
 
  private:
@@ -47,12 +53,15 @@ class EngineLease {
   int exceptions_ = 0;  ///< in flight when it was borrowed
 };
 
-/// An engine that nobody else will use.
+/// An engine that nobody else will use; it is destroyed with the lease. \throws what make_engine throws
 EngineLease lone_engine(EngineKind kind, NetworkSetup setup, std::uint64_t seed);
 
+/// The idle engines of one world. Leases keep the pool alive, so it may be dropped while engines are on loan.
 class EnginePool {
  public:
-  /// An engine of the sample `seed`, kept or new. \pre every call for one pool has the same kind and setup
+  /// An engine of the sample `seed`, kept or new. Engines of the chunk kind are never kept: they have nothing to reuse.
+  /// A new engine is built outside the lock, so two threads may build one each for the same sample.
+  /// \pre every call for one pool has the same kind and setup  \throws what make_engine throws
   static EngineLease take(const std::shared_ptr<EnginePool>& pool, EngineKind kind, const NetworkSetup& setup,
                           std::uint64_t seed);
 

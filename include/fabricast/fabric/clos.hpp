@@ -35,7 +35,7 @@ namespace fabricast {
 struct Clos {
   bool operator==(const Clos&) const = default;
 
-  std::uint32_t endpoints = 0;
+  std::uint32_t endpoints = 0;  ///< NIC ports of all nodes
   Divisor ports_per_node = 1;
   // The leaf of a NIC port follows from block = node / nodes_per_block and rail = port % rails.
   Divisor nodes_per_block = 1;
@@ -43,21 +43,22 @@ struct Clos {
   Divisor block_stride = 1;  ///< leaf = block * block_stride + rail * rail_stride
   std::uint32_t rail_stride = 0;
 
-  std::uint32_t leaves = 1;
+  std::uint32_t leaves = 1;       ///< of all groups
   std::uint32_t leaf_up = 0;      ///< up cables of a leaf
   Divisor leaf_spine_cables = 1;  ///< parallel cables between a leaf and a spine
   Divisor leaves_per_group = 1;
-  std::uint32_t groups = 1;
-  Divisor spines_per_group = 0;
+  std::uint32_t groups = 1;      ///< sets of leaves that share spines
+  Divisor spines_per_group = 0;  ///< 0: no spines
 
-  std::uint32_t spine_up = 0;     ///< up cables of a spine; 0: no cores
-  Divisor spine_core_cables = 1;  ///< parallel cables between a spine and a core
-  Divisor groups_per_island = 1;  ///< only rail-only fabrics have several islands
-  std::uint32_t cores_per_plane = 0;
+  std::uint32_t spine_up = 0;         ///< up cables of a spine; 0: no cores
+  Divisor spine_core_cables = 1;      ///< parallel cables between a spine and a core
+  Divisor groups_per_island = 1;      ///< only rail-only fabrics have several islands
+  std::uint32_t cores_per_plane = 0;  ///< cores that the spines of one index share
 
   std::uint32_t planes = 1;    ///< equal networks side by side, folded into this one
   std::uint32_t breakout = 1;  ///< NIC ports per port of a leaf
 
+  // Numbers of switches by tier, and of cables by their lower end.
   std::uint32_t spines() const { return groups * spines_per_group; }
   std::uint32_t islands() const { return (groups + groups_per_island - 1) / groups_per_island; }
   std::uint32_t cores() const { return islands() * spines_per_group * cores_per_plane; }
@@ -90,12 +91,13 @@ struct Clos {
   std::uint32_t core_to_spine(std::uint32_t spine, std::uint32_t core_index, std::uint32_t cable) const {
     return spine_to_core(spine, core_index * spine_core_cables + cable) + 1;
   }
-  /// The block of nodes that connect to a leaf.
+  /// The block of nodes that connect to a leaf: the inverse of leaf_of. With rails, `nodes_per_block` nodes share one
+  /// leaf for each rail.
   std::uint32_t block_of_leaf(std::uint32_t leaf) const {
     if (rails == 1 || block_stride > 1) return leaf / block_stride;
     return rail_stride > 1 ? leaf % rail_stride : 0;
   }
-  /// The switch at the upper end of up cable j.
+  /// The switch at the upper end of up cable j of a leaf or spine: its number within the tier.
   std::uint32_t spine_of(std::uint32_t leaf, std::uint32_t j) const {
     return group_of(leaf) * spines_per_group + j / leaf_spine_cables;
   }

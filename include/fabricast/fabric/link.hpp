@@ -1,6 +1,11 @@
 // Kinds and classes of links, of the fabric and inside nodes.
 //
-// Rates are bytes per second in one direction, latencies seconds. Plain values.
+// Rates are bytes per second in one direction, latencies seconds. A link of a graph is directed; a cable is two links
+// of the same class. Links share a class where they have all properties in common, so a fabric of a million links has
+// few.
+//
+// Plain values.
+// Not modelled here: loss, buffers and priorities. A link has a rate and a latency.
 #pragma once
 
 #include <array>
@@ -11,16 +16,17 @@
 
 namespace fabricast {
 
-/// The technology of a link. Its hardware data give rates, efficiencies and latencies.
+/// The technology of a link. Its hardware data give rates, efficiencies and latencies (models/hardware/data). Those of
+/// networks come first, which `is_network` relies on.
 enum class LinkKind {
-  infiniband,
-  roce,
-  efa,
-  slingshot,
-  gpudirect_tcpx,
-  socket,  ///< TCP through the kernel, over Ethernet or IPoIB
-  nvlink,
-  pcie,
+  infiniband,        ///< NDR, HDR and older, through verbs
+  roce,              ///< RDMA over Ethernet (RoCEv2), through verbs
+  efa,               ///< Elastic Fabric Adapter of AWS, through NCCL's OFI plugin
+  slingshot,         ///< HPE Slingshot, through NCCL's OFI plugin
+  gpudirect_tcpx,    ///< GPUDirect-TCPX and its successor TCPXO of Google Cloud
+  socket,            ///< TCP through the kernel, over Ethernet or IPoIB
+  nvlink,            ///< between GPUs, directly or through NVSwitches
+  pcie,              ///< between GPUs, NICs, PCIe switches and CPUs
   c2c,               ///< NVLink-C2C between a Grace CPU and its GPU
   cpu_interconnect,  ///< UPI, xGMI
   memory             ///< DRAM of a CPU socket
@@ -38,20 +44,22 @@ constexpr bool is_network(LinkKind kind) { return kind <= LinkKind::socket; }
 
 /// Properties that many links have in common.
 struct LinkClass {
-  LinkKind kind = LinkKind::infiniband;
-  BytesPerSecond rate;  ///< maximum payload rate of one direction: line rate times header efficiency
-  Seconds latency;      ///< of a transfer over the link: propagation, and the device that it enters
+  LinkKind kind = LinkKind::infiniband;  ///< of a cable between switches: that of the NICs that it serves
+  BytesPerSecond rate;                   ///< maximum payload rate of one direction: line rate times header efficiency
+  Seconds latency;                       ///< of a transfer over the link: propagation, and the device that it enters
   friend bool operator==(const LinkClass&, const LinkClass&) = default;
 };
 
-/// Section `fabric.switch`: the switch that a topology is built from.
+/// Section `fabric.switch`: the switch that a topology is built from. All switches of a fabric are equal. The defaults
+/// are those of a 64-port switch for 400 Gb/s.
 struct SwitchSpec {
   int ports = 64;             ///< radix
   BytesPerSecond rate{50e9};  ///< line rate of a port, one direction
   Seconds latency{250e-9};    ///< from port to port, with FEC
 };
 
-/// Time of a signal in optical fiber, with a refractive index of 1.468 [FABRICS-2].
+/// Time of a signal in optical fiber, with a refractive index of 1.468 [FABRICS-2]: 4.9 ns per metre, one way. Copper
+/// cables, which are a few metres long, are given the same time per metre.
 constexpr Seconds propagation(Metres length) { return {length.value * 4.9e-9}; }
 
 }  // namespace fabricast

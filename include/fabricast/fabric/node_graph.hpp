@@ -85,7 +85,8 @@ class NodeGraph {
   std::vector<std::uint16_t> path(std::uint16_t from, std::uint16_t to, bool nvlink) const;
   /// The links from GPU to GPU: over NVLink, directly or through one other GPU as NCCL sends (NVB), or else over PCIe.
   std::vector<std::uint16_t> gpu_to_gpu(int a, int b) const;
-  /// The links between GPU and NIC. \param gdr  with GPUDirect RDMA, or through the memory of the GPU's socket
+  /// The links between GPU and NIC, in either direction. \param gdr  with GPUDirect RDMA, or through the memory of the
+  /// GPU's socket
   std::vector<std::uint16_t> gpu_to_nic(int gpu, int nic, bool gdr) const;
   std::vector<std::uint16_t> nic_to_gpu(int nic, int gpu, bool gdr) const;
   /// The path that traffic takes if Access Control Services make PCIe switches send everything from below to the root
@@ -96,6 +97,8 @@ class NodeGraph {
 
   /// NCCL's distance for a path of links; DIS if it is empty.
   PathType path_type(const std::vector<std::uint16_t>& path) const;
+  /// NCCL's distance of a GPU from a NIC, by the path of GPUDirect RDMA, and from another GPU. Each call
+  /// searches the path.
   PathType gpu_nic_distance(int gpu, int nic) const { return path_type(gpu_to_nic(gpu, nic, true)); }
   PathType gpu_gpu_distance(int a, int b) const { return path_type(gpu_to_gpu(a, b)); }
   /// NICs sorted by path type, then by hops, then by the difference between their number and the GPU's proportional

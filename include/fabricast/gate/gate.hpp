@@ -77,6 +77,7 @@ struct TestCommand {
   std::vector<std::pair<std::string, std::string>> environment;  ///< `nccl.env` of the scenario
   /// Whether a launcher such as mpirun has to start several processes.
   bool launched() const { return processes > 1; }
+  /// Equal on all hosts.
   std::int64_t processes_per_host() const { return processes / hosts; }
 };
 /// \throws UserError if the harness of the scenario is another tool, or a variable cannot be written in a script
@@ -113,6 +114,7 @@ struct GateJudgement {
   BytesPerSecond bandwidth, floor_bandwidth;  ///< bus bandwidths
   double chance = 0;                          ///< probability that a healthy cluster is as slow or slower
   std::string from;                           ///< file of the log
+  /// Whether the row fails: it took longer than its ceiling, so its bandwidth is below the floor.
   bool below() const { return measured > ceiling; }
 };
 
@@ -123,6 +125,7 @@ struct GateVerdict {
   std::vector<WrongRow> wrong;  ///< rows with wrong results; any of them fails the gate
   /// Number of rows below their floors.
   std::size_t below() const;
+  /// Whether every row keeps its limit and no result is wrong.
   bool passes() const { return below() == 0 && wrong.empty(); }
 };
 

@@ -18,8 +18,16 @@
 
 namespace fabricast {
 
-/// Precision of matrix operands. fp8 and fp4: of linear layers, as the framework's recipe does; the rest keeps 16 bits.
-enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
+/// Precision of matrix operands, with the format in memory; also the index into GpuSheet::peak. fp8 and fp4: of linear
+/// layers, as the framework's recipe does; the rest keeps 16 bits.
+enum class Precision {
+  fp32,  ///< on the ordinary cores
+  tf32,  ///< 32 bits in memory, 19 of them in the matrix cores
+  fp16,
+  bf16,
+  fp8,  ///< with scales per tensor or block (workload/scaling.hpp)
+  fp4   ///< NVFP4: blocks of 16 numbers with an 8-bit scale
+};
 template <>
 struct EnumNames<Precision> {
   static constexpr std::array<std::string_view, 6> names{"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
@@ -32,18 +40,21 @@ constexpr double bytes_of(Precision p) {
 /// Bytes of an operand element with its scales: blocks of 16 NVFP4 numbers share one 8-bit scale [NVIDIA-NVFP4].
 constexpr double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
 
-/// The data sheet of a kind of GPU.
+/// The data sheet of a kind of GPU. Nominal values: what kernels reach of them is in ComputeModel.
 struct GpuSheet {
   std::array<double, 6> peak{};  ///< FLOP/s by Precision; 0: not supported
   int multiprocessors = 0;       ///< SMs
-  Bytes memory;
-  BytesPerSecond memory_rate;
-  Watts power;  ///< for which the peaks are stated
-  std::string source;
+  Bytes memory;                  ///< of one GPU
+  BytesPerSecond memory_rate;    ///< reads and writes together
+  Watts power;                   ///< for which the peaks are stated
+  std::string source;            ///< with a key of docs/references.md
+  /// FLOP/s; 0: the GPU does not support the precision.
   double peak_of(Precision p) const { return peak[static_cast<std::size_t>(p)]; }
 };
 
-/// Efficiency of kernels on a generation of GPUs. Fractions are at most 1.
+/// Efficiency of kernels on a generation of GPUs. Fractions are at most 1. A GEMM of depth K runs at the fraction
+/// gemm_16 x K / (K + gemm_depth) of the peak before tiles and waves are counted; fused attention with L keys per query
+/// at flash x L / (L + flash_block).
 struct ComputeModel {
   std::string summary;
   std::string like;                ///< generation from which missing parameters are inherited

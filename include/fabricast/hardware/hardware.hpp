@@ -8,7 +8,18 @@
 // A set of parameters that is `like` another set inherits the parameters that it does not state. The members
 // architecture(), network() and so on return a set with what it inherits.
 //
-// Plain values. Const functions are safe to call concurrently; shipped data is parsed once, on first use.
+// Three layers lie on top of each other: the prior of each data file, the shipped fits (prior_hardware,
+// shipped_hardware), and a user's profiles (overlay_profile). All have the same form, so a fit is read as a profile is.
+//
+//   Hardware mine = shipped_hardware();                                    // a copy
+//   mine.find("architectures.hopper.launch")->value = 6;                   // us
+//   const Architecture hopper = mine.architecture("hopper");               // with what it inherits
+//
+// To add a parameter, add a member here and a line to its list in models/hardware/parameters.cpp: reading, printing,
+// fitting and sampling all go through the lists. A parameter of collectives also needs a group (parameter_groups.hpp).
+//
+// Plain values. Const functions are safe to call concurrently; shipped data is parsed once, on first use. Names are
+// keys of the maps: functions with the precondition that a set exists do not check it.
 #pragma once
 
 #include <array>
@@ -30,11 +41,16 @@
 namespace fabricast {
 
 /// NCCL's protocols, in its order; also the index into the per-protocol arrays.
-enum class Protocol { ll, ll128, simple };
+enum class Protocol {
+  ll,     ///< 4 B of flag for each 4 B of data: lowest latency, half of the rate
+  ll128,  ///< 8 B of flag in each line of 128 B; needs stores of 128 B that stay whole
+  simple  ///< plain data and a counter of slices: highest rate
+};
 template <>
 struct EnumNames<Protocol> {
   static constexpr std::array<std::string_view, 3> names{"ll", "ll128", "simple"};
 };
+/// A value for each protocol, indexed by its number.
 template <class T>
 using PerProtocol = std::array<T, 3>;
 
@@ -60,7 +76,8 @@ struct Architecture {
   Parameter copy_barrier;  ///< copy engines: barrier in which the streams of all ranks write and wait for flags
   Parameter copy_start;    ///< copy engines: time per copy of a call besides its bytes
 };
-/// The parameters of a set with names, units and descriptions; likewise below.
+/// The parameters of a set with names, units and descriptions; likewise below. References are into the argument, in an
+/// order that does not change. Inherited parameters are included.
 std::vector<ParameterRef> parameters(Architecture& architecture);
 
 /// A path over PCIe between two GPUs.
@@ -115,6 +132,7 @@ std::vector<ParameterRef> parameters(Software& software);
 
 /// Standard deviation of ln(measured / forecast) of collectives that remains if all parameters are known, by size band.
 struct ForecastSpread {
+  /// Of the band of a size, in the order of fabricast::bands.
   std::array<Parameter, fabricast::bands.size()> bands;
   const Parameter& at(std::int64_t bytes) const { return bands[band_of(bytes)]; }
 };
@@ -122,7 +140,7 @@ std::vector<ParameterRef> parameters(ForecastSpread& spread);
 
 /// Standard deviation of ln(measured / forecast) of training steps if all parameters are known, at held-out sources.
 struct StepSpread {
-  Parameter dense, experts;
+  Parameter dense, experts;  ///< models without and with experts, whose load differs from step to step
   const Parameter& of(bool has_experts) const { return has_experts ? experts : dense; }
 };
 std::vector<ParameterRef> parameters(StepSpread& spread);
@@ -137,13 +155,13 @@ struct ServingSpread {
 };
 std::vector<ParameterRef> parameters(ServingSpread& spread);
 
-/// A generation of a kind of link.
+/// A generation of a kind of link, such as InfiniBand NDR or NVLink 4.
 struct LinkType {
   LinkKind kind = LinkKind::infiniband;
-  std::string generation;
-  BytesPerSecond rate;   ///< line rate, one direction
-  Parameter efficiency;  ///< payload fraction of the line rate
-  Parameter latency;     ///< us, of the device that the link enters
+  std::string generation;  ///< its name among the types of its kind
+  BytesPerSecond rate;     ///< line rate, one direction
+  Parameter efficiency;    ///< payload fraction of the line rate
+  Parameter latency;       ///< us, of the device that the link enters
   std::string source;
   /// The line rate less headers and encoding.
   BytesPerSecond payload_rate() const { return {rate.value * efficiency.value}; }
@@ -178,18 +196,19 @@ struct GpuKind {
   int nvlinks = 0;
   std::string bridge_nvlink;  ///< link type of the bridge for pairs of these cards; empty: none
   int bridge_nvlinks = 0;
-  std::string pcie, c2c;
+  std::string pcie, c2c;        ///< link types; `c2c` empty: no NVLink-C2C
   bool peer_to_peer = true;     ///< whether the driver lets GPUs write to each other over PCIe
   bool unified_memory = false;  ///< GPU and CPU share one memory, which NICs read directly
-  int pcie_switches = 0;
-  int pcie_switches_mesh = 0;  ///< of boards whose GPUs are connected by NVLink without NVSwitch
-  BytesPerSecond nic_rate;
-  int nvlink_domain = 1;  ///< hosts that usually share one NVLink domain
-  GpuSheet sheet;
-  std::string compute;  ///< name of its ComputeModel; by default that of the architecture
+  int pcie_switches = 0;        ///< of the usual node
+  int pcie_switches_mesh = 0;   ///< of boards whose GPUs are connected by NVLink without NVSwitch
+  BytesPerSecond nic_rate;      ///< line rate of the NICs that are usual for the generation
+  int nvlink_domain = 1;        ///< hosts that usually share one NVLink domain
+  GpuSheet sheet;               ///< data sheet: memory, rates of computation, power
+  std::string compute;          ///< name of its ComputeModel; by default that of the architecture
 };
 
-/// A node type for `node.profile`. Absent properties have the defaults of its kind of GPU.
+/// A node type for `node.profile`, such as a vendor's server or a cloud's instance. Absent properties have the defaults
+/// of its kind of GPU.
 struct NodePreset {
   std::string name, summary, gpu, intranode, source;
   std::vector<std::string> aliases;
@@ -204,7 +223,8 @@ struct NodePreset {
   std::string note;                        ///< other changes by the provider
 };
 
-/// An accelerator that is not modelled.
+/// An accelerator that is not modelled. Its names are known so that an error can say why instead of suggesting a GPU of
+/// similar spelling.
 struct OtherAccelerator {
   std::string what, instead;       ///< what it is, and why it is not modelled or what to use
   std::vector<std::string> names;  ///< a trailing star matches any continuation
@@ -228,12 +248,15 @@ struct Hardware {
   StepSpread step_spread;
   ServingSpread serving_spread;
 
-  /// The parameter with a path such as `architectures.hopper.hop_ll`. Null if there is none.
+  /// The parameter with a path such as `architectures.hopper.hop_ll`, inherited ones included. Null if there is none.
+  /// Lists all parameters first, so it is for settings and not for loops.
   Parameter* find(std::string_view path);
-  /// All parameters with their paths, section by section. \param inherited_too  whether to list inherited ones
+  /// All parameters with their paths, section by section. The references are into this object.
+  /// \param inherited_too  whether to list inherited ones
   std::vector<std::pair<std::string, ParameterRef>> all_parameters(bool inherited_too = false);
   /// Turns inherited parameters of architectures, networks, compute models, stacks and serving engines into parameters
-  /// of their own with the same value. Applies to the parameter `path`, or to all parameters below it.
+  /// of their own with the same value, so that a fit can move them without moving those of the set that they are like.
+  /// Applies to the parameter `path`, or to all parameters below it; a path that names nothing has no effect.
   void own(std::string_view path);
   /// Common prefix of a set's own parameters, then the paths of those that it inherits. For `architectures` and
   /// `turing`: `architectures.turing.`, `architectures.volta.hop_ll`, and so on. \pre the set exists
@@ -252,11 +275,13 @@ struct Hardware {
   const LinkType& link_type(LinkKind kind, BytesPerSecond rate) const;
 };
 
-/// Whether a pattern matches the path of a parameter. A star in it matches any set, as in `networks.*.message`.
+/// Whether a pattern matches the path of a parameter. A star in it matches any set, as in `networks.*.message`. Without
+/// a star only the path itself matches.
 bool names_parameter(std::string_view pattern, std::string_view path);
 
 /// A posterior sample of all parameters: fitted ones take the fit's sample of that number, others a value from their
-/// interval. The same number gives the same sample.
+/// interval: log-normal with this 90 % interval, clamped to its ends. The same number gives the same sample, and a
+/// value does not depend on which other parameters exist. A number beyond the samples of a fit wraps around.
 Hardware sampled_hardware(const Hardware& hardware, std::size_t sample);
 
 /// The hardware before any fit of collectives: data sheets, studies, assumptions. Compiled into the binary, parsed

@@ -1,5 +1,8 @@
 // A number that describes hardware or software: its value, the 90 % interval in which it is believed to lie, and its
 // source.
+//
+// Values are plain doubles in the unit of the data files, since one list holds times, rates, sizes and ratios; code
+// takes them out by `us()` or `gbps()`, or as a number if they are ratios. Plain values; safe to read concurrently.
 #pragma once
 
 #include <string>
@@ -11,7 +14,9 @@
 
 namespace fabricast {
 
-/// A parameter. Its unit is in the ParameterRef that lists it. low <= value <= high.
+/// A parameter. Its unit is in the ParameterRef that lists it. In data files 0 <= low <= value <= high, which the
+/// reader checks. In copies the value may lie outside: that of a slow host, a sample of a fit, or a step of a
+/// derivative.
 struct Parameter {
   double value = 0;
   double low = 0, high = 0;
@@ -42,8 +47,8 @@ struct EnumNames<ParameterOrigin> {
   static constexpr std::array<std::string_view, 7> names{"fit",        "study", "data sheet", "standard",
                                                          "literature", "guess", "constant"};
 };
-/// The origin, from the first word of the source. `fit` if that is no origin, as in profiles of users; `constant` if
-/// low equals high.
+/// The origin, from the text of the source before its first colon. `fit` if that is no origin, as in profiles of users;
+/// `constant` if low equals high.
 ParameterOrigin origin_of(const Parameter& parameter);
 
 /// Quantile of the standard normal distribution below which 95 % lie. Intervals are 90 % intervals.
@@ -53,9 +58,9 @@ inline constexpr double quantile_95 = 1.645;
 struct ParameterRef {
   std::string_view name;
   std::string_view unit;  ///< "us", "GB/s", "KiB", "terms", "keys" and so on; "" for a ratio
-  std::string_view doc;
-  Parameter* parameter;
-  bool share = false;  ///< fraction of a whole: above 0, at most 1
+  std::string_view doc;   ///< one line on its meaning, as `fabricast describe` shows it
+  Parameter* parameter;   ///< into the struct that was listed; never null
+  bool share = false;     ///< fraction of a whole: above 0, at most 1
 };
 
 }  // namespace fabricast

@@ -24,12 +24,14 @@
 
 namespace fabricast {
 
+/// Scale of an axis. A logarithmic one shows positive values only.
 enum class ChartScale { linear, logarithmic };
 
+/// An axis: what it shows and how. Its range follows from the values (range_of).
 struct ChartAxis {
-  std::string title;
-  Measure measure = Measure::number;
-  std::string unit;  ///< of `number`
+  std::string title;                  ///< without the unit, which the writers append
+  Measure measure = Measure::number;  ///< how ticks are written
+  std::string unit;                   ///< of `number`
   ChartScale scale = ChartScale::linear;
   bool from_zero = true;  ///< a linear axis includes 0; ignored by logarithmic axes
 };
@@ -53,6 +55,7 @@ struct ChartMark {
   std::string label;
 };
 
+/// Curves over a common x, with their bands.
 struct LineChart {
   std::string name;   ///< one word, unique in a page, e.g. `busbw`: selects the chart for `--chart`
   std::string title;  ///< what the chart shows
@@ -70,6 +73,7 @@ struct BarPart {
   std::vector<double> values;  ///< one for each bar, not negative
 };
 
+/// Stacked horizontal bars.
 struct BarChart {
   std::string name, title, note;  ///< as in LineChart
   ChartAxis value;

@@ -26,6 +26,7 @@ struct FabricBox {
   std::uint32_t count = 1;
 };
 
+/// A tier of the drawing: the nodes, or the switches of one tier.
 struct FabricRow {
   std::string title;        ///< `nodes`, or the tier: `leaf`
   std::uint32_t count = 0;  ///< nodes or switches, over all boxes

@@ -33,8 +33,10 @@ struct CodeBlock {
   bool folded = false;  ///< hidden until the reader opens it; always printed
 };
 
+/// What a section consists of, from top to bottom.
 using PageBlock = std::variant<Prose, LineChart, BarChart, ScatterChart, PageTable, FabricDrawing, CodeBlock>;
 
+/// A part of a page with a heading.
 struct PageSection {
   std::string name;  ///< one word, unique in a page: the anchor of the section
   std::string title;

@@ -47,22 +47,26 @@ struct TableCell {
   double value = std::numeric_limits<double>::quiet_NaN();            ///< NaN: unknown; sorted last
   double low = std::numeric_limits<double>::quiet_NaN(), high = low;  ///< 90 % interval; NaN: none
 
+  /// A cell of text.
   static TableCell of(std::string words) {
     TableCell cell;
     cell.text = std::move(words);
     return cell;
   }
+  /// A number without an interval; NaN: unknown.
   static TableCell of(double number) {
     TableCell cell;
     cell.value = number;
     return cell;
   }
+  /// A number with the ends of its 90 % interval, in the unit of the column.
   static TableCell of(double number, double low, double high) {
     TableCell cell = of(number);
     cell.low = low;
     cell.high = high;
     return cell;
   }
+  /// Whether both ends of the interval are known.
   bool has_interval() const { return std::isfinite(low) && std::isfinite(high); }
 };
 
@@ -74,6 +78,7 @@ struct TableRow {
   std::string dropped;           ///< why a constraint rejects the row; empty: it is kept
 };
 
+/// A table with its heading.
 struct PageTable {
   std::string name;   ///< one word, unique in a page: becomes the id of the element
   std::string title;  ///< may be empty

@@ -19,6 +19,8 @@
 
 namespace fabricast {
 
+/// `<`, `<=`, `>`, `>=` and `==`. Values are compared as they are, which are rounded to 10 digits; `==` has no
+/// tolerance.
 enum class Comparison { less, at_most, more, at_least, equal };
 
 /// A factor of a product.
@@ -30,6 +32,7 @@ struct Factor {
   bool divide = false;     ///< divide by the factor instead of multiplying
 };
 
+/// A comparison of two products: `cost <= 1.05 best`, `memory < 0.9`, `step_s * gpus < 400`.
 struct Condition {
   std::string text;  ///< as the user wrote it
   std::vector<Factor> left, right;
@@ -45,7 +48,8 @@ Condition parse_condition(const std::string& text, const std::string& path);
 /// direction is better.
 std::vector<std::optional<double>> best_values(const std::vector<SweepRow>& rows);
 
-/// Whether a condition holds in a row; false if the row is not done. \param best  from `best_values`
+/// Whether a condition holds in a row. False if the row is not done, if a metric has no value in it, or if a divisor is
+/// 0: a row whose cost is unknown is not within a budget. \param best  from `best_values`
 bool holds(const Condition& condition, const SweepRow& row, const std::vector<std::optional<double>>& best);
 
 }  // namespace fabricast

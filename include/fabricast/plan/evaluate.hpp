@@ -11,8 +11,9 @@
 
 namespace fabricast {
 
+/// How to forecast a row. Only `risk`, `intervals` and `site` change the result.
 struct EvaluateOptions {
-  int threads = 1;
+  int threads = 1;                          ///< of one row
   bool risk = false;                        ///< forecast failures, which takes longer than everything else
   bool intervals = true;                    ///< compute 90 % intervals, which takes most of the remaining time
   const MeasuredSite* site = nullptr;       ///< measured rows to condition intervals on; null: none

@@ -1,8 +1,8 @@
 // Ranks: the processes of one job, which send each other texts. This is all that a sweep needs of MPI.
 //
 // MPI itself runs in a separate program (sim/answer/plan/mpi), which is started only if a launcher has started several
-// ranks. A process that runs alone neither needs nor loads MPI. The separation also keeps MPI apart from SimGrid, a library
-// with functions of the same names.
+// ranks. A process that runs alone neither needs nor loads MPI. The separation also keeps MPI apart from SimGrid, a
+// library with functions of the same names.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,10 @@
 
 namespace fabricast {
 
+/// A text from another rank.
 struct Message {
-  int from = 0;  ///< rank of the sender
-  std::string text;
+  int from = 0;      ///< rank of the sender
+  std::string text;  ///< any bytes
 };
 
 /// The connection of this process to the other ranks. Not thread-safe: use it from one thread.

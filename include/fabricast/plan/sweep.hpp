@@ -11,6 +11,7 @@
 
 namespace fabricast {
 
+/// How to run a sweep.
 struct SweepOptions {
   RunOptions run;                            ///< threads of this process; progress over all rows
   bool intervals = true, risk = false;       ///< as in EvaluateOptions
@@ -19,6 +20,7 @@ struct SweepOptions {
   std::function<void(const SweepRow&)> put;  ///< called with each done row, by one thread at a time; may be empty
 };
 
+/// The rows of a study, as far as they were run.
 struct SweepResult {
   std::vector<SweepRow> rows;  ///< all rows of the study, in order
   bool interrupted = false;    ///< true: some rows are not run

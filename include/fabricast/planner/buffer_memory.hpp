@@ -23,6 +23,7 @@ namespace fabricast {
 /// Sizes of a connection's buffers.
 struct BufferSizes {
   Bytes ll, ll128, simple;
+  /// Of one connection: it has the buffers of all protocols.
   Bytes all() const { return ll + ll128 + simple; }
 };
 /// NCCL's defaults, or those of NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE and NCCL_BUFFSIZE.

@@ -19,7 +19,8 @@ namespace fabricast {
 
 /// An entry of the table.
 struct Regression {
-  /// Calls that it affects. Empty lists and strings match anything.
+  /// Calls that it affects. Empty lists and strings match anything. Words are those of EnumNames or keys of the
+  /// hardware data. `links` also requires that the call uses the network.
   struct Match {
     std::vector<std::string> collectives, architectures, gpus, links, algorithms, protocols;
     std::string intranode;  ///< `nvlink` or `pcie`
@@ -29,11 +30,11 @@ struct Regression {
     int least_gpus = 1, most_gpus = INT32_MAX;  ///< per node
     int least_nics_per_gpu = 0;
   };
-  std::string id;
+  std::string id;                    ///< unique
   std::optional<NcclVersion> since;  ///< first version with it; none: unknown
   std::optional<NcclVersion>
       fixed;  ///< first version without it; none: not known to be fixed. At least one of both is set
-  std::string where, symptom, workaround, source, confidence;
+  std::string where, symptom, workaround, source, confidence;  ///< one line each; only `workaround` may be empty
   std::optional<Match> match;
   /// Arguments of `--set` that reproduce it in a scenario; empty: its mechanism is not modelled, or always modelled.
   std::vector<std::string> simulated;
@@ -45,8 +46,8 @@ struct Regression {
 /// All entries, ordered by version. \throws InternalError if the table is invalid
 std::span<const Regression> known_regressions();
 
-/// Entries that match a call. If the first affected version is unknown, the versions less than three minor releases
-/// before the fix match.
+/// Entries that match a call: its version and everything that `match` states. If the first affected version is unknown,
+/// the versions less than three minor releases before the fix match. Entries live as long as the process.
 std::vector<const Regression*> regressions_of(const Planner& planner, const Plan& plan);
 
 /// A paragraph and a JSON array of entries; empty, or `[]`, if there are none.

@@ -29,6 +29,7 @@ struct SharpSpec {
   int other_trees = 0;          ///< trees of other jobs on the same switches
   Bytes streaming_from{16384};  ///< shortest message that streams
 };
+/// The keys of the section with their limits (core/fields.hpp).
 void visit_fields(FieldVisitor& visit, SharpSpec& spec);
 
 /// The aggregation that a job gets; `without` states the reason if it gets none. \param fabric  null for a single node

@@ -4,15 +4,15 @@
 //   (call, bytes, ranks, at) -> time with its 90 % interval, algorithm, protocol, channels
 //
 // The group has the cluster to itself, apart from other jobs of the scenario (World::beside). The time is that of one
-// isolated call on the GPU's stream, launch included (`harness: {tool: isolated}`); what a call costs next to other calls
-// of its own job is the business of whoever asks. For all ranks of the job, time and interval equal those of
+// isolated call on the GPU's stream, launch included (`harness: {tool: isolated}`); what a call costs next to other
+// calls of its own job is the business of whoever asks. For all ranks of the job, time and interval equal those of
 // `fabricast run` with that tool (report/forecast.hpp).
 //
 // Ranks are those of the scenario: rank r is GPU r % g of host r / g, with g GPUs per host. Their order in a group is
 // that of the communicator, which NCCL's rings and trees follow. Sizes are bytes, counted as in nccl-tests.
 //
-// Answers are kept. A CallTimes is safe to use from several threads at once: known answers are read concurrently, unknown
-// ones are computed concurrently. Answers do not depend on what was asked before, nor on the number of threads.
+// Answers are kept. A CallTimes is safe to use from several threads at once: known answers are read concurrently,
+// unknown ones are computed concurrently. Answers do not depend on what was asked before, nor on the number of threads.
 //
 // Not modelled: groups with different numbers of ranks on their nodes (refused), and faults that begin or end during a
 // call: a call is timed on the state of the network at its start.
@@ -59,6 +59,7 @@ struct CallTime {
   int channels = 1;
 };
 
+/// What an object of CallTimes keeps, and how exact it is.
 struct CallTimesOptions {
   bool intervals = true;       ///< they take most of the time of an unknown answer
   std::size_t kept = 262'144;  ///< answers that are kept, about 150 B each. When they are full, keeping starts anew
@@ -77,12 +78,14 @@ class CallTimes {
   CallTimes(CallTimes&&) noexcept;
   CallTimes& operator=(CallTimes&&) noexcept;
 
+  /// As given to the constructor.
   const World& world() const;
 
   /// The times of a call for several sizes, which cost less together.
   /// \param times    output, one for each size
   /// \param threads  for answers that are not known; 0: as many as the machine has
-  /// \throws UserError if the group is no group of this job (a rank that it does not have, one twice, fewer than two, an
+  /// \throws UserError if the group is no group of this job (a rank that it does not have, one twice, fewer than two,
+  /// an
   ///   uneven distribution over nodes), if a size is not between 1 B and `largest_size`, if `at` is negative, or if
   ///   faults cut the group apart; Interrupted on Ctrl-C
   void times(const GroupCall& call, std::span<const std::int64_t> bytes, std::span<CallTime> times,

@@ -75,6 +75,7 @@ struct InferenceBinding {
   int collective = -1;
   Seconds exposed;  ///< of that kind of parallelism, including the fixed cost of its calls
 };
+/// Derived from the forecast alone; nothing is simulated.
 InferenceBinding binding_of(const TimedPasses& passes);
 
 /// The changes that apply to a scenario. At most one of a group of alternatives is reported.

@@ -35,6 +35,7 @@ struct WrongRow {
 
 /// The measured rows of a site, compared with their forecasts. Immutable; threads may share it.
 struct MeasuredSite {
+  /// A measured size, with its forecast.
   struct Row {
     CollectiveOp op;
     std::int64_t bytes, nodes;

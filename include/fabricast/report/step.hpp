@@ -74,6 +74,7 @@ struct StepForecast {
   double flops_causal = 0;        ///< the same with half of that square
   double peak = 0;                ///< FLOP/s of the GPU's data sheet at the step's precision
   std::uint64_t fingerprint = 0;  ///< hash of the step times of all samples
+  /// Of all GPUs. 0 for a trace.
   double tokens_per_second() const { return tokens / time.value; }
   /// Model FLOPs utilization, a fraction of `peak`. \pre not a trace
   double mfu() const { return flops / time.value / peak; }

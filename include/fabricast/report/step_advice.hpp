@@ -40,6 +40,7 @@ struct StepBinding {
   int collective = -1;
   Seconds exposed;  ///< of that kind of parallelism, mean over all GPUs
 };
+/// Derived from the forecast alone; nothing is simulated.
 StepBinding binding_of(const StepForecast& forecast);
 
 /// The changes that apply to a scenario. At most one of a group of alternatives is reported.

@@ -5,8 +5,15 @@
 // which sizes and collectives a difference would affect (`effects` in residual.hpp).
 //
 // The groups cover every parameter of collectives, so that a parameter nobody has measured widens the interval. The
-// exception is link latency, which data sheets give well enough. Parameters of computation are not covered. A parameter
-// belongs to at most one group.
+// exceptions are link latency, which data sheets give well enough, the size from which messages use a rendezvous, and
+// the efficiencies of contended links, which act only where `fabric.congestion` says so. Parameters of computation are
+// not covered. A parameter belongs to at most one group.
+//
+// A group is a direction in which sites are taken to differ, so its parameters should affect the same part of a call,
+// and a difference between two parameters of one group cannot be told from data of one site. How far sites differ along
+// each direction is learned from measurements (residual.hpp); the groups themselves are a choice.
+//
+// To add a parameter of collectives, name it in a group here; a test checks that none is missing.
 //
 // Pure functions; safe to call concurrently on different Hardware.
 #pragma once
@@ -20,7 +27,7 @@ namespace fabricast {
 
 /// A group: a name, which JSON files of the model use as a key, and patterns of parameter paths.
 struct ParameterGroup {
-  std::string_view name;
+  std::string_view name;  ///< unique; renaming one makes model files unreadable
   /// Patterns for `names_parameter` (hardware.hpp); unused entries are empty.
   std::array<std::string_view, 5> parameters;
 };
@@ -67,17 +74,20 @@ inline constexpr std::array parameter_groups = {
 template <class T>
 using PerGroup = std::array<T, parameter_groups.size()>;
 
-/// Whether the path of a parameter belongs to the group.
+/// Whether the path of a parameter, such as `networks.infiniband.message`, belongs to the group.
 bool has_parameter(const ParameterGroup& group, std::string_view path);
 
 /// Divides all positive parameters of a group by e^`by`. Parameters are lowered rather than raised so that no
-/// efficiency exceeds 1.
+/// efficiency exceeds 1. Parameters that are 0 stay 0: they switch a term off. Intervals and samples are not changed.
+/// Visits all parameters of the hardware.
+/// \param by  a small positive number for a derivative; 0 changes nothing
 /// \returns whether the hardware has a positive parameter in the group
 bool lower(Hardware& hardware, const ParameterGroup& group, double by);
 
 /// For each group, the standard deviation of the logarithm of its least known parameter, from the parameter's 90 %
-/// interval, at most 1. Only parameters whose path begins with one of the prefixes in `used` count; 0 for groups
-/// without such a parameter (scenario/used_parameters.hpp makes the prefixes).
+/// interval, at most 1: ln(high / low) / (2 x 1.645), as for a log-normal distribution. Parameters without an interval,
+/// or whose interval begins at 0, count as known. Only parameters whose path begins with one of the prefixes in `used`
+/// count; 0 for groups without such a parameter (scenario/used_parameters.hpp makes the prefixes).
 PerGroup<double> deviations(const Hardware& hardware, const std::vector<std::string>& used);
 
 }  // namespace fabricast

@@ -142,6 +142,7 @@ class SiteResiduals {
   SiteResiduals(const ResidualModel& model, std::vector<ResidualRow> measured, const std::vector<double>& logs);
   /// The conditional distribution of one row.
   Residual of(const ResidualRow& row) const;
+  /// The rows and logs as given to the constructor.
   const std::vector<ResidualRow>& measured() const;
   const std::vector<double>& logs() const;
   /// The conditional distribution of each row on its own; their correlation is not returned.

@@ -23,6 +23,7 @@ struct MeasuredSection {
   /// By collective: a size as text, and its time or rate as text.
   std::array<std::map<std::string, std::string>, EnumNames<CollectiveOp>::names.size()> texts;
 };
+/// One map for each collective; texts are not parsed here.
 void visit_fields(FieldVisitor& visit, MeasuredSection& section);
 
 /// A measured size. Exactly one of `time` and `bus_bandwidth` is above 0.

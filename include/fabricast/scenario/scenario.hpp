@@ -65,20 +65,20 @@ struct ClusterSpec {
   int nodes = 1;  ///< hosts of the job
   int size = 0;   ///< hosts on the fabric; 0: as many as are needed (`hosts_on_fabric`), and never 0 in a World
   Placement placement = Placement::in_order;
-  std::int64_t seed = 1;
+  std::int64_t seed = 1;           ///< of a random placement
   std::vector<int> order;          ///< host numbers in rank order, for placement `list`
   std::string hosts;               ///< the same by names of the fabric file, as a Slurm host list
   std::vector<std::string> taken;  ///< ranges of hosts that are not available
   Ratio filled{0};                 ///< fraction of all hosts that are not available: `taken` and random ones
-  std::int64_t filled_seed = 1;
+  std::int64_t filled_seed = 1;    ///< of the random choice for `filled`
 };
 
 /// The section `fabric`: the switches.
 struct FabricSection {
-  std::size_t kind = 0;  ///< index into topologies()
-  std::any spec;         ///< of the type that this topology defines
-  FabricBasics basics;   ///< defaults from the hardware
-  CongestionSpec congestion;
+  std::size_t kind = 0;       ///< index into topologies()
+  std::any spec;              ///< of the type that this topology defines
+  FabricBasics basics;        ///< defaults from the hardware
+  CongestionSpec congestion;  ///< what keeps the queues of switches short
 };
 
 /// The section `routing`.
@@ -88,7 +88,10 @@ struct RoutingSection {
 };
 
 /// Which of the usable algorithms and protocols runs a call: the one that NCCL selects, or the fastest.
-enum class Selection { nccl, best };
+enum class Selection {
+  nccl,
+  best  ///< simulates every usable one for each size: about five times the work
+};
 template <>
 struct EnumNames<Selection> {
   static constexpr std::array<std::string_view, 2> names{"nccl", "best"};
@@ -98,22 +101,32 @@ struct EnumNames<Selection> {
 struct NcclSection {
   std::string version = "2.28";  ///< a version, a range such as 2.18-2.21, or `unknown`
   Selection selection = Selection::nccl;
-  bool version_given = false;  ///< whether a valid version was given, rather than implied by the GPU
-  std::map<std::string, std::string> env;
-  bool provider_env = true;            ///< whether variables that the network's provider sets count, too
-  std::optional<SearchGraphs> graphs;  ///< content of the file that NCCL_GRAPH_FILE names
-  std::vector<TunerRules> tuner;       ///< content of the file that NCCL_TUNER_CONFIG_FILE names; empty: none
+  bool version_given = false;              ///< whether a valid version was given, rather than implied by the GPU
+  std::map<std::string, std::string> env;  ///< NCCL_* variables of the user, verbatim
+  bool provider_env = true;                ///< whether variables that the network's provider sets count, too
+  std::optional<SearchGraphs> graphs;      ///< content of the file that NCCL_GRAPH_FILE names
+  std::vector<TunerRules> tuner;           ///< content of the file that NCCL_TUNER_CONFIG_FILE names; empty: none
 };
 
 /// What runs.
-enum class WorkloadKind { collective, training_step, inference, trace };
+enum class WorkloadKind {
+  collective,     ///< one operation, at several sizes
+  training_step,  ///< step_spec.hpp
+  inference,      ///< inference_spec.hpp
+  trace           ///< a recorded step, as an execution trace (trace/trace.hpp)
+};
 template <>
 struct EnumNames<WorkloadKind> {
   static constexpr std::array<std::string_view, 4> names{"collective", "training_step", "inference", "trace"};
 };
 
 /// What times the collective. Tools differ in what the time of a small message includes (report/harness.hpp).
-enum class Tool { nccl_tests, pytorch, host_timed, isolated };
+enum class Tool {
+  nccl_tests,  ///< calls back to back
+  pytorch,     ///< each call by events of the GPU
+  host_timed,  ///< each call by the host, which waits for it
+  isolated     ///< one call without the host
+};
 template <>
 struct EnumNames<Tool> {
   static constexpr std::array<std::string_view, 4> names{"nccl_tests", "pytorch", "host_timed", "isolated"};
@@ -134,17 +147,18 @@ constexpr Bytes largest_size{std::int64_t{1} << 50};
 struct WorkloadSection {
   WorkloadKind kind = WorkloadKind::collective;
   CollectiveOp collective = CollectiveOp::all_reduce;
-  Buffers buffers = Buffers::plain;
-  Bytes from{8}, to{std::int64_t{1} << 33};
-  double factor = 2;
-  std::vector<Bytes> sizes;  ///< replaces from, to and factor if not empty
+  Buffers buffers = Buffers::plain;          ///< not for traces
+  Bytes from{8}, to{std::int64_t{1} << 33};  ///< both included, as in nccl-tests; 8 B to 8 GiB
+  double factor = 2;                         ///< ratio of each size to the previous one, above 1
+  std::vector<Bytes> sizes;                  ///< replaces from, to and factor if not empty
   HarnessSpec harness;
   TrainingSpec training;    ///< for kind training_step
   InferenceSpec inference;  ///< for kind inference
   TraceSpec trace;          ///< for kind trace
 };
 
-/// An element of `faults`: a part that is slower or down for a while. Exactly one of `link`, `host`, `gpu` and `nic` names it.
+/// An element of `faults`: a part that is slower or down for a while. Exactly one of `link`, `host`, `gpu` and `nic`
+/// names it.
 struct FaultSpec {
   std::string link;        ///< a cable, NIC, switch, `uplinks`, or a link inside a node
   std::int64_t host = -1;  ///< of the fabric; all its NICs and all links inside it
@@ -159,13 +173,13 @@ struct FaultSpec {
 
 /// The section `network`: how it is simulated.
 struct NetworkSection {
-  EngineKind engine = EngineKind::flow;
+  EngineKind engine = EngineKind::flow;  ///< engine/engine.hpp
 };
 
 /// A complete scenario.
 struct Scenario {
-  int version = 1;
-  std::string name;
+  int version = 1;   ///< of the format
+  std::string name;  ///< for reports
   std::string file;  ///< the file it was read from; relative paths in it are relative to that file's directory
   NodeSection node;
   std::string profile;  ///< file of a fitted profile, in addition to that of `node`; empty: none
@@ -192,10 +206,12 @@ struct Scenario {
 
   /// The position of a key, or of the innermost section around it that is in the file.
   SourceSpan place(std::string path) const;
-  /// Sets the position of a diagnostic from its path, if it has none.
+  /// Sets the position of a diagnostic from its path, if it has none: in the scenario's file, or in the fabric file
+  /// that the diagnostic names.
   void locate(Diagnostic& diagnostic) const;
 
-  /// The message sizes of a collective in bytes, ascending unless listed otherwise.
+  /// The message sizes of a collective in bytes, ascending unless listed otherwise. Sizes that follow from `factor` are
+  /// rounded to whole bytes, equal ones are given once, and there are at most 100,001 of them.
   std::vector<std::int64_t> sizes() const;
 };
 
@@ -203,6 +219,8 @@ struct Scenario {
 /// \pre node.spec.gpu is a known kind, as after reading
 const GpuKind& gpu_of(const Scenario& scenario);
 
+/// The keys of the sections with their texts and limits (core/fields.hpp). Kinds and presets are visited before the
+/// keys that depend on them: visiting one that has changed replaces the spec behind it.
 void visit_fields(FieldVisitor& visit, NodeSection& section);
 void visit_fields(FieldVisitor& visit, WorkloadSection& section);
 void visit_fields(FieldVisitor& visit, Scenario& scenario);

@@ -18,8 +18,8 @@ namespace fabricast {
 
 /// The kind of cable for lengths up to `up_to` that the previous class does not cover.
 struct CableClass {
-  Medium medium = Medium::dac;
-  Metres up_to{3};
+  Medium medium = Medium::dac;  ///< decides power, and whether there are transceivers at the ends
+  Metres up_to{3};              ///< longest cable of the class
 };
 
 /// Where leaf switches are: in the middle or at the end of the row of their nodes, or in the racks of their nodes.
@@ -41,6 +41,7 @@ struct SiteSpec {
   Ratio slack{0.1};          ///< guess: added to each length, as a fraction
   LeafPlace leaves = LeafPlace::row_middle;
   int switches_per_rack = 16;  ///< guess
+  /// Shortest first; a cable is of the first class that reaches. docs/models/bill.md says what the defaults rest on.
   std::vector<CableClass> cables{
       {Medium::dac, {3}}, {Medium::multimode, {50}}, {Medium::single_mode, {500}}, {Medium::single_mode, {2000}}};
   int switch_cage = 0;       ///< switch ports that share a cage and its transceiver; 0: by kind of switch
@@ -50,6 +51,7 @@ struct SiteSpec {
   double pue = 1.3;          ///< power usage effectiveness: power of the building over power of the equipment; guess
   Ratio load{1};             ///< average power as a fraction of the maximum power
 };
+/// The keys of the section with their limits (core/fields.hpp).
 void visit_fields(FieldVisitor& visit, CableClass& c);
 void visit_fields(FieldVisitor& visit, SiteSpec& spec);
 

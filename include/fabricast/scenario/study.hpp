@@ -42,6 +42,7 @@ struct ObjectiveSpec {
   std::vector<std::string> keep;    ///< conditions that rows must satisfy (plan/condition.hpp)
   std::vector<std::string> pareto;  ///< metrics of the Pareto front
 };
+/// The keys of the section (core/fields.hpp). Names of metrics are checked by plan/decision.hpp.
 void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec);
 
 /// A study as read from a file and the command line.

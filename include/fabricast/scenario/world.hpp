@@ -38,20 +38,24 @@ class World {
   const Scenario& scenario() const;
   /// Variables set by the provider, without those that the user sets.
   const ProviderEnvironment& provider() const;
+  /// The communicator of the job, and what decides NCCL's choices.
   const Planner& planner() const;
   /// Null if nothing uses the network, such as a job of one NCCL node.
   const Fabric* fabric() const;
   /// The hosts of each job.
   const Allocation& allocation() const;
+  /// What engines simulate on.
   const NetworkSetup& setup() const;
   /// How many samples of the network the routing policy needs, or those that with_samples chose.
   const Samples& samples() const;
+  /// Traffic of other jobs and flows, by sample.
   const TrafficBySample& beside() const;
   /// The traffic of others in the sample of a seed, or null.
   /// \pre the seed is one of `samples`
   const Background* beside_in(std::uint64_t seed) const;
   /// Results of NCCL's graph search, shared with worlds of similar scenarios.
   const std::shared_ptr<SearchStore>& searches() const;
+  /// Of building this world, without positions in the file.
   const std::vector<Diagnostic>& warnings() const;
   /// An engine for one sample of the network. It may have counted for this world before, if engines are kept.
   /// \param threads  of the engine; results do not depend on it
@@ -72,7 +76,8 @@ class World {
   World with_times_only() const;
   /// With counts of connections that `other` has made, if the two connect alike. Results are the same.
   World with_counts_of(const World& other) const;
-  /// With engines that are kept for the next forecast instead of counting anew, which costs memory. Results are the same.
+  /// With engines that are kept for the next forecast instead of counting anew, which costs memory. Results are the
+  /// same.
   World with_engines_kept() const;
   /// Of the same scenario with other message sizes. Everything else is shared.
   /// \param place  of the sizes, for messages
@@ -106,6 +111,7 @@ bool tells_peer_levels(const Scenario& scenario, const NcclSettings& settings);
 /// NVLink domains that are filled evenly.
 struct EvenDomains {
   int domains = 1, each = 1;  ///< number of domains, and hosts of each
+  /// Hosts of all domains, at least those asked for.
   int hosts() const { return domains * each; }
 };
 /// The fewest evenly filled domains of at most `domain` hosts that hold `nodes` hosts. They hold more if `nodes` cannot

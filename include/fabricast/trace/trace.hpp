@@ -35,6 +35,7 @@ struct TraceSpec {
   bool fold = true;                          ///< whether ranks with identical work are one actor
   std::map<std::string, std::string> parts;  ///< by process group: name of the Part that its collectives count as
 };
+/// The keys of the section (core/fields.hpp).
 void visit_fields(FieldVisitor& visit, TraceSpec& spec);
 
 /// The time of a kernel without a recorded duration.

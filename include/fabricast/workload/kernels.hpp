@@ -40,6 +40,7 @@ struct Kernels {
   BytesPerSecond memory_rate;
   ComputeModel model;
 
+  /// Whether the data sheet has a rate for a precision.
   bool has(Precision p) const { return peak[static_cast<std::size_t>(p)] > 0; }
   /// Time between the end of a kernel and the start of the next.
   Seconds kernel_gap() const { return model.kernel_gap.us(); }

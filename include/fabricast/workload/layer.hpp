@@ -56,6 +56,7 @@ struct VocabularyTimes {
   Seconds logits;             ///< of both: element-wise kernels
   Seconds embedding, embedding_backward;
 };
+/// Of a micro-batch on one rank, with the vocabulary split over the tensor parallel ranks.
 VocabularyTimes time_vocabulary(const TrainingStep& step);
 
 /// Times of kernels that alternate on a GPU, each as long as under sustained load.
@@ -74,6 +75,7 @@ double boost_of(const Kernels& kernels, const KernelMix& mix);
 struct MtpTimes {
   Seconds forward, backward;
 };
+/// Of a micro-batch on one rank.
 MtpTimes time_mtp(const TrainingStep& step);
 
 }  // namespace fabricast

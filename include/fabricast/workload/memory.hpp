@@ -83,6 +83,7 @@ struct MemoryUse {
   double cache = 0;        ///< KV cache
   double workspace = 0;    ///< of the layer that is being computed
   double fragmentation = 0, communicators = 0, framework = 0;
+  /// The sum of all components.
   double total() const;
   /// The fraction of a capacity that they need.
   double share(Bytes capacity) const { return total() / fractional(capacity); }

@@ -59,6 +59,7 @@ struct Transformer {
   std::int64_t mamba_in() const { return 2 * mamba_width() + 2 * mamba_groups * state_dim + mamba_heads; }
   std::int64_t mamba_convolved() const { return mamba_width() + 2 * mamba_groups * state_dim; }
 
+  /// Whether a layer has experts, and the number of layers that have. \param layer  from 0, in model order
   bool has_experts(int layer) const { return experts > 0 && layer >= dense_layers; }
   int expert_layers() const { return experts > 0 ? layers - dense_layers : 0; }
   /// Layers whose attention covers all tokens.
@@ -80,6 +81,7 @@ struct ParameterCount {
   std::int64_t total = 0;      ///< of the whole model
   std::int64_t active = 0;     ///< used by a token, that is with `active_experts` routed experts per MoE layer
 };
+/// Published numbers of the presets are met within the tolerance that each states (tested).
 ParameterCount count_parameters(const Transformer& model);
 
 /// Parameters of a module of multi-token prediction besides its transformer layer and the embeddings that it shares
@@ -93,10 +95,12 @@ struct ModelFlops {
   double linear = 0;      ///< forward: all matrices except the vocabulary's, and the states of Mamba
   double attention = 0;   ///< forward: scores and the weighted sum of values, over the full square (window: the band)
   double vocabulary = 0;  ///< forward
+  /// A forward pass. \param causal  attention counts half, since a causal mask hides half of the square
   double forward(bool causal) const { return linear + vocabulary + attention * (causal ? 0.5 : 1); }
   /// A training step: the backward pass is twice the forward pass. Recomputation is not counted.
   double training(bool causal) const { return 3 * forward(causal); }
 };
+/// \param sequence  tokens; attention grows with its square
 ModelFlops model_flops(const Transformer& model, std::int64_t sequence);
 /// The same with `mtp_layers` modules of multi-token prediction. \pre no Mamba mixers if there are such modules
 ModelFlops model_flops(const Transformer& model, std::int64_t sequence, int mtp_layers);

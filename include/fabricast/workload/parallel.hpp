@@ -20,6 +20,7 @@
 
 namespace fabricast {
 
+/// Dimensions of parallelism that take ranks of their own. Experts are spread over ranks of tensor, context and data.
 enum class Dimension { tensor, context, data, pipeline };
 template <>
 struct EnumNames<Dimension> {
@@ -35,7 +36,9 @@ struct ParallelLayout {
   /// Dimensions, the fastest varying first.
   std::array<Dimension, 4> order{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline};
 
+  /// Ranks of the whole job.
   std::int64_t ranks() const { return std::int64_t{tensor} * context * data * pipeline; }
+  /// The degree of a dimension.
   int size(Dimension d) const;
   /// Coordinates of a rank, indexed by Dimension.
   std::array<int, 4> coordinates(std::int64_t rank) const;
@@ -47,7 +50,7 @@ struct ParallelLayout {
 using RankGroups = std::vector<std::vector<std::uint32_t>>;
 
 /// The groups of a pipeline stage whose ranks differ only in the given dimensions. Members are in the layout's order,
-/// groups in the order of their first rank.
+/// groups in the order of their first rank. Linear in the ranks of the stage, with a logarithm of the number of groups.
 RankGroups groups_of(const ParallelLayout& layout, int stage, const std::vector<Dimension>& dimensions);
 /// Cuts each group into parts of `size` consecutive members. \pre size divides the groups
 RankGroups split_neighbours(const RankGroups& groups, int size);
@@ -57,6 +60,7 @@ RankGroups split_apart(const RankGroups& groups, int size);
 RankGroups expert_groups(const ParallelLayout& layout, int stage);
 /// Number of NVLink domains of `nvlink_ranks` ranks that a group spans, if all groups span the same number and have the
 /// same number of members in each domain. Otherwise the size of a group, as if each member were in a domain of its own.
+/// \pre there is a group, and members of each are in ascending order
 int domains_of(const RankGroups& groups, int nvlink_ranks);
 /// Pairs of a rank of stage `from` with the rank of stage `to` that has the same other coordinates.
 RankGroups stage_pairs(const ParallelLayout& layout, int from, int to);

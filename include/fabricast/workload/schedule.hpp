@@ -10,7 +10,13 @@
 //   zero_bubble  1f1b, with the weight gradients deferred to times at which a stage would wait; no stage holds more
 //                activations than the first one in 1f1b (ZB-H1) [Qi2023]
 //
-// Pure functions; safe to call concurrently.
+// For 2 stages and 4 micro-batches, F and B with the number of the micro-batch:
+//
+//   gpipe   stage 0   F0 F1 F2 F3 B0 B1 B2 B3        stage 1   the same
+//   1f1b    stage 0   F0 F1 B0 F2 B1 F3 B2 B3        stage 1   F0 B0 F1 B1 F2 B2 F3 B3
+//
+// Orders depend on the schedule and the degrees alone, not on times: a stage that is ready early waits for its turn, as
+// in Megatron. Pure functions; safe to call concurrently.
 #pragma once
 
 #include <vector>
@@ -19,6 +25,7 @@
 
 namespace fabricast {
 
+/// Schedules; the file comment describes them.
 enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zero_bubble };
 template <>
 struct EnumNames<PipelineSchedule> {
@@ -27,8 +34,9 @@ struct EnumNames<PipelineSchedule> {
 
 /// One pass of a micro-batch through a chunk.
 struct PipelineWork {
+  /// `weights`: the gradient of the weights, where the backward pass does not include it.
   enum class Kind { forward, backward, weights } kind = Kind::forward;
-  int chunk = 0, micro_batch = 0;
+  int chunk = 0, micro_batch = 0;  ///< chunk of the stage, from 0
   bool operator==(const PipelineWork&) const = default;
 };
 

@@ -41,6 +41,7 @@ struct ServingRequest {
   std::int64_t cached = 0;  ///< of the prompt, in a prefix cache; less than `input`
 };
 
+/// Requests, and who sends them.
 struct ServingLoad {
   std::int64_t clients = 0;              ///< of closed arrivals; 0: requests arrive at their own times
   std::vector<ServingRequest> requests;  ///< in the order of arrival

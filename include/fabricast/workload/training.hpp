@@ -3,6 +3,10 @@
 // docs/models/training.md describes what each part of a step does, and where it is exposed or overlapped. Times of
 // kernels come from `Kernels`, times of collectives from the network model (traffic/traffic.hpp).
 //
+// A stage works through its schedule (schedule.hpp): each entry becomes the layers of one chunk for one micro-batch,
+// with sends and receives at its ends and the collectives of data parallelism around it. Waits and the pipeline bubble
+// are not computed by a formula; they result when the program runs (step/timeline.hpp).
+//
 // Pure functions; safe to call concurrently.
 #pragma once
 
@@ -25,7 +29,8 @@
 
 namespace fabricast {
 
-/// A training step with all settings resolved. A plain value.
+/// A training step with all settings resolved. A plain value. training_step (step_spec.hpp) makes it from a scenario,
+/// and guarantees what the functions below require.
 struct TrainingStep {
   Transformer model;
   int mtp_layers = 0;  ///< modules of multi-token prediction, on the last stage
@@ -40,7 +45,7 @@ struct TrainingStep {
   /// What is sharded over `shard` ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also parameters.
   int zero = 0;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  int interleave = 1;
+  int interleave = 1;       ///< chunks of layers per stage
   std::vector<int> layers;  ///< number of layers of each chunk, in model order; empty: as even as possible
   /// Whether collectives of each dimension of parallelism overlap computation.
   bool overlap_data = false, overlap_tensor = false, overlap_pipeline = false, overlap_expert = false;
@@ -56,9 +61,9 @@ struct TrainingStep {
   bool compiled = true;         ///< element-wise kernels are fused
   double expert_imbalance = 1;  ///< tokens of the most loaded rank, relative to the mean
   double capacity = 0;          ///< maximum tokens of an expert, relative to the mean; 0: no limit
-  Stack stack;
-  Kernels kernels;
-  BytesPerSecond host_rate;  ///< between a GPU and the memory of its host, in one direction
+  Stack stack;                  ///< the framework's, with what the scenario overrides
+  Kernels kernels;              ///< of the GPU, for times of computation
+  BytesPerSecond host_rate;     ///< between a GPU and the memory of its host, in one direction
 
   /// Micro-batches per replica and step.
   int micro_batches() const { return global_batch / (micro_batch * layout.data); }
@@ -68,11 +73,15 @@ struct TrainingStep {
   }
 };
 
-/// The program of one step: one actor per pipeline stage.
+/// The program of one step: one actor per pipeline stage, which stands for all ranks of that stage. Time and memory
+/// grow with stages x chunks x micro-batches; if a replica has more than 4,000 passes of single layers, neighbouring
+/// layers are joined into one activity, so that the program stays small.
+/// \throws InternalError if a schedule makes a stage wait for itself
 /// \pre the degrees of parallelism divide what they split, as complete() in step_spec.hpp checks
 Program training_program(const TrainingStep& step);
 
-/// FLOPs that the model needs per step and GPU; recomputation is not counted. \param causal  attention counts half
+/// FLOPs that the model needs per step and GPU; recomputation is not counted, so dividing by the time and by the peak
+/// rate gives the MFU that papers report. \param causal  attention counts half, since half of the scores are masked
 double model_flops_per_gpu(const TrainingStep& step, bool causal);
 
 }  // namespace fabricast

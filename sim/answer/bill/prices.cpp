@@ -113,7 +113,8 @@ const PriceItem* best_of(const Prices& prices, const BillLine& line, Has has) {
 
 }  // namespace
 
-// Not given means any. `up_to` is a limit: an entry for 50 m also prices cables of 30 m, unless a shorter one does.
+// Not given means any. `up_to` is a limit: an entry for 50 m also prices cables of 30 m. An entry for 30 m takes
+// precedence only if it comes first, because both have equally many keys.
 bool PriceItem::matches(const BillLine& line) const {
   const bool length = item == Item::cable || item == Item::transceiver;
   return item == line.item && (name.empty() || name == line.name) &&
