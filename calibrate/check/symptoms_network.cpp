@@ -81,7 +81,7 @@ Symptoms collisions(const World& w) {
   // Where the scenario routes by hash, samples of the forecast contain collisions already, and only the quantile
   // changes. On an adaptive fabric, hashing itself is the fault: adaptive routing is off for this traffic.
   const NetworkSetup& setup = w.setup();
-  const bool hashed = setup.policy->name == "static" || setup.policy->by_chance(*setup.policy_spec);
+  const bool hashed = setup.policy->name == "static" || setup.paths() == PathKind::by_chance;
   const std::vector<std::string> set =
       hashed ? std::vector<std::string>{} : std::vector<std::string>{"routing.kind=ecmp", "routing.seeds=16"};
   if (!hashed) list.push_back({"paths chosen by hash, not by load", set, 0.5});

@@ -39,7 +39,9 @@ Samples samples(const AdaptiveSpec& spec) {
   return {static_cast<std::uint64_t>(spec.seed), spec.seeds};
 }
 
-bool by_chance(const AdaptiveSpec& spec) { return spec.by == AdaptiveUnit::flowlet; }
+PathKind paths_of(const AdaptiveSpec& spec) {
+  return spec.by == AdaptiveUnit::flowlet ? PathKind::by_chance : PathKind::by_load;
+}
 
 namespace {
 

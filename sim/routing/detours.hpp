@@ -5,10 +5,13 @@
 // switch of the group that has NICs and a cable to both. Both ends must reach it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "fabricast/core/enum_names.hpp"
 #include "router.hpp"
 
 namespace fabricast {
@@ -32,8 +35,45 @@ class Detours {
   std::vector<std::vector<std::uint32_t>> in_group_;  ///< the same by group, if groups have several switches
 };
 
-/// Valiant's routing with a choice by packet: the part `nonminimal` of every flow is spread over all its detours, the
-/// rest over its minimal paths.
-std::unique_ptr<Router> make_detour_spreader(const Fabric& fabric, const LinkState& state, double nonminimal);
+/// Which part of the flows between two switches takes detours.
+class DetourParts {
+ public:
+  /// The same part of all flows.
+  explicit DetourParts(double all) : all_(all) {}
+  /// \param by_pair  by second switch, then by first
+  DetourParts(std::uint32_t switches, std::vector<double> by_pair) : n_(switches), by_pair_(std::move(by_pair)) {}
+  double of(std::uint32_t from, std::uint32_t to) const {
+    return by_pair_.empty() ? all_ : by_pair_[std::size_t{to} * n_ + from];
+  }
+
+ private:
+  double all_ = 0;
+  std::uint32_t n_ = 0;
+  std::vector<double> by_pair_;
+};
+
+/// What takes a detour: each queue pair, or each packet.
+enum class DetourChoice { queue_pair, packet };
+template <>
+struct EnumNames<DetourChoice> {
+  static constexpr std::array<std::string_view, 2> names{"queue_pair", "packet"};
+};
+
+/// \throws UserError if the fabric has no detours. \param policy  for the message
+void require_detours(const Fabric& fabric, std::string_view policy);
+/// Above this, a flow of `packet` lists too many links, and too many pairs would have parts of their own.
+inline constexpr std::uint32_t most_detoured_switches = 256;
+
+/// A router with detours: one path for each queue pair, or all detours in equal parts (valiant_spread.cpp).
+/// \param by_load  whether the parts become those of the traffic, once that is known
+std::unique_ptr<Router> make_detour_router(const Fabric& fabric, const LinkState& state, DetourParts parts,
+                                           std::uint64_t seed, bool by_load);
+std::unique_ptr<Router> make_detour_spreader(const Fabric& fabric, const LinkState& state, DetourParts parts,
+                                             bool by_load);
+
+/// The parts with which the most loaded link carries least (detours_by_load.cpp). None if minimal paths carry all
+/// traffic at the rate of NIC ports, or detours are of no use. \param pairs, port  as for Router::under_load
+std::optional<DetourParts> detours_by_load(const GraphPaths& paths, const Detours& detours,
+                                           std::span<const SwitchFlows> pairs, double port);
 
 }  // namespace fabricast

@@ -64,7 +64,7 @@ void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
 }
 
 Samples samples(const EcmpSpec& spec) { return {static_cast<std::uint64_t>(spec.seed), spec.seeds}; }
-bool by_chance(const EcmpSpec&) { return true; }
+PathKind paths_of(const EcmpSpec&) { return PathKind::by_chance; }
 
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -93,10 +94,16 @@ GraphPaths::GraphPaths(const Fabric& fabric, const LinkState& state)
     hops_[next[here]++] = {l, there, static_cast<std::uint16_t>(metric_ ? metric_->length(here, there) : 1),
                            static_cast<std::uint8_t>(ordered_ ? metric_->dimension(here, there) : 0)};
   }
+  by_neighbour_.resize(hops_.size());
+  std::iota(by_neighbour_.begin(), by_neighbour_.end(), 0U);
+  for (std::uint32_t at = 0; at < fabric.switches(); ++at)
+    std::stable_sort(by_neighbour_.begin() + first_[at], by_neighbour_.begin() + first_[at + 1],
+                     [&](std::uint32_t a, std::uint32_t b) { return hops_[a].to < hops_[b].to; });
   for (std::uint32_t at = 0; at < fabric.switches(); ++at) {
     first_cables_.push_back(static_cast<std::uint32_t>(cables_.size()));
     for (std::uint32_t h = first_[at]; h < first_[at + 1]; ++h) {
-      if (h > first_[at] && hops_[h].to == hops_[h - 1].to)
+      if (any_down_ && state.down(hops_[h].link)) continue;
+      if (!any_down_ && h > first_[at] && hops_[h].to == hops_[h - 1].to)
         ++cables_.back().count;
       else
         cables_.push_back({h, 1});
@@ -105,7 +112,7 @@ GraphPaths::GraphPaths(const Fabric& fabric, const LinkState& state)
   first_cables_.push_back(static_cast<std::uint32_t>(cables_.size()));
 }
 
-// As next_by, for parallel links together. Only for routers without dead links.
+// As next_by, for parallel links together.
 void GraphPaths::choose(std::uint32_t here, const std::vector<std::uint16_t>& distance,
                         std::vector<std::uint32_t>& chosen, std::vector<std::uint32_t>& links) const {
   chosen.clear();
@@ -123,6 +130,37 @@ void GraphPaths::choose(std::uint32_t here, const std::vector<std::uint16_t>& di
     }
     chosen.push_back(c);
     links.push_back(cables_[c].count);
+  }
+}
+
+void EvenSplit::operator()(std::uint32_t, double flows, const std::vector<std::uint32_t>& weights,
+                           std::vector<double>& parts) const {
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  parts.clear();
+  for (const std::uint32_t weight : weights) parts.push_back(flows * (weight / all));
+}
+
+// From near to far, so that the costs of all next hops are known.
+void GraphPaths::costs_to(std::uint32_t to, std::span<const double> cost, std::vector<double>& costs) const {
+  std::vector<std::uint16_t> own;
+  if (by_metric())
+    for (std::uint32_t s = 0; s < switches(); ++s) own.push_back(static_cast<std::uint16_t>(metric_->distance(s, to)));
+  const std::vector<std::uint16_t>& distance = by_metric() ? own : searched(to);
+  std::vector<std::uint32_t> order(switches()), chosen, links;
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return distance[a] < distance[b]; });
+  costs.assign(switches(), std::numeric_limits<double>::infinity());
+  for (const std::uint32_t at : order) {
+    if (distance[at] == far) break;
+    choose(at, distance, chosen, links);
+    double sum = 0, all = 0;
+    for (const std::uint32_t c : chosen)
+      for (std::uint32_t i = 0; i < cables_[c].count; ++i, ++all) {
+        const Hop& hop = hops_[cables_[c].first + i];
+        sum += cost[hop.link] + costs[hop.to];
+      }
+    costs[at] = at == to ? 0 : sum / all;
   }
 }
 
@@ -149,7 +187,18 @@ const std::vector<std::uint16_t>& GraphPaths::searched(std::uint32_t to) const {
   return distance;
 }
 
+void GraphPaths::direct_links(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const {
+  links.clear();
+  const auto end = by_neighbour_.begin() + first_[here + 1];
+  for (auto it = std::lower_bound(by_neighbour_.begin() + first_[here], end, to,
+                                  [&](std::uint32_t hop, std::uint32_t s) { return hops_[hop].to < s; });
+       it != end && hops_[*it].to == to; ++it)
+    if (!any_down_ || !state_.down(hops_[*it].link)) links.push_back(LinkId(hops_[*it].link));
+}
+
 void GraphPaths::next_hops(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const {
+  // No length is below 1, so nothing but a cable is that short. A spine has cables to hundreds of other switches.
+  if (distance(here, to) == 1) return direct_links(here, to, links);
   if (by_metric()) {
     next_by(
         here, [&](std::uint32_t s) { return metric_->distance(s, to); }, links);
@@ -261,14 +310,7 @@ class GraphSpreader final : public Router {
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t,
                   const std::function<void(std::uint32_t, double)>& add) const override {
-    paths_.part(
-        pairs,
-        [](std::uint32_t, double flows, const std::vector<std::uint32_t>& weights, std::vector<double>& parts) {
-          const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
-          parts.clear();
-          for (const std::uint32_t weight : weights) parts.push_back(flows * (weight / all));
-        },
-        add);
+    paths_.part(pairs, EvenSplit(), add);
   }
 
  private:

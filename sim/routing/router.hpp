@@ -259,9 +259,11 @@ class GraphPaths {
   /// those that are farthest first.
   /// \param pairs  sorted by destination
   /// \param split  split(from, flows, weights, parts) fills in the parts of the flows in proportion to whole weights
-  template <class Split>
-  void part(std::span<const SwitchFlows> pairs, Split split,
-            const std::function<void(std::uint32_t, double)>& add) const;
+  template <class Pair, class Split>
+  void part(std::span<const Pair> pairs, Split split, const std::function<void(std::uint32_t, double)>& add) const;
+  /// The cost of minimal paths from every switch to one if equal parts take each next hop; infinite: there is none.
+  /// \param cost  by link
+  void costs_to(std::uint32_t to, std::span<const double> cost, std::vector<double>& costs) const;
 
  private:
   struct Hop {
@@ -269,7 +271,7 @@ class GraphPaths {
     std::uint16_t length;
     std::uint8_t dimension;
   };
-  /// Parallel links, which are consecutive hops.
+  /// Parallel links, which are consecutive hops. With dead links each live one is alone.
   struct Cables {
     std::uint32_t first, count;  ///< of hops
   };
@@ -278,6 +280,8 @@ class GraphPaths {
     return {hops_.data() + first_[at], hops_.data() + first_[at + 1]};
   }
   const std::vector<std::uint16_t>& searched(std::uint32_t to) const;
+  /// The links to a neighbour that are not down.
+  void direct_links(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const;
   template <class Distance>
   void next_by(std::uint32_t here, Distance distance, std::vector<LinkId>& links) const;
   /// The cables out of a switch on minimal paths, with their numbers of links.
@@ -291,6 +295,7 @@ class GraphPaths {
   std::vector<Port> ports_;           ///< by endpoint
   std::vector<std::uint32_t> first_;  ///< by switch: the first of its hops to other switches
   std::vector<Hop> hops_;
+  std::vector<std::uint32_t> by_neighbour_;  ///< hops of each switch, sorted by the switch that they lead to
   std::vector<std::uint32_t> first_cables_;  ///< by switch
   std::vector<Cables> cables_;
   mutable std::unique_ptr<std::once_flag[]> once_;             ///< by destination
@@ -314,8 +319,8 @@ void GraphPaths::next_by(std::uint32_t here, Distance distance, std::vector<Link
   }
 }
 
-template <class Split>
-void GraphPaths::part(std::span<const SwitchFlows> pairs, Split split,
+template <class Pair, class Split>
+void GraphPaths::part(std::span<const Pair> pairs, Split split,
                       const std::function<void(std::uint32_t, double)>& add) const {
   std::vector<std::uint16_t> own(by_metric() ? switches() : 0);
   std::vector<double> amount(switches(), 0), on(cables_.size(), 0), parts;
@@ -357,6 +362,12 @@ void GraphPaths::part(std::span<const SwitchFlows> pairs, Split split,
     for (std::uint32_t i = 0; i < cables_[c].count; ++i) add(hops_[cables_[c].first + i].link, parts[i]);
   }
 }
+
+/// Divides flows in proportion to the weights.
+struct EvenSplit {
+  void operator()(std::uint32_t, double flows, const std::vector<std::uint32_t>& weights,
+                  std::vector<double>& parts) const;
+};
 
 /// Divides flows as if each took one of the places at random, with probabilities in proportion to their weights (parting.cpp).
 class RandomSplit {

@@ -7,6 +7,7 @@ namespace fabricast {
 struct SpraySpec {};
 void visit_fields(FieldVisitor&, SpraySpec&) {}
 Samples samples(const SpraySpec&) { return {}; }
+PathKind paths_of(const SpraySpec&) { return PathKind::in_turn; }
 
 std::unique_ptr<Router> make_router(const SpraySpec&, const Fabric& fabric, const LinkState& state, std::uint64_t) {
   return make_spreading_router(fabric, state, true);

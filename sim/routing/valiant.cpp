@@ -7,8 +7,8 @@
 // the queue pairs that take a detour; the others are minimal. At each switch, one of the equal minimal links is taken
 // at random. With `choice: packet` every queue pair uses all its detours (valiant_spread.cpp).
 //
-// Not modelled: a choice by load (UGAL); the part is the same for all traffic. It cannot follow from the fabric alone:
-// the part that is best for the worst traffic makes the cables of a uniform alltoall carry almost twice as much.
+// The part is the same for all traffic. It cannot follow from the fabric alone: the part that is best for the worst traffic
+// makes the cables of a uniform alltoall carry almost twice as much. `ugal` chooses it by load.
 #include <fmt/format.h>
 
 #include "detours.hpp"
@@ -17,13 +17,6 @@
 #include "fabricast/core/rng.hpp"
 
 namespace fabricast {
-
-/// What takes a detour: each queue pair, or each packet.
-enum class DetourChoice { queue_pair, packet };
-template <>
-struct EnumNames<DetourChoice> {
-  static constexpr std::array<std::string_view, 2> names{"queue_pair", "packet"};
-};
 
 struct ValiantSpec {
   double nonminimal = 1;
@@ -43,14 +36,22 @@ Samples samples(const ValiantSpec& spec) {
   if (spec.choice == DetourChoice::packet) return {};
   return {static_cast<std::uint64_t>(spec.seed), spec.seeds};
 }
-bool by_chance(const ValiantSpec& spec) { return spec.choice == DetourChoice::queue_pair; }
+// At each switch packets take the next hop by its load, so links are as busy as with adaptive routing.
+PathKind paths_of(const ValiantSpec& spec) {
+  return spec.choice == DetourChoice::queue_pair ? PathKind::by_chance : PathKind::by_load;
+}
 
 namespace {
 
 class ValiantRouter final : public Router {
  public:
-  ValiantRouter(const ValiantSpec& spec, const Fabric& fabric, const LinkState& state, std::uint64_t seed)
-      : paths_(fabric, state), detours_(paths_), nonminimal_(spec.nonminimal), seed_(mix64(seed ^ 0x76616c)) {}
+  ValiantRouter(const Fabric& fabric, const LinkState& state, DetourParts parts, std::uint64_t seed, bool by_load)
+      : paths_(fabric, state),
+        detours_(paths_),
+        parts_(std::move(parts)),
+        given_seed_(seed),
+        seed_(mix64(seed ^ 0x76616c)),
+        by_load_(by_load) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -67,6 +68,13 @@ class ValiantRouter final : public Router {
   bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::at_random : Parting::one_by_one; }
+  bool follows_load() const override { return by_load_; }
+  std::unique_ptr<Router> under_load(std::span<const SwitchFlows> pairs, double port) const override {
+    std::optional<DetourParts> parts =
+        by_load_ ? detours_by_load(paths_, detours_, pairs, port) : std::optional<DetourParts>();
+    if (!parts) return nullptr;
+    return make_detour_router(paths_.fabric(), paths_.state(), std::move(*parts), given_seed_, true);
+  }
 
   // Each flow takes a random intermediate switch. The two halves of the paths are then distributed as minimal flows are.
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
@@ -86,7 +94,7 @@ class ValiantRouter final : public Router {
       for (std::size_t i = 0; i < flows->size(); ++i)
         if ((*flows)[i] > 0)
           list.push_back({static_cast<std::uint32_t>(i % n), static_cast<std::uint32_t>(i / n), (*flows)[i]});
-      paths_.part(list, RandomSplit(mix64(seed_ ^ mix64(++half << 8))), add);
+      paths_.part(std::span<const SwitchFlows>(list), RandomSplit(mix64(seed_ ^ mix64(++half << 8))), add);
     }
   }
 
@@ -95,7 +103,8 @@ class ValiantRouter final : public Router {
   std::uint32_t intermediate(std::uint32_t from, std::uint32_t to, std::uint64_t key) const {
     const std::span<const std::uint32_t> among = detours_.among(from, to);
     if (among.empty()) return to;
-    if (nonminimal_ < 1 && static_cast<double>(mix64(key) >> 11) * 0x1.0p-53 >= nonminimal_) return to;
+    const double part = parts_.of(from, to);
+    if (part < 1 && static_cast<double>(mix64(key) >> 11) * 0x1.0p-53 >= part) return to;
     // Tried again while it does not suit. Where none does, the flow stays minimal.
     for (int attempt = 0; attempt < 64; ++attempt) {
       key = mix64(key + 1);
@@ -113,26 +122,35 @@ class ValiantRouter final : public Router {
 
   GraphPaths paths_;
   Detours detours_;
-  double nonminimal_;
-  std::uint64_t seed_;
+  DetourParts parts_;
+  std::uint64_t given_seed_, seed_;
+  bool by_load_;
 };
 
 }  // namespace
 
+std::unique_ptr<Router> make_detour_router(const Fabric& fabric, const LinkState& state, DetourParts parts,
+                                           std::uint64_t seed, bool by_load) {
+  return std::make_unique<ValiantRouter>(fabric, state, std::move(parts), seed, by_load);
+}
+
+void require_detours(const Fabric& fabric, std::string_view policy) {
+  if (!fabric.metric() || planes_of(fabric))
+    throw UserError::at("routing.kind", fmt::format("{} needs a fabric with direct links between its switches", policy),
+                        "use it with fabric.kind dragonfly, dragonfly_plus, torus, hyperx or ocs");
+}
+
 std::unique_ptr<Router> make_router(const ValiantSpec& spec, const Fabric& fabric, const LinkState& state,
                                     std::uint64_t seed) {
-  if (!fabric.metric() || planes_of(fabric))
-    throw UserError::at("routing.kind", "valiant needs a fabric with direct links between its switches",
-                        "use it with fabric.kind dragonfly, dragonfly_plus, torus or hyperx");
-  if (spec.choice == DetourChoice::queue_pair) return std::make_unique<ValiantRouter>(spec, fabric, state, seed);
-  // Each flow between groups lists most links of the fabric.
-  constexpr std::uint32_t most_switches = 256;
-  if (fabric.switches() > most_switches)
+  require_detours(fabric, "valiant");
+  if (spec.choice == DetourChoice::packet && fabric.switches() > most_detoured_switches)
     throw UserError::at("routing.choice",
                         fmt::format("packets take detours over all of {} switches; at most {} are supported",
-                                    fabric.switches(), most_switches),
+                                    fabric.switches(), most_detoured_switches),
                         "use choice: queue_pair");
-  return make_detour_spreader(fabric, state, spec.nonminimal);
+  const DetourParts parts(spec.nonminimal);
+  return spec.choice == DetourChoice::packet ? make_detour_spreader(fabric, state, parts, false)
+                                             : make_detour_router(fabric, state, parts, seed, false);
 }
 
 RoutingPolicy valiant_routing() {

@@ -8,7 +8,7 @@
 // router, from NIC port to NIC port, without the ports in between. Any port of v serves, so what is dead at NIC ports
 // is hidden from that router.
 //
-// Not modelled: a choice by load; q is the same for all traffic.
+// With `ugal`, q is that of a pair of switches (detours_by_load.cpp).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,8 +21,12 @@ namespace {
 
 class DetourSpreader final : public Router {
  public:
-  DetourSpreader(const Fabric& fabric, const LinkState& state, double nonminimal)
-      : paths_(fabric, state), detours_(paths_), nonminimal_(nonminimal), port_of_(fabric.switches(), 0) {
+  DetourSpreader(const Fabric& fabric, const LinkState& state, DetourParts parts, bool by_load)
+      : paths_(fabric, state),
+        detours_(paths_),
+        parts_(std::move(parts)),
+        by_load_(by_load),
+        port_of_(fabric.switches(), 0) {
     for (const auto& [link, factor] : state.factors()) {
       const auto [from, to] = fabric.link(LinkId(link));
       if (std::min(from.value, to.value) >= fabric.endpoints()) between_switches_.set(LinkId(link), factor);
@@ -38,7 +42,7 @@ class DetourSpreader final : public Router {
     const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
     if (!paths_.usable(from.up) || !paths_.usable(to.down)) return false;
     const std::vector<std::uint32_t> over = between(from.at, to.at);
-    const double detour = over.empty() ? 0 : nonminimal_;
+    const double detour = over.empty() ? 0 : parts_.of(from.at, to.at);
     std::map<std::uint32_t, double> shares;  // ascending, so that sums and paths do not depend on anything else
     if (detour < 1) {
       if (!add(flow.from, flow.to, 1 - detour, shares, path.latency)) return false;
@@ -67,6 +71,13 @@ class DetourSpreader final : public Router {
   bool even() const override { return true; }
   // ends_at_ports() stays false, as for other flows that are spread over links: counts that rely on it count whole flows.
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
+  bool follows_load() const override { return by_load_; }
+  std::unique_ptr<Router> under_load(std::span<const SwitchFlows> pairs, double port) const override {
+    std::optional<DetourParts> parts =
+        by_load_ ? detours_by_load(paths_, detours_, pairs, port) : std::optional<DetourParts>();
+    if (!parts) return nullptr;
+    return make_detour_spreader(paths_.fabric(), paths_.state(), std::move(*parts), true);
+  }
 
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
                   const std::function<void(std::uint32_t, double)>& add_to) const override {
@@ -74,7 +85,7 @@ class DetourSpreader final : public Router {
     std::vector<double> halves(std::size_t{n} * n, 0);  // by second end, then by first
     for (const SwitchFlows& pair : pairs) {
       const std::vector<std::uint32_t> over = between(pair.from, pair.to);
-      const double detour = over.empty() ? 0 : nonminimal_, flows = static_cast<double>(pair.flows);
+      const double detour = over.empty() ? 0 : parts_.of(pair.from, pair.to), flows = static_cast<double>(pair.flows);
       halves[std::size_t{pair.to} * n + pair.from] += flows * (1 - detour);
       for (const std::uint32_t v : over) {
         const double part = flows * detour / static_cast<double>(over.size());
@@ -110,7 +121,8 @@ class DetourSpreader final : public Router {
 
   GraphPaths paths_;
   Detours detours_;
-  double nonminimal_;
+  DetourParts parts_;
+  bool by_load_;
   std::vector<std::uint32_t> port_of_;  ///< by switch: one of its NIC ports
   LinkState between_switches_;          ///< without what is dead at NIC ports
   std::unique_ptr<Router> minimal_;
@@ -118,8 +130,9 @@ class DetourSpreader final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_detour_spreader(const Fabric& fabric, const LinkState& state, double nonminimal) {
-  return std::make_unique<DetourSpreader>(fabric, state, nonminimal);
+std::unique_ptr<Router> make_detour_spreader(const Fabric& fabric, const LinkState& state, DetourParts parts,
+                                             bool by_load) {
+  return std::make_unique<DetourSpreader>(fabric, state, std::move(parts), by_load);
 }
 
 }  // namespace fabricast

@@ -16,18 +16,11 @@ bool is_default(const CongestionSpec& spec) {
   return spec.control == CongestionControl::ideal && spec.efficiency.value == 0;
 }
 
-bool keeps_one_path(const NetworkSetup& setup) {
-  const std::string_view name = setup.policy->name;
-  // What these do depends on their keys; the other policies keep a path, by chance or not.
-  const bool either = name == "adaptive" || name == "valiant";
-  return name != "spray" && (!either || setup.policy->by_chance(*setup.policy_spec));
-}
-
-double contended_efficiency(const CongestionSpec& spec, const Network& network, const RoutingPolicy& policy) {
+double contended_efficiency(const CongestionSpec& spec, const Network& network, PathKind paths) {
   if (spec.efficiency.value > 0) return spec.efficiency.value;
   if (spec.control != CongestionControl::reactive) return 1;
   // Sprayed packets meet queues whatever they do; the others avoid them by their path or by reacting.
-  return (policy.name == "spray" ? network.sprayed_efficiency : network.contended_efficiency).value;
+  return (paths == PathKind::in_turn ? network.sprayed_efficiency : network.contended_efficiency).value;
 }
 
 }  // namespace fabricast

@@ -42,8 +42,8 @@ UnstatedInput efficiency_of(const Scenario& s) {
   const auto text = [&](double Parameter::*end) {
     Network network = s.hardware->network(network_name(s.node.spec));
     for (Parameter* p : {&network.contended_efficiency, &network.sprayed_efficiency}) p->value = p->*end;
-    return fmt::format("{:.6g}",
-                       contended_efficiency(s.fabric.congestion, network, routing_policies()[s.routing.kind]));
+    return fmt::format("{:.6g}", contended_efficiency(s.fabric.congestion, network,
+                                                      routing_policies()[s.routing.kind].paths(s.routing.spec)));
   };
   return {"fabric.congestion.efficiency",
           text(&Parameter::value),

@@ -231,7 +231,7 @@ void check_congestion(Parts& parts, const NetworkSetup& setup) {
   if (s.jobs.empty() && s.background.empty())
     return warn("`none` changes only what jobs and flows do to each other, and there are none",
                 "a collective alone on such a fabric may take 9 % longer, in the median of runs of packets, or 43 %");
-  if (!keeps_one_path(setup))
+  if (is_spread(setup.paths()))
     return warn("flow control alone is not known for packets that are spread over paths: links stay fair",
                 "routing: {kind: ecmp}, static, or adaptive by flowlet");
   warn(
@@ -470,7 +470,7 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
                                "the forecast uses algorithms without it"});
   setup.segments = segments(faults);
   for (NetworkSegment& segment : setup.segments)
-    segment.contended = contended_efficiency(s.fabric.congestion, comm.node.network, *setup.policy);
+    segment.contended = contended_efficiency(s.fabric.congestion, comm.node.network, setup.paths());
   check_congestion(*parts, setup);
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};

@@ -87,6 +87,14 @@ class FileBuilder {
     add_hosts();
     add_switches();
     for (std::size_t i = 0; i < file_.links.size(); ++i) add_link(i);
+    // Cables of NIC ports come first, in the order of ports, as on all other fabrics: link 2e is that of port e.
+    std::stable_sort(cables_.begin(), cables_.end(), [&](const Cable& a, const Cable& b) { return rank(a) < rank(b); });
+    for (const Cable& cable : cables_) {
+      builder_.add_cable(cable.from, cable.to, cable.up, cable.down);
+      // Two entries per cable, as links are numbered: up, then down.
+      subnet_.port_of_link.push_back(cable.from_port);
+      subnet_.port_of_link.push_back(cable.to_port);
+    }
     for (std::size_t e = 0; e < cables_of_port_.size(); ++e)
       if (cables_of_port_[e] != 1)
         refuse("links", fmt::format("{} has {}; every NIC port needs exactly one", endpoint_name(e),
@@ -194,12 +202,9 @@ class FileBuilder {
     const LinkClass up{demand_.kind, rate, latency(hop)}, down{demand_.kind, rate, latency(port ? wire : hop)};
     if (!count_classes(up, down))
       return refuse(path, "more than 250 different combinations of rate and latency", "round rates and latencies");
-    for (int c = 0; c < link.count; ++c) {
-      builder_.add_cable(from->second, to->second, up, down);
-      // Two entries per cable, as links are numbered: up, then down.
-      subnet_.port_of_link.push_back(static_cast<std::uint8_t>(port ? 0 : link.from_port));
-      subnet_.port_of_link.push_back(static_cast<std::uint8_t>(link.to_port));
-    }
+    for (int c = 0; c < link.count; ++c)
+      cables_.push_back({from->second, to->second, up, down, static_cast<std::uint8_t>(port ? 0 : link.from_port),
+                         static_cast<std::uint8_t>(link.to_port)});
   }
 
   /// Whether a name belongs to a host that is not in use. If the hosts do not match the cluster, all names do, so that
@@ -214,10 +219,18 @@ class FileBuilder {
     return classes_.size() <= most_classes;
   }
 
+  struct Cable {
+    VertexId from, to;
+    LinkClass up, down;
+    std::uint8_t from_port, to_port;
+  };
+  std::size_t rank(const Cable& cable) const { return std::min<std::size_t>(cable.from.value, cables_of_port_.size()); }
+
   const FileFabricSpec& spec_;
   const FileFabric& file_;
   const FabricDemand& demand_;
   FabricBuilder builder_;
+  std::vector<Cable> cables_;
   std::vector<int> cables_of_port_;
   std::unordered_map<std::string, VertexId> vertex_;
   std::unordered_set<std::string> hosts_, left_out_;

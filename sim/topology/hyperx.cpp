@@ -9,14 +9,9 @@ struct HyperxSpec : LatticeBasics {};
 void visit_fields(FieldVisitor& visit, HyperxSpec& spec) { visit_lattice(visit, spec); }
 
 Fabric build(const HyperxSpec& spec, const FabricDemand& demand) {
-  LatticeBuilder builder(spec, demand, [](std::uint32_t size) { return size - 1; });
-  const Lattice& lattice = builder.lattice();
-  for (std::uint32_t point = 0; point < lattice.points(); ++point)
-    for (std::size_t d = 0; d < lattice.sizes().size(); ++d)
-      for (std::uint32_t there = lattice.coordinate(point, d) + 1; there < lattice.sizes()[d]; ++there)
-        builder.connect(point, lattice.moved(point, d, there));
-  const Apart differs = [](std::uint32_t a, std::uint32_t b, std::uint32_t) { return a == b ? 0U : 1U; };
-  return std::move(builder).build("hyperx", differs);
+  LatticeBuilder builder(spec, demand, neighbours_in_mesh);
+  for_each_in_meshes(builder.lattice(), [&](std::uint32_t a, std::uint32_t b) { builder.connect(a, b); });
+  return std::move(builder).build("hyperx", apart_in_mesh);
 }
 
 Topology hyperx() {

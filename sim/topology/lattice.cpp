@@ -27,17 +27,17 @@ Lattice::Lattice(std::vector<std::uint32_t> sizes) : sizes_(std::move(sizes)) {
       at_.push_back(static_cast<std::uint16_t>(point / stride_[d] % sizes_[d]));
 }
 
-namespace {
-
-Lattice lattice_of(const LatticeBasics& spec) {
+Lattice lattice_of(const std::vector<int>& sizes, std::string_view key) {
   constexpr std::uint64_t most = 1U << 20;
   std::uint64_t points = 1;
-  for (const int size : spec.dimensions) points = std::min(most + 1, points * static_cast<std::uint32_t>(size));
-  if (spec.dimensions.empty() || spec.dimensions.size() > 8 || points > most)
-    throw UserError::at("fabric.dimensions", "needs 1 to 8 dimensions, and at most 1048576 switches in all",
-                        "e.g. dimensions: [8, 8, 4]");
-  return Lattice({spec.dimensions.begin(), spec.dimensions.end()});
+  for (const int size : sizes) points = std::min(most + 1, points * static_cast<std::uint32_t>(size));
+  if (sizes.empty() || sizes.size() > 8 || points > most)
+    throw UserError::at(std::string(key), "needs 1 to 8 dimensions, and at most 1048576 switches in all",
+                        fmt::format("e.g. {}: [8, 8, 4]", key.substr(key.find('.') + 1)));
+  return Lattice({sizes.begin(), sizes.end()});
 }
+
+namespace {
 
 FabricBuilder begin_lattice(const LatticeBasics& spec, const FabricDemand& demand, const Lattice& lattice,
                             std::uint32_t (*neighbours)(std::uint32_t size)) {
@@ -81,7 +81,7 @@ class LatticeDistances final : public Distances {
 LatticeBuilder::LatticeBuilder(const LatticeBasics& spec, const FabricDemand& demand,
                                std::uint32_t (*neighbours)(std::uint32_t size))
     : spec_(spec),
-      lattice_(lattice_of(spec)),
+      lattice_(lattice_of(spec.dimensions, "fabric.dimensions")),
       builder_(begin_lattice(spec, demand, lattice_, neighbours)),
       first_(demand.nodes * demand.ports_per_node),
       between_(between_switches(spec, demand, spec.cable)) {}

@@ -42,13 +42,46 @@ class Lattice {
   std::uint32_t points_ = 1;
 };
 
+/// \throws UserError if there is no dimension, or too many points
+Lattice lattice_of(const std::vector<int>& sizes, std::string_view key);
+
 /// How far apart two coordinates of a dimension are.
 using Apart = std::uint32_t (*)(std::uint32_t a, std::uint32_t b, std::uint32_t size);
+/// In a ring, the shorter way around.
+constexpr std::uint32_t apart_in_ring(std::uint32_t a, std::uint32_t b, std::uint32_t size) {
+  const std::uint32_t between = a < b ? b - a : a - b;
+  return between < size - between ? between : size - between;
+}
+/// Where all are connected to all.
+constexpr std::uint32_t apart_in_mesh(std::uint32_t a, std::uint32_t b, std::uint32_t) { return a == b ? 0 : 1; }
+
+/// To how many others of its dimension a point is connected, by the size of the dimension.
+constexpr std::uint32_t neighbours_in_ring(std::uint32_t size) { return size - 1 < 2 ? size - 1 : 2; }
+constexpr std::uint32_t neighbours_in_mesh(std::uint32_t size) { return size - 1; }
+
+/// Calls connect(a, b) once for any two points that are connected along a dimension.
+template <class Connect>
+void for_each_in_rings(const Lattice& lattice, Connect connect) {
+  for (std::uint32_t point = 0; point < lattice.points(); ++point)
+    for (std::size_t d = 0; d < lattice.sizes().size(); ++d) {
+      const std::uint32_t size = lattice.sizes()[d], here = lattice.coordinate(point, d);
+      // The last one of a ring closes it, unless the ring has only two.
+      if (size == 1 || (size == 2 && here == 1)) continue;
+      connect(point, lattice.moved(point, d, (here + 1) % size));
+    }
+}
+template <class Connect>
+void for_each_in_meshes(const Lattice& lattice, Connect connect) {
+  for (std::uint32_t point = 0; point < lattice.points(); ++point)
+    for (std::size_t d = 0; d < lattice.sizes().size(); ++d)
+      for (std::uint32_t there = lattice.coordinate(point, d) + 1; there < lattice.sizes()[d]; ++there)
+        connect(point, lattice.moved(point, d, there));
+}
 
 /// Builds the fabric of a lattice, cable by cable.
 class LatticeBuilder {
  public:
-  /// \param neighbours  to how many others of a dimension a switch is connected, by the size of the dimension
+  /// \param neighbours  neighbours_in_ring or neighbours_in_mesh
   /// \throws UserError if there is no dimension, too many switches, or too few ports
   LatticeBuilder(const LatticeBasics& spec, const FabricDemand& demand,
                  std::uint32_t (*neighbours)(std::uint32_t size));

@@ -1,6 +1,8 @@
 // Rail-only fabric [Wang2023]: each rail is a network of its own, and only NVLink inside the nodes connects the rails.
 // Rings and trees lose nothing. Traffic between different rails must first be forwarded inside a node.
 //
+// `nodes_per_island` divides every rail into islands with spines of their own, which cores of the rail join.
+//
 // The Clos network is built once with islands that no core joins: an island is a rail.
 #include <fmt/format.h>
 
@@ -13,12 +15,18 @@ namespace fabricast {
 
 struct RailOnlySpec : TieredBasics {
   int nodes_per_su = 0;
+  int nodes_per_island = 0;
   int tiers = 0;
 };
 
 void visit_fields(FieldVisitor& visit, RailOnlySpec& spec) {
   visit_tiers(visit, spec);
   visit("nodes_per_su", spec.nodes_per_su, "nodes per leaf; 0: as many as it has ports for", between(0, 1e6));
+  visit("nodes_per_island", spec.nodes_per_island,
+        "nodes of an island, which has spines of its own; cores join islands, with tiers: 2 nothing does; 0: by the "
+        "ports "
+        "of the spines",
+        between(0, 1e6));
   visit("tiers", spec.tiers, "1, 2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
 }
 
@@ -28,6 +36,15 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
   Clos clos;
   clos.endpoints = demand.nodes * rails;
   clos.ports_per_node = clos.rails = rails;
+  if (spec.nodes_per_island > 0) {
+    clos.nodes_per_block = nodes_per_block(spec.nodes_per_su, spec.nodes_per_island, leaf_ports(spec).down);
+    const std::uint32_t of_island = static_cast<std::uint32_t>(spec.nodes_per_island) / clos.nodes_per_block;
+    const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+    size_given_groups(clos, of_island, (units + of_island - 1) / of_island, rails, spec, spec.tiers);
+    clos.block_stride = 1;
+    clos.rail_stride = clos.leaves / rails;
+    return build_tiered_fabric(clos, spec, demand);
+  }
   const bool one_tier = spec.tiers <= 1 && demand.nodes <= lone && spec.nodes_per_su == 0;
   clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su)
                          : one_tier            ? demand.nodes

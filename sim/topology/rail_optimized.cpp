@@ -3,7 +3,8 @@
 // the DGX SuperPOD reference architecture [SuperPOD-H100], and its table of switches and cables is reproduced (tested).
 //
 // With three tiers the spines of a group serve leaves of one rail (`grouping: rail`). NCCL's rings and trees keep to
-// their rail and thus stay below the cores. `grouping: pod` groups whole SUs instead.
+// their rail and thus stay below the cores. `grouping: pod` groups whole SUs instead, and `nodes_per_island` says how many:
+// rails then meet only in an island, and cores, often oversubscribed, join islands.
 #include <fmt/format.h>
 
 #include "fabricast/core/error.hpp"
@@ -19,6 +20,7 @@ struct EnumNames<RailGrouping> {
 
 struct RailOptimizedSpec : TieredBasics {
   int nodes_per_su = 0;
+  int nodes_per_island = 0;
   int tiers = 0;
   RailGrouping grouping = RailGrouping::rail;
 };
@@ -26,6 +28,11 @@ struct RailOptimizedSpec : TieredBasics {
 void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
   visit_tiers(visit, spec);
   visit("nodes_per_su", spec.nodes_per_su, "nodes of a scalable unit; 0: as many as a leaf has ports for",
+        between(0, 1e6));
+  visit("nodes_per_island", spec.nodes_per_island,
+        "nodes of an island, which has spines of its own; cores join islands, with tiers: 2 nothing does; 0: by the "
+        "ports "
+        "of the spines",
         between(0, 1e6));
   visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
   visit("grouping", spec.grouping,
@@ -39,11 +46,22 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
   Clos clos;
   clos.endpoints = demand.nodes * rails;
   clos.ports_per_node = clos.rails = rails;
-  clos.nodes_per_block = spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su) : leaf.down;
+  clos.nodes_per_block = spec.nodes_per_island > 0
+                             ? nodes_per_block(spec.nodes_per_su, spec.nodes_per_island, leaf.down)
+                         : spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su)
+                                                 : leaf.down;
   if (clos.nodes_per_block > leaf.down)
     throw UserError::at("fabric.nodes_per_su",
                         fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, leaf.down));
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
+  if (spec.nodes_per_island > 0) {
+    // Rails meet at the spines of their island, whatever `grouping`.
+    const std::uint32_t of_island = static_cast<std::uint32_t>(spec.nodes_per_island) / clos.nodes_per_block;
+    size_given_groups(clos, of_island * rails, (units + of_island - 1) / of_island, 1, spec, spec.tiers);
+    clos.block_stride = rails;
+    clos.rail_stride = 1;
+    return build_tiered_fabric(clos, spec, demand);
+  }
   clos.leaves = units * rails;
   // Decides between two and three tiers, over all leaves together.
   size_upper_tiers(clos, clos.leaves, spec, spec.tiers);

@@ -138,6 +138,49 @@ void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredB
   clos.spine_core_cables = spine.up / cores;
 }
 
+std::uint32_t nodes_per_block(int given, int nodes_per_island, std::uint32_t leaf_down) {
+  const auto island = static_cast<std::uint32_t>(nodes_per_island);
+  // The fewest blocks of equal size.
+  std::uint32_t blocks = (island + leaf_down - 1) / leaf_down;
+  while (island % blocks != 0) ++blocks;
+  const std::uint32_t block = given > 0 ? static_cast<std::uint32_t>(given) : island / blocks;
+  if (island % block != 0)
+    throw UserError::at("fabric.nodes_per_island",
+                        fmt::format("an island of {} nodes is no whole number of units of {}", island, block),
+                        "set nodes_per_su to a divisor");
+  if (block > leaf_down)
+    throw UserError::at("fabric.nodes_per_su",
+                        fmt::format("{} nodes on a leaf that has {} ports for nodes", block, leaf_down));
+  return block;
+}
+
+void size_given_groups(Clos& clos, std::uint32_t leaves_per_group, std::uint32_t groups, std::uint32_t networks,
+                       const TieredBasics& spec, int tiers) {
+  const auto ports = static_cast<std::uint32_t>(spec.switch_box.ports);
+  const PortSplit leaf = leaf_ports(spec), spine = spine_ports(spec);
+  const bool joined = tiers != 2 && groups > 1;
+  clos.leaf_up = leaf.up;
+  clos.leaves_per_group = leaves_per_group;
+  clos.groups = groups * networks;
+  clos.leaves = clos.groups * leaves_per_group;
+  const std::uint32_t spines = fewest_uppers(leaves_per_group, leaf.up, joined ? spine.down : ports);
+  if (spines == 0)
+    does_not_fit(fmt::format("{} leaves of an island do not fit under spines of {} ports", leaves_per_group,
+                             joined ? spine.down : ports),
+                 "use switches with more ports, or smaller islands");
+  clos.spines_per_group = spines;
+  clos.leaf_spine_cables = leaf.up / spines;
+  clos.groups_per_island = joined ? groups : 1;
+  if (!joined) return;
+  const std::uint32_t cores = fewest_uppers(groups, spine.up, ports);
+  if (cores == 0)
+    does_not_fit(fmt::format("{} islands do not fit under cores of {} ports", groups, ports),
+                 "use switches with more ports, or larger islands");
+  clos.spine_up = spine.up;
+  clos.cores_per_plane = cores;
+  clos.spine_core_cables = spine.up / cores;
+}
+
 BytesPerSecond offered_rate(const TieredBasics& spec) {
   return spec.switch_box.rate * (static_cast<double>(spec.planes) / spec.breakout);
 }

@@ -47,6 +47,18 @@ std::uint32_t fewest_uppers(std::uint32_t lowers, std::uint32_t up, std::uint32_
 /// \throws UserError if the leaves do not fit in these tiers
 void size_upper_tiers(Clos& clos, std::uint32_t leaves_per_island, const TieredBasics& spec, int tiers);
 
+/// Nodes of a block of a fabric with islands of nodes: the given number, or as many as a leaf takes of those of an island.
+/// \param given  0: not given. \throws UserError if an island is no whole number of blocks
+std::uint32_t nodes_per_block(int given, int nodes_per_island, std::uint32_t leaf_down);
+
+/// Fills in the tiers above the leaves of a Clos whose groups are given, and its leaves. Every group has spines of its own;
+/// cores join them, unless `tiers` is 2.
+/// \param groups    of a network
+/// \param networks  that nothing joins, as the rails of a rail-only fabric
+/// \throws UserError if they do not fit
+void size_given_groups(Clos& clos, std::uint32_t leaves_per_group, std::uint32_t groups, std::uint32_t networks,
+                       const TieredBasics& spec, int tiers);
+
 /// Builds the fabric with its cable classes by tier (cables.hpp).
 /// \param offered  line rate that the switches offer to a cable of a NIC
 Fabric build_clos_fabric(const Clos& clos, const FabricBasics& basics, const FabricDemand& demand,

@@ -131,22 +131,30 @@ class Counter {
       if (a.gpu != b.gpu) inside(a.node, ways_.between_gpus(a.gpu, b.gpu), bytes);
       return;
     }
-    const std::size_t e = edge_between(channel, edges, a.node, b.node, program.nics(from, to));
-    inside(a.node, ways_.to_nic(a.gpu, edges[e].from_nic), bytes);
-    route(channel, edges[e], e, bytes);
-    inside(b.node, ways_.from_nic(edges[e].to_nic, b.gpu), bytes);
+    const std::vector<std::size_t> between = edges_between(channel, edges, a.node, b.node, program.nics(from, to));
+    const NetworkEdge& first = edges[between.front()];
+    inside(a.node, ways_.to_nic(a.gpu, first.from_nic), bytes);
+    double all = 0;
+    for (const std::size_t e : between) all += edges[e].weight;
+    for (const std::size_t e : between) route(channel, edges[e], e, bytes * edges[e].weight / all);
+    inside(b.node, ways_.from_nic(first.to_nic, b.gpu), bytes);
   }
 
-  static std::size_t edge_between(int channel, const std::vector<NetworkEdge>& edges, std::uint32_t from,
-                                  std::uint32_t to, const std::array<int, 2>& nics) {
+  /// The connections of a channel between two nodes and the NICs of the first of them. Several pairs of GPUs have one
+  /// each, with queue pairs of its own, and which is whose does not matter: they carry the same.
+  static std::vector<std::size_t> edges_between(int channel, const std::vector<NetworkEdge>& edges, std::uint32_t from,
+                                                std::uint32_t to, const std::array<int, 2>& nics) {
     const auto asked = static_cast<std::uint32_t>(channel);
-    const auto is = [&](const NetworkEdge& e) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const NetworkEdge& e = edges[i];
       const bool same_nics = nics[0] < 0 || (e.from_nic == nics[0] && e.to_nic == nics[1]);
-      return e.channel_or(asked) == asked && e.from == from && e.to == to && same_nics;
-    };
-    const auto edge = std::find_if(edges.begin(), edges.end(), is);
-    FABRICAST_CHECK(edge != edges.end(), "a message between nodes without a connection");
-    return static_cast<std::size_t>(edge - edges.begin());
+      if (e.channel_or(asked) != asked || e.from != from || e.to != to || !same_nics) continue;
+      const NetworkEdge& first = found.empty() ? e : edges[found.front()];
+      if (e.from_nic == first.from_nic && e.to_nic == first.to_nic) found.push_back(i);
+    }
+    FABRICAST_CHECK(!found.empty(), "a message between nodes without a connection");
+    return found;
   }
 
   /// Each queue pair takes its part. Pairs are numbered by channel, and apart for a channel's even and odd connections.

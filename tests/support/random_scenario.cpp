@@ -75,10 +75,14 @@ std::string draw_fabric(Rng& rng, int size, int nics) {
                      one_of(rng, {1, 1, 2, 4}));
 }
 
-std::string sample_routing(Rng& rng, bool direct) {
-  if (direct && once_in(rng, 4))
+/// \param detours  whether the fabric has any
+std::string sample_routing(Rng& rng, bool detours) {
+  if (detours && once_in(rng, 4)) {
+    if (once_in(rng, 2))
+      return fmt::format("{{kind: ugal, choice: {}}}", one_of<std::string_view>(rng, {"queue_pair", "packet"}));
     return fmt::format("{{kind: valiant, seed: {}, seeds: 1, nonminimal: {}, choice: {}}}", from_to(rng, 1, 1000),
                        one_of(rng, {0.3, 1.0}), one_of<std::string_view>(rng, {"queue_pair", "packet"}));
+  }
   const auto kind = one_of<std::string_view>(rng, {"ecmp", "ecmp", "ecmp", "adaptive", "adaptive", "spray", "static"});
   if (kind != "ecmp") return fmt::format("{{kind: {}}}", kind);
   const int seed = from_to(rng, 1, 1000);
@@ -134,6 +138,8 @@ std::int64_t sample_bytes(Rng& rng) {
 
 }  // namespace
 
+bool has_detours(std::string_view fabric) { return !fabric.empty() && fabric != "multi_plane" && fabric != "islands"; }
+
 std::string RandomScenario::yaml() const {
   return fmt::format(
       "fabricast: 1\nnode:\n{}{}cluster: {}\nfabric: {}\nrouting: {}\n{}nccl:\n  version: \"{}\"\n{}workload:\n"
@@ -153,6 +159,23 @@ std::string direct_fabric(Rng& rng, std::string_view kind, int nodes) {
     keys = fmt::format("groups: {}, leaves_per_group: {}, spines_per_group: {}, local_links: {}, global_links: {}",
                        std::max(1, nodes / group / from_to(rng, 1, 2)), group, from_to(rng, 1, 4), from_to(rng, 1, 2),
                        from_to(rng, 1, 6));
+  } else if (kind == "ocs") {
+    const int group = one_of(rng, {1, 2, 3});
+    keys = fmt::format("pods: [{}, {}], matching: {}, leaves_per_pod: {}, spines_per_pod: {}, cables: {}",
+                       std::max(1, nodes / group / from_to(rng, 1, 2)), from_to(rng, 1, 2),
+                       one_of<std::string_view>(rng, {"mesh", "torus"}), group, from_to(rng, 1, 4), from_to(rng, 1, 4));
+  } else if (kind == "multi_plane") {
+    return fmt::format(
+        "{{kind: {}, planes: {}, choice: {}, rails: {}, nodes_per_leaf: {},\n  oversubscription: {}, switch: {{ports: "
+        "512}}}}",
+        kind, one_of(rng, {2, 2, 3, 4, 8}), one_of<std::string_view>(rng, {"packet", "queue_pair"}),
+        one_of<std::string_view>(rng, {"true", "false"}), from_to(rng, 1, 4), one_of(rng, {1, 1, 2, 4}));
+  } else if (kind == "islands") {
+    const int su = from_to(rng, 1, 3);
+    return fmt::format(
+        "{{kind: {}, nodes_per_su: {}, nodes_per_island: {}, spine_oversubscription: {}, switch: {{ports: 512}}}}",
+        one_of<std::string_view>(rng, {"rail_optimized", "rail_optimized", "rail_only"}), su, su * from_to(rng, 1, 3),
+        one_of(rng, {1, 3, 7, 15}));
   } else {
     keys = fmt::format("dimensions: [{}, {}, {}], cables: {}, paths: {}", from_to(rng, 1, 5), from_to(rng, 1, 4),
                        from_to(rng, 1, 3), from_to(rng, 1, 4),
@@ -171,7 +194,7 @@ RandomScenario sample_scenario(Rng& rng, std::string_view fabric) {
   if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
   s.cluster = sample_cluster(rng, nodes, size);
   s.fabric = fabric.empty() ? draw_fabric(rng, size, box.gpus) : direct_fabric(rng, fabric, size);
-  s.routing = sample_routing(rng, !fabric.empty());
+  s.routing = sample_routing(rng, has_detours(fabric));
   s.version = one_of<std::string_view>(rng, {"2.18", "2.22", "2.28", "2.28"});
   const Call call = draw_call(rng, single);
   if (call.algorithm == "pat") s.version = "2.28";

@@ -19,10 +19,15 @@ struct RandomScenario {
   std::string yaml() const;
 };
 
-/// \param fabric  `fabric.kind`; empty: a Clos network
+/// \param fabric  as for direct_fabric; empty: a Clos network
 RandomScenario sample_scenario(Rng& rng, std::string_view fabric = {});
 
-/// A fabric of directly connected switches for this many nodes: dragonfly, dragonfly_plus, torus or hyperx.
+/// The fabrics beside usual Clos networks: `fabric.kind`, or `islands` for rails in islands.
+inline constexpr std::string_view other_fabrics[] = {"dragonfly", "dragonfly_plus", "torus",  "hyperx",
+                                                     "ocs",       "multi_plane",    "islands"};
+/// Whether valiant and ugal find detours in it.
+bool has_detours(std::string_view fabric);
+/// One of these for this many nodes.
 std::string direct_fabric(Rng& rng, std::string_view kind, int nodes);
 
 /// One or two slow or dead links of what the scenario has become, on hosts of the job.

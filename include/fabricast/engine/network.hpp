@@ -80,6 +80,8 @@ struct NetworkSetup {
   bool times_only = false;                ///< omit the bottleneck and the split of the makespan
   std::size_t threads = 1;                ///< per engine; results do not depend on it
   std::shared_ptr<CountStore> counts;     ///< null: engines share no counts
+  /// The paths of its flows.
+  PathKind paths() const { return policy ? policy->paths(*policy_spec) : PathKind::fixed; }
 };
 
 /// An empty store, which is safe to use from several threads. It keeps the counts of one seed and shares what all seeds

@@ -15,6 +15,9 @@
 // Routers do not change after construction, except for internal caches under a lock. They are safe to use concurrently.
 // They refer to the fabric and the state that they were made with, which must outlive them.
 //
+// A policy whose switches choose by load (ugal) cannot say the path of a flow before all flows are known. Its router
+// routes as in an empty network, and `under_load` makes the router of a given traffic.
+//
 // Not modelled: reordering, reaction times of adaptive routing, and the change of routes over time.
 #pragma once
 
@@ -114,6 +117,14 @@ class Router {
   /// \param pairs  sorted by destination; every pair is connected
   virtual void part_pairs(std::span<const SwitchFlows> /*pairs*/, std::uint64_t /*stream*/,
                           const std::function<void(std::uint32_t, double)>& /*add*/) const {}
+  /// Whether paths depend on the traffic of all flows together.
+  virtual bool follows_load() const { return false; }
+  /// The router of a traffic that lasts. Null if this one serves: paths follow no load, or the traffic fits on them.
+  /// \param pairs  sorted by destination, without flows inside a switch; every pair is connected
+  /// \param port   the largest of flows / rate over the links of NIC ports, in s/B
+  virtual std::unique_ptr<Router> under_load(std::span<const SwitchFlows> /*pairs*/, double /*port*/) const {
+    return nullptr;
+  }
   /// Whether the links of a bundle carry equal amounts (spray), so that the slowest one limits all of them, or amounts
   /// in proportion to their capacity (adaptive).
   virtual bool even() const { return false; }
@@ -130,6 +141,16 @@ struct Samples {
   int count = 1;
 };
 
+/// Which paths the packets of a flow take.
+enum class PathKind {
+  fixed,      ///< one, which follows from its ends
+  by_chance,  ///< one that is chosen by chance, so that flows may collide on it
+  by_load,    ///< many, by the load of their links
+  in_turn     ///< many, whatever the load of their links
+};
+/// Whether a flow has many paths.
+constexpr bool is_spread(PathKind paths) { return paths == PathKind::by_load || paths == PathKind::in_turn; }
+
 /// A policy. Its specification, the section `routing` of a scenario, has a type of its own, passed as std::any.
 struct RoutingPolicy {
   std::string_view name;     ///< `routing.kind`
@@ -139,8 +160,7 @@ struct RoutingPolicy {
   std::any (*defaults)();
   void (*visit)(FieldVisitor&, std::any&);
   Samples (*samples)(const std::any&);
-  /// Whether every flow keeps one path that is chosen by chance, so that flows may collide on it.
-  bool (*by_chance)(const std::any&);
+  PathKind (*paths)(const std::any&);
   /// The router of one sample. Fabric and state must outlive it.
   /// \throws UserError from `lft` if the fabric has no LIDs or no tables are given
   std::unique_ptr<Router> (*make)(const std::any&, const Fabric&, const LinkState&, std::uint64_t seed);
@@ -149,7 +169,7 @@ struct RoutingPolicy {
 /// All policies, in the order of policies.inc.
 std::span<const RoutingPolicy> routing_policies();
 
-/// The descriptor of a policy whose Spec has visit_fields, samples and make_router, and by_chance if paths may be so.
+/// The descriptor of a policy whose Spec has visit_fields, samples and make_router, and paths_of unless paths are fixed.
 template <class Spec>
 constexpr RoutingPolicy make_routing_policy(std::string_view name, std::string_view summary, std::string_view source) {
   return {name,
@@ -159,8 +179,8 @@ constexpr RoutingPolicy make_routing_policy(std::string_view name, std::string_v
           [](FieldVisitor& visit, std::any& spec) { visit_fields(visit, *std::any_cast<Spec>(&spec)); },
           [](const std::any& spec) { return samples(*std::any_cast<Spec>(&spec)); },
           [](const std::any& spec) {
-            if constexpr (requires(const Spec& s) { by_chance(s); }) return by_chance(*std::any_cast<Spec>(&spec));
-            return false;
+            if constexpr (requires(const Spec& s) { paths_of(s); }) return paths_of(*std::any_cast<Spec>(&spec));
+            return PathKind::fixed;
           },
           [](const std::any& spec, const Fabric& fabric, const LinkState& state, std::uint64_t seed) {
             return make_router(*std::any_cast<Spec>(&spec), fabric, state, seed);

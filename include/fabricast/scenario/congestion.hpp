@@ -36,9 +36,7 @@ struct CongestionSpec {
 void visit_fields(FieldVisitor& visit, CongestionSpec& spec);
 /// Whether nothing is stated, or only what holds anyway.
 bool is_default(const CongestionSpec& spec);
-/// Whether every flow keeps to one path, rather than being spread over packets.
-bool keeps_one_path(const NetworkSetup& setup);
-/// The fraction of a contended link that flows reach (NetworkSegment::contended).
-double contended_efficiency(const CongestionSpec& spec, const Network& network, const RoutingPolicy& policy);
+/// The fraction of a contended link that flows with such paths reach (NetworkSegment::contended).
+double contended_efficiency(const CongestionSpec& spec, const Network& network, PathKind paths);
 
 }  // namespace fabricast

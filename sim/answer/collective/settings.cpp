@@ -25,10 +25,7 @@ const ForecastRow& first(const Situation& s) { return s.forecast.rows.front(); }
 // Kinds that concern NICs do not apply to a job inside one node of NCCL.
 bool networked(const Situation& s) { return comm(s).nodes() > 1; }
 // Only where paths are chosen by chance are there collisions that more queue pairs or adaptive routing could avoid.
-bool by_hash(const Situation& s) {
-  const NetworkSetup& setup = s.world.setup();
-  return setup.policy && setup.policy->by_chance(*setup.policy_spec);
-}
+bool by_hash(const Situation& s) { return s.world.setup().paths() == PathKind::by_chance; }
 // NCCL's IB transport, with queue pairs. RoCE uses it as well; other networks have plugins of their own.
 bool verbs(const Situation& s) {
   return networked(s) && (node(s).nics.link == LinkKind::infiniband || node(s).nics.link == LinkKind::roce);

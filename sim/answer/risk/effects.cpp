@@ -61,7 +61,7 @@ bool between_switches(Component c) { return c == Component::leaf_spine_cable || 
 
 Effects find_effects(const World& world, Trials& trials, const Elements& elements, const std::vector<double>& healthy,
                      const std::vector<EffectKey>& wanted, const RiskOptions& options) {
-  const bool spreads = world.setup().policy && !keeps_one_path(world.setup());
+  const bool spreads = is_spread(world.setup().paths());
   std::vector<Task> tasks;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const ElementClass& c = elements.classes()[wanted[k].elements];

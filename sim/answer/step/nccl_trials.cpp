@@ -107,9 +107,8 @@ Alternatives queue_pairs(C c) {
   Alternatives list;
   const Communicator& comm = c.world.planner().comm;
   const LinkKind link = comm.node.spec.nics.link;
-  const NetworkSetup& setup = c.world.setup();
   const bool verbs = link == LinkKind::infiniband || link == LinkKind::roce;
-  if (!networked(c) || !verbs || !setup.policy || !setup.policy->by_chance(*setup.policy_spec)) return list;
+  if (!networked(c) || !verbs || c.world.setup().paths() != PathKind::by_chance) return list;
   for (const int n : {4, 8})
     if (comm.qps_per_connection < n)
       list.push_back({fmt::format("{} queue pairs per connection", n), {env_word("NCCL_IB_QPS_PER_CONNECTION", n)}});

@@ -18,8 +18,7 @@ constexpr auto one = one_if<Trial>;
 
 // Alternatives, of which the better is reported: both need switches and NICs that support them.
 Alternatives routing(const World& world) {
-  const NetworkSetup& setup = world.setup();
-  if (!setup.policy || !setup.policy->by_chance(*setup.policy_spec)) return {};
+  if (world.setup().paths() != PathKind::by_chance) return {};
   return {{"adaptive routing", {"routing={kind: adaptive}"}}, {"packet spraying", {"routing={kind: spray}"}}};
 }
 

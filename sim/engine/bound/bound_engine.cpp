@@ -9,6 +9,7 @@
 // ideal. Both engines use the same T_c, so an error of T_c does not show in the comparison.
 #include <algorithm>
 
+#include "../count/router_under_load.hpp"
 #include "../time/channel_time.hpp"
 #include "fabricast/engine/engine.hpp"
 
@@ -32,7 +33,10 @@ class BoundEngine final : public NetworkEngine {
     costs.visits = costs.sends;
     costs.both_directions = 2;
     InsidePaths paths(comm);
-    Loads loads = count_loads(comm, plan, setup_.fabric, router_.get(), segment_, paths);
+    // Detours by load may be faster than a minimal path alone.
+    const std::unique_ptr<Router> own =
+        router_ ? router_under_load(comm, plan, *setup_.fabric, *router_, segment_) : nullptr;
+    Loads loads = count_loads(comm, plan, setup_.fabric, own ? own.get() : router_.get(), segment_, paths);
     loads.alone = true;
     // At most one connection per link. A connection that is spread over several links stays a fraction on each.
     for (LinkGroup& g : loads.groups) {

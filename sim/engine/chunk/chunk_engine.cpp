@@ -17,6 +17,7 @@
 #include <cstdio>
 
 #include "../count/loads.hpp"
+#include "../count/router_under_load.hpp"
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/stop.hpp"
@@ -68,12 +69,16 @@ class ChunkEngine final : public NetworkEngine {
                           "use engine: flow, or workload.buffers: registered");
     // Loads are counted only because this refuses a fabric that is cut, with a message.
     InsidePaths paths(*setup_.comm);
-    if (router_) count_loads(*setup_.comm, plan, setup_.fabric, router_.get(), setup_.segments.front(), paths);
+    const NetworkSegment& segment = setup_.segments.front();
+    const std::unique_ptr<Router> own =
+        router_ ? router_under_load(*setup_.comm, plan, *setup_.fabric, *router_, segment) : nullptr;
+    const Router* router = own ? own.get() : router_.get();
+    if (router) count_loads(*setup_.comm, plan, setup_.fabric, router, segment, paths);
     CollectiveResult result;
     // The module is opened before the fork, so that this process reports an error like any other.
     const std::vector<double> ends = in_a_child([&, simulate = module()] {
       std::vector<double> of_channels;
-      simulate(setup_, plan, router_.get(), of_channels);
+      simulate(setup_, plan, router, of_channels);
       return of_channels;
     });
     result.launch = Seconds{protocol_costs(*setup_.comm, plan).launch};

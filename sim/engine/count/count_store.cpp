@@ -49,9 +49,10 @@ namespace {
 
 /// Whether paths of equal latency on one hardware have equal latencies on any other. In a Clos they have, because they
 /// cross the same tiers, and in a fabric with a metric, because they have equally many links of each class. The latency
-/// of a reducing tree is known only for the hardware on which it was counted.
+/// of a reducing tree is known only for the hardware on which it was counted. Where paths follow loads, they follow rates too.
 bool any_hardware(const FabricCount::Input& input) {
-  return (input.fabric.clos() || input.fabric.metric()) && !find_by_algorithm(input.plan.algorithm)->network_trees;
+  return (input.fabric.clos() || input.fabric.metric()) && !input.router.follows_load() &&
+         !find_by_algorithm(input.plan.algorithm)->network_trees;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "switch_pair_count.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -14,7 +15,7 @@ namespace fabricast {
 
 namespace {
 
-/// A matrix over pairs of switches is kept, so larger fabrics are counted one by one.
+/// A list of pairs of switches is kept, so larger fabrics are counted one by one.
 constexpr std::uint32_t most_switches = 4096;
 
 class SwitchPairCounter {
@@ -23,6 +24,10 @@ class SwitchPairCounter {
       : in_(in), nodes_(static_cast<std::uint32_t>(in.comm.nodes())), switches_(in.fabric.switches()) {
     const auto pairs = static_cast<std::uint64_t>(in.comm.qps_per_connection);
     for (const NetworkEdge& edge : edges) messages_[{edge.from_nic, edge.to_nic}][edge.weight] += pairs;
+    for (const auto& [nics, by_weight] : messages_) {
+      note_nodes(nics.first);
+      note_nodes(nics.second);
+    }
     for (const auto& [nics, by_weight] : messages_)
       for (const auto& [weight, flows] : by_weight) flows_ += flows * nodes_ * (nodes_ - 1);
   }
@@ -32,14 +37,13 @@ class SwitchPairCounter {
   /// \returns false if a flow has no path
   bool count(PairCount& out) {
     out.weighted = in_.router.parting() == Router::Parting::evenly;
-    std::map<std::uint32_t, std::vector<std::uint64_t>> by_weight;  // flows by destination, then by source
     std::vector<double> crossed(in_.fabric.links(), 0);
+    std::vector<Ends> ends;
+    std::map<std::uint32_t, std::vector<SwitchFlows>> by_weight;
     for (const auto& [nics, messages] : messages_) {
-      const std::vector<std::uint64_t> pairs = pairs_of(nics);
+      ends.push_back(ends_of(nics, messages));
       for (const auto& [weight, flows] : messages) {
-        std::vector<std::uint64_t>& sum = by_weight[weight];
-        sum.resize(pairs.size());
-        for (std::size_t i = 0; i < pairs.size(); ++i) sum[i] += flows * pairs[i];
+        by_weight.try_emplace(weight);
         for (std::uint32_t node = 0; node < nodes_; ++node) {
           const double all = static_cast<double>(weight * flows * (nodes_ - 1));
           crossed[2 * endpoint(node, nics.first)] += all;
@@ -47,22 +51,29 @@ class SwitchPairCounter {
         }
       }
     }
-    std::vector<std::uint64_t> all(std::size_t{switches_} * switches_, 0);
-    for (const auto& [weight, flows] : by_weight)
-      for (std::size_t i = 0; i < flows.size(); ++i) all[i] += flows[i];
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i] > 0 && !add_trips(i, all[i])) return false;
-    for (const auto& [weight, flows] : by_weight) {
-      std::vector<SwitchFlows> list;
-      for (std::size_t i = 0; i < flows.size(); ++i)
-        if (const std::uint32_t from = source(i), to = target(i); flows[i] > 0 && from != to)
-          list.push_back({from, to, flows[i]});
+    // Row by row: matrices over all pairs of switches would take most of the time.
+    std::vector<std::uint64_t> row(switches_), all(switches_);
+    for (std::uint32_t to = 0; to < switches_; ++to) {
+      std::fill(all.begin(), all.end(), 0);
+      for (auto& [weight, list] : by_weight) {
+        std::fill(row.begin(), row.end(), 0);
+        for (const Ends& e : ends) add_row(e, weight, to, row);
+        for (std::uint32_t from = 0; from < switches_; ++from) {
+          if (row[from] == 0) continue;
+          all[from] += row[from];
+          if (from != to) list.push_back({from, to, row[from]});
+        }
+      }
+      for (std::uint32_t from = 0; from < switches_; ++from)
+        if (all[from] > 0 && !add_trips(std::size_t{to} * switches_ + from, all[from])) return false;
+    }
+    for (const auto& [weight, list] : by_weight) {
       const double each = weight;
       in_.router.part_pairs(list, weight, [&](std::uint32_t link, double part) { crossed[link] += each * part; });
     }
     for (const double c : crossed)
       out.counts.push_back(static_cast<std::uint64_t>(std::llround(out.weighted ? c / weight_unit : c)));
-    for (auto& [distance, trips] : trips_) out.trips.push_back(trips);
+    for (auto& [key, trips] : trips_) out.trips.push_back(trips);
     return true;
   }
 
@@ -79,58 +90,88 @@ class SwitchPairCounter {
     return in_.fabric.link(LinkId(2 * endpoint(node, nic))).to.value - in_.fabric.endpoints();
   }
 
-  /// (1) for one pair of NICs, by destination, then by source.
-  std::vector<std::uint64_t> pairs_of(const Nics& nics) {
-    std::vector<std::uint64_t> from(switches_, 0), to(switches_, 0);
-    std::vector<std::uint64_t> pairs(std::size_t{switches_} * switches_, 0);
+  /// What (1) needs for one pair of NICs.
+  struct Ends {
+    const std::map<std::uint32_t, std::uint64_t>* messages;  ///< by weight: queue pairs
+    std::vector<std::uint64_t> from, to;                     ///< nodes by switch
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        own;  ///< switches of the second and the first NIC of each node
+  };
+  Ends ends_of(const Nics& nics, const std::map<std::uint32_t, std::uint64_t>& messages) const {
+    Ends ends{&messages, std::vector<std::uint64_t>(switches_, 0), std::vector<std::uint64_t>(switches_, 0), {}};
     for (std::uint32_t node = 0; node < nodes_; ++node) {
-      ++from[switch_of(node, nics.first)];
-      ++to[switch_of(node, nics.second)];
+      const std::uint32_t s = switch_of(node, nics.first), d = switch_of(node, nics.second);
+      ++ends.from[s];
+      ++ends.to[d];
+      ends.own.emplace_back(d, s);
     }
-    for (std::uint32_t d = 0; d < switches_; ++d)
-      for (std::uint32_t s = 0; to[d] > 0 && s < switches_; ++s)
-        pairs[std::size_t{d} * switches_ + s] = from[s] * to[d];
-    for (std::uint32_t node = 0; node < nodes_; ++node)
-      --pairs[std::size_t{switch_of(node, nics.second)} * switches_ + switch_of(node, nics.first)];
-    return pairs;
+    std::sort(ends.own.begin(), ends.own.end());
+    return ends;
+  }
+  /// Adds (1) for one destination, by source.
+  static void add_row(const Ends& ends, std::uint32_t weight, std::uint32_t to, std::vector<std::uint64_t>& row) {
+    const auto of_weight = ends.messages->find(weight);
+    if (of_weight == ends.messages->end() || ends.to[to] == 0) return;
+    const std::uint64_t flows = of_weight->second, each = flows * ends.to[to];
+    for (std::size_t s = 0; s < row.size(); ++s) row[s] += each * ends.from[s];
+    for (auto it = std::lower_bound(ends.own.begin(), ends.own.end(), std::pair{to, 0U});
+         it != ends.own.end() && it->first == to; ++it)
+      row[it->second] -= flows;
   }
 
-  /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them.
+  /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them. In a
+  /// fabric from a file each pair of switches has its own.
   bool add_trips(std::size_t pair, std::uint64_t flows) {
-    const std::uint32_t distance = in_.fabric.metric()->distance(source(pair), target(pair));
-    const auto [it, fresh] = trips_.try_emplace(distance);
+    const auto find = [&](FabricCount::Trips& trips) {
+      return std::any_of(messages_.begin(), messages_.end(),
+                         [&](const auto& m) { return find_trip(pair, m.first, trips); });
+    };
+    if (!in_.fabric.metric()) {
+      FabricCount::Trips own;
+      if (!find(own)) return false;
+      const auto it = trips_.try_emplace(own.latency, own).first;
+      it->second.count += flows;
+      return true;
+    }
+    const auto [it, fresh] = trips_.try_emplace(in_.fabric.metric()->distance(source(pair), target(pair)));
     it->second.count += flows;
-    if (!fresh) return true;
-    return std::any_of(messages_.begin(), messages_.end(),
-                       [&](const auto& m) { return find_trip(pair, m.first, it->second); });
+    return !fresh || find(it->second);
   }
   bool find_trip(std::size_t pair, const Nics& nics, FabricCount::Trips& trips) const {
-    for (std::uint32_t a = 0; a < nodes_; ++a) {
-      if (switch_of(a, nics.first) != source(pair)) continue;
-      for (std::uint32_t b = 0; b < nodes_; ++b) {
-        if (b == a || switch_of(b, nics.second) != target(pair)) continue;
+    for (const std::uint32_t a : first_nodes_.at(nics.first)[source(pair)])
+      for (const std::uint32_t b : first_nodes_.at(nics.second)[target(pair)]) {
+        if (a == b || a == no_node || b == no_node) continue;
         trips.first = flow_between(in_.comm, endpoint(a, nics.first), endpoint(b, nics.second), 0, 0, 0);
         Path path;
         if (!in_.router.route(trips.first, path)) return false;
         trips.latency = path.latency.value;
         return true;
       }
-    }
     return false;
+  }
+  /// The first two nodes with the NIC on each switch: of two pairs of nodes, one is not a node and itself.
+  void note_nodes(std::uint16_t nic) {
+    const auto [it, fresh] = first_nodes_.try_emplace(nic, switches_, std::array<std::uint32_t, 2>{no_node, no_node});
+    for (std::uint32_t node = 0; fresh && node < nodes_; ++node) {
+      std::array<std::uint32_t, 2>& first = it->second[switch_of(node, nic)];
+      if (std::uint32_t& free = first[0] == no_node ? first[0] : first[1]; free == no_node) free = node;
+    }
   }
 
   const FabricCount::Input& in_;
   std::uint32_t nodes_, switches_;
   std::uint64_t flows_ = 0;
   std::map<Nics, std::map<std::uint32_t, std::uint64_t>> messages_;  ///< by weight: queue pairs
-  std::map<std::uint32_t, FabricCount::Trips> trips_;                ///< by distance
+  static constexpr std::uint32_t no_node = static_cast<std::uint32_t>(-1);
+  std::map<std::uint16_t, std::vector<std::array<std::uint32_t, 2>>> first_nodes_;  ///< by NIC and switch
+  std::map<double, FabricCount::Trips> trips_;                                      ///< by distance, or latency
 };
 
 }  // namespace
 
 std::optional<PairCount> count_switch_pairs(const FabricCount::Input& in, const std::vector<NetworkEdge>& edges,
                                             std::uint64_t most_hashed) {
-  if (!in.fabric.metric() || in.fabric.switches() > most_switches) return {};
+  if (in.fabric.switches() > most_switches) return {};
   SwitchPairCounter counter(in, edges);
   if (in.router.parting() == Router::Parting::at_random && counter.flows() <= most_hashed) return {};
   PairCount found;

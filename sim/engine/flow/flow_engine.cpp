@@ -31,6 +31,7 @@
 
 #include "../count/count_store.hpp"
 #include "../count/network_counter.hpp"
+#include "../count/router_under_load.hpp"
 #include "../time/channel_time.hpp"
 #include "../time/peer_time.hpp"
 #include "fabricast/collective/algorithm.hpp"
@@ -178,6 +179,15 @@ class FlowEngine final : public NetworkEngine {
     return routers_[segment].get();
   }
 
+  /// The router of a plan's traffic.
+  const Router* router_of(const Plan& plan, std::size_t segment) {
+    const Router* router = this->router(segment);
+    if (!router) return nullptr;
+    std::unique_ptr<Router> own = router_under_load(*setup_.comm, plan, *setup_.fabric, *router, segment_at(segment));
+    if (!own) return router;
+    return under_load_.emplace_back(std::move(own)).get();
+  }
+
   /// Whether a fault affects the collective: it has connections over a faulty link, now or on the network without
   /// faults.
   bool affects(const Fault& fault, const Plan& plan, const Loads& loads) {
@@ -204,16 +214,17 @@ class FlowEngine final : public NetworkEngine {
         std::tuple(plan.op, plan.one_way, plan.algorithm, kernel, plan.channels, edge_key_of(plan), segment);
     const auto it = loads_.find(key);
     if (it != loads_.end()) return it->second;
-    Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, router(segment), segment_at(segment), paths_,
-                              stored_count(plan, segment), setup_.threads);
+    const Router* of_plan = router_of(plan, segment);
+    Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, of_plan, segment_at(segment), paths_,
+                              stored_count(plan, segment, of_plan), setup_.threads);
     return loads_.emplace(key, std::move(loads)).first->second;
   }
 
   /// The count that engines share, for a network without faults; null otherwise.
-  std::shared_ptr<SharedCount> stored_count(const Plan& plan, std::size_t segment) {
+  std::shared_ptr<SharedCount> stored_count(const Plan& plan, std::size_t segment, const Router* router) {
     const NetworkSegment& s = segment_at(segment);
     if (!setup_.counts || setup_.comm->nodes() == 1 || !s.links.all_nominal() || !s.faults.empty()) return nullptr;
-    return setup_.counts->of({*setup_.comm, plan, *setup_.fabric, *router(segment), s,
+    return setup_.counts->of({*setup_.comm, plan, *setup_.fabric, *router, s,
                               protocol_costs(*setup_.comm, plan).tree_weight, setup_.threads},
                              seed_);
   }
@@ -367,7 +378,8 @@ class FlowEngine final : public NetworkEngine {
   const NetworkSetup& setup_;
   std::uint64_t seed_;
   const Router* known_;
-  std::vector<std::unique_ptr<Router>> routers_;
+  std::vector<std::unique_ptr<Router>> routers_;     ///< by segment
+  std::vector<std::unique_ptr<Router>> under_load_;  ///< of plans
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, bool, Algorithm, int, int, std::uint64_t, std::size_t>, Loads> loads_;
   const NetworkSegment no_faults_;

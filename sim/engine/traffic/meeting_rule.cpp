@@ -79,7 +79,7 @@ MeetingRule meeting_rule(const World& world, const Router& router) {
   MeetingRule rule;
   rule.fabric = world.fabric();
   rule.contended = world.setup().segments.front().contended;
-  if (world.scenario().fabric.congestion.control != CongestionControl::none || !keeps_one_path(world.setup()))
+  if (world.scenario().fabric.congestion.control != CongestionControl::none || is_spread(world.setup().paths()))
     return rule;
   for (std::uint32_t l = 0; l < rule.fabric->links(); ++l)
     rule.by_port.push_back(resource_rate(world.setup(), router, l).value);

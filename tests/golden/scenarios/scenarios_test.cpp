@@ -350,6 +350,7 @@ TEST_CASE("other kinds of fabrics, by what their cables carry", "[scenarios]") {
   CHECK(in_group("kind: valiant, choice: packet, nonminimal: 0.5") == Approx(one_way / 2).epsilon(0.03));
   CHECK(in_group("kind: valiant, choice: packet, nonminimal: 0.66667") == Approx(one_way / 3).epsilon(0.03));
   CHECK(in_group("kind: valiant, choice: packet") == Approx(one_way / 2).epsilon(0.03));
+  CHECK(in_group("kind: ugal") == Approx(one_way / 3).epsilon(0.03));
 
   // The NICs limit a ring, wherever its nodes are.
   CHECK(time_us("dragonfly_plus") ==
@@ -359,6 +360,16 @@ TEST_CASE("other kinds of fabrics, by what their cables carry", "[scenarios]") {
   // more than two, and half as many cables between the switches of a HyperX twice as long.
   CHECK(time_us("torus", "--set fabric.cables=1") > 2 * time_us("torus"));
   CHECK(time_us("hyperx", "--set fabric.cables=1") == Approx(2 * time_us("hyperx")).epsilon(0.02));
+
+  // 512 GPUs send a half of 1 GiB each to the other island, over 128 cables of 400 Gb/s, of which 98 % is payload.
+  CHECK(time_us("islands") == Approx(512 * 0.5 * (1 << 30) / (128 * 50e9 * 0.9804) * 1e6).epsilon(0.03));
+  CHECK(time_us("islands", "--set fabric.spine_up=32") < 0.7 * time_us("islands"));
+
+  // 64 GPUs of a pod send a quarter of 1 GiB each to another pod, over eight cables. A ring of four pods has half the
+  // cables, and half of the pairs of pods that are not joined.
+  const double pods = time_us("ocs");
+  CHECK(pods == Approx(64 * 0.25 * (1 << 30) / (8 * 50e9 * 0.9804) * 1e6).epsilon(0.03));
+  CHECK(time_us("ocs", "--set fabric.matching=torus") == Approx(2 * pods).epsilon(0.03));
 
   // With one plane of four down, NICs have three quarters of their rate.
   const double planes = time_us("multi_plane");

@@ -2,10 +2,13 @@
 #include "sim/engine/count/pair_count.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "fabricast/engine/engine.hpp"
 #include "fabricast/scenario/scenario.hpp"
@@ -81,6 +84,44 @@ TEST_CASE("with spreading, counts in closed form equal those of each message", "
             for (const FabricCount::Trips& t : found->trips) trips[t.latency] += t.count;
             CHECK(trips == routed.trips);
           }
+}
+
+TEST_CASE("in a fabric from a file, counts between switches equal those of each message", "[engine]") {
+  // Three leaves of unequal nodes and cables, two spines. NICs are listed in no order.
+  std::string file = "switches: [tor0, tor1, tor2, agg0, agg1]\nlinks:\n";
+  for (const int n : {4, 0, 6, 1, 3, 5, 2})
+    for (const int k : {1, 0})
+      file += fmt::format("  - {{from: node{}.nic{}, to: tor{}}}\n", n, k, n < 2 ? 0 : n < 3 ? 1 : 2);
+  for (int t = 0; t < 3; ++t)
+    for (int a = 0; a < 2; ++a)
+      file += fmt::format("  - {{from: tor{}, to: agg{}, count: {}, latency: {}ns}}\n", t, a, 1 + (t + a) % 2,
+                          300 + 50 * t);
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("fabricast-pairs-{}.yaml", getpid());
+  std::ofstream(path) << file;
+  for (const char* routing : {"adaptive", "spray"}) {
+    CAPTURE(routing);
+    const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 2}}", "{nodes: 7}",
+                                  fmt::format("{{kind: file, path: {}}}", path.string()), routing);
+    const auto router = x.router(1);
+    const auto found = count_pairs(x.input(*router));
+    REQUIRE(found);
+    const Communicator& comm = x.world.planner().comm;
+    std::vector<double> counts(x.world.fabric()->links(), 0);
+    std::map<double, std::uint64_t> trips, expected;
+    const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
+    Path flow;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      REQUIRE(router->route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, 0), flow));
+      for (std::size_t i = 0; i < flow.resources.size(); ++i)
+        counts[flow.resources[i]] += flow.weight(i) * edges[e].weight;
+      ++expected[flow.latency.value];
+    }
+    for (std::size_t l = 0; l < counts.size(); ++l)
+      CHECK(static_cast<double>(found->counts[l]) * 0x1p-20 == Approx(counts[l]).margin(1e-5));
+    for (const FabricCount::Trips& t : found->trips) trips[t.latency] += t.count;
+    CHECK(trips == expected);
+  }
+  std::filesystem::remove(path);
 }
 
 /// Largest distance of two empirical distributions.

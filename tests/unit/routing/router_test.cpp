@@ -351,8 +351,14 @@ TEST_CASE("by flowlet a flow has one path, chosen by chance", "[routing]") {
 
 TEST_CASE("only random policies have several samples", "[routing]") {
   const RoutingPolicy& adaptive = *find_by_name(routing_policies(), "adaptive");
-  CHECK_FALSE(adaptive.by_chance(adaptive.defaults()));
-  CHECK(find_by_name(routing_policies(), "ecmp")->by_chance(find_by_name(routing_policies(), "ecmp")->defaults()));
+  CHECK(adaptive.paths(adaptive.defaults()) == PathKind::by_load);
+  const auto paths = [](std::string_view name) {
+    const RoutingPolicy& policy = *find_by_name(routing_policies(), name);
+    return policy.paths(policy.defaults());
+  };
+  CHECK(paths("ecmp") == PathKind::by_chance);
+  CHECK(paths("static") == PathKind::fixed);
+  CHECK(paths("spray") == PathKind::in_turn);
   for (const RoutingPolicy& policy : routing_policies()) {
     const Samples samples = policy.samples(policy.defaults());
     CHECK(samples.count == (policy.name == "ecmp" || policy.name == "valiant" ? 16 : 1));

@@ -107,6 +107,89 @@ TEST_CASE("rail-only fabrics are one network per rail", "[topology]") {
   CHECK(counts(fabric_of("rail_only", demand_of(64, 8))) == Counts{8, 0, 0, 512, 0, 0});
 }
 
+TEST_CASE("islands of rails that cores join", "[topology]") {
+  // Four islands of 64 nodes: two units of 32, so 16 leaves of 32 uplinks each. Spines at 3 : 1 have 48 ports down, 16 up:
+  // 16 x 32 / 48 is more than 10, and 16 is the next divisor of 32.
+  const Keys keys = {{"nodes_per_island", "64"}, {"spine_oversubscription", "3"}};
+  const Fabric fabric = fabric_of("rail_optimized", demand_of(256, 8), keys);
+  CHECK(counts(fabric) == Counts{64, 64, 16, 2048, 2048, 4 * 16 * 16});
+  const Clos& clos = *fabric.clos();
+  CHECK(clos.islands() == 1);
+  // All rails of a node are in the group of its island, and no other.
+  for (std::uint32_t node = 0; node < 256; ++node)
+    for (std::uint32_t port = 0; port < 8; ++port) REQUIRE(clos.group_of(clos.leaf_of(node * 8 + port)) == node / 64);
+  // With two tiers nothing joins islands.
+  const Fabric apart = fabric_of("rail_optimized", demand_of(256, 8), {{"nodes_per_island", "64"}, {"tiers", "2"}});
+  CHECK(counts(apart) == Counts{64, 32, 0, 2048, 2048, 0});
+  CHECK(apart.clos()->islands() == 4);
+  const LinkState state;
+  Path path;
+  CHECK(test::router_of("ecmp", apart, state)->route({0, 63 * 8 + 3, 1, 2}, path));
+  CHECK_FALSE(test::router_of("ecmp", apart, state)->route({0, 64 * 8, 1, 2}, path));
+  CHECK(test::router_of("ecmp", fabric, state)->route({0, 64 * 8 + 3, 1, 2}, path));
+  CHECK(path.resources.size() == 6);
+  // Rails only: two spines of each rail and island, and a core of each rail for each of the two: 4 x 16 = 64 ports.
+  const Fabric rails = fabric_of("rail_only", demand_of(256, 8), keys);
+  CHECK(counts(rails) == Counts{64, 64, 16, 2048, 2048, 64 * 16});
+  CHECK(rails.clos()->islands() == 8);
+  CHECK(test::router_of("ecmp", rails, state)->route({0, 200 * 8, 1, 2}, path));
+  CHECK(path.resources.size() == 6);
+  CHECK_FALSE(test::router_of("ecmp", rails, state)->route({0, 1, 1, 2}, path));
+  // A whole number of units.
+  CHECK_THROWS_WITH(
+      fabric_of("rail_optimized", demand_of(256, 8), {{"nodes_per_island", "64"}, {"nodes_per_su", "24"}}),
+      Catch::Contains("no whole number of units of 24"));
+  CHECK_THROWS_WITH(fabric_of("rail_only", demand_of(256, 8), {{"nodes_per_island", "80"}, {"nodes_per_su", "40"}}),
+                    Catch::Contains("40 nodes on a leaf that has 32 ports"));
+}
+
+TEST_CASE("a core of an island that carries an alltoall is as busy as it is oversubscribed", "[topology]") {
+  // Two islands of n NIC ports each: n^2 flows in each direction over n / r cables to the cores, n r per cable.
+  for (const int r : {1, 3, 7}) {
+    const Fabric fabric =
+        fabric_of("rail_optimized", demand_of(32, 4),
+                  {{"nodes_per_island", "16"}, {"switch.ports", "32"}, {"spine_oversubscription", std::to_string(r)}});
+    const Clos& clos = *fabric.clos();
+    const LinkState state;
+    const auto router = test::router_of("adaptive", fabric, state);
+    std::vector<double> load(fabric.links() + router->bundles(), 0);
+    Path path;
+    for (std::uint32_t from = 0; from < 128; ++from)
+      for (std::uint32_t to = 0; to < 128; ++to) {
+        if (from == to) continue;
+        REQUIRE(router->route({from, to, 1, 2}, path));
+        for (const std::uint32_t resource : path.resources) load[resource] += 1;
+      }
+    const std::uint32_t up = fabric.links() + 2 * clos.leaves;  // the cables of island 0 to the cores
+    CHECK(load[up] == 64 * 64);
+    const double cables = router->bundle(up - fabric.links()).count;
+    CHECK(cables == clos.spines_per_group * clos.spine_up);
+    // Whole ports and whole groups never make it worse than asked.
+    CHECK(cables * r >= 64);
+  }
+}
+
+TEST_CASE("the counts of published clusters of Ethernet", "[topology]") {
+  // xAI's first 100,000 GPUs have SN5600 switches in three tiers [NVIDIA-Colossus], here 128 ports of 400 Gb/s each and a leaf of
+  // each rail for 64 nodes, as in NVIDIA's reference designs. Published are tiers and GPUs, not switches.
+  const Keys keys = {{"switch.ports", "128"}};
+  const Fabric colossus = fabric_of("rail_optimized", demand_of(12500, 8), keys);
+  CHECK(colossus.endpoints() == 100000);
+  CHECK(colossus.switches_in(Tier::core) > 0);
+  // 196 units of eight leaves; no tier has fewer cables than NIC ports.
+  CHECK(colossus.switches_in(Tier::leaf) >= 196 * 8);
+  CHECK(colossus.cables_below(Tier::spine) >= 100000);
+  CHECK(colossus.cables_below(Tier::core) >= 100000);
+  CHECK_THROWS(fabric_of("rail_optimized", demand_of(12500, 8), {{"switch.ports", "128"}, {"tiers", "2"}}));
+  // A pod of Meta's RoCE cluster: 3,072 GPUs in 192 racks of two nodes with a leaf each, not blocking [Meta-24k]; eight
+  // pods make 24,576. Its leaves and spines have different ports, so the numbers of cables are an example.
+  const Fabric pod = fabric_of("leaf_spine", demand_of(384, 8),
+                               {{"leaves", "192"}, {"spines", "16"}, {"nodes_per_leaf", "2"}, {"switch.ports", "192"}});
+  CHECK(pod.endpoints() == 3072);
+  CHECK(8 * pod.endpoints() == 24576);
+  CHECK(counts(pod) == Counts{192, 16, 0, 3072, 3072, 0});
+}
+
 TEST_CASE("ports given by hand, split ports and planes", "[topology]") {
   // A pod of [Qian2024], a plane of two: 68 ports of 400 Gb/s down as 136 of 200, 60 up.
   FabricDemand demand = demand_of(15 * 136, 8);

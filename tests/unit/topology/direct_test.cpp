@@ -60,6 +60,14 @@ const std::vector<DirectCase>& direct_cases() {
       {"torus", 35, 1, {{"dimensions", "5 7"}, {"paths", "dimension_order"}}},
       {"hyperx", 36, 2, {{"dimensions", "3 4 3"}}},
       {"hyperx", 20, 1, {{"dimensions", "5 4"}, {"cables", "2"}, {"paths", "dimension_order"}}},
+      // Pods have no rule of one cable at most between them, so their links are not told apart here.
+      {"ocs", 24, 2, {{"pods", "4"}, {"leaves_per_pod", "3"}, {"spines_per_pod", "2"}}},
+      {"ocs",
+       32,
+       1,
+       {{"pods", "4 2"}, {"matching", "torus"}, {"leaves_per_pod", "2"}, {"spines_per_pod", "3"}, {"cables", "2"}}},
+      {"ocs", 18, 1, {{"pods", "9"}, {"matching", "torus"}, {"leaves_per_pod", "1"}, {"spines_per_pod", "2"}}},
+      {"ocs", 12, 1, {{"pods", "2 3"}, {"leaves_per_pod", "2"}, {"spines_per_pod", "1"}, {"local_links", "2"}}},
   };
   return list;
 }
@@ -243,6 +251,45 @@ TEST_CASE("tori and HyperX networks by closed forms", "[topology]") {
   const Fabric hyperx = fabric_of("hyperx", demand_of(40, 1), {{"dimensions", "8 5"}, {"cables", "3"}});
   CHECK(hyperx.cables() == 40 + 3 * 40 * (7 + 4) / 2);
   CHECK(hyperx.metric()->distance(0, 39) == 2);
+}
+
+TEST_CASE("the GPU nodes of Alps fill 21 groups of Slingshot's largest size [Alps-hardware]", "[topology]") {
+  // 2,688 nodes of four NICs. Groups of 32 switches and 512 NIC ports are assumed: they are not stated.
+  Keys keys = {{"groups", "21"}, {"switches_per_group", "32"}, {"nodes_per_switch", "4"}, {"node_switches", "4"}};
+  const Fabric fabric = fabric_of("dragonfly", demand_of(2688, 4), keys);
+  CHECK(fabric.endpoints() == 10752);
+  CHECK(fabric.switches() == 672);
+  CHECK_THROWS_WITH(fabric_of("dragonfly", demand_of(2689, 4), keys), Catch::Contains("room for 2688 nodes"));
+}
+
+TEST_CASE("pods that optical switches join, by closed forms", "[topology]") {
+  // P pods of l leaves and s spines: P l s local cables; s P (P - 1) / 2 in a mesh, s P in a ring.
+  const Keys pod = {{"leaves_per_pod", "3"}, {"spines_per_pod", "4"}, {"cables", "2"}};
+  const auto with = [&](Keys more) {
+    more.insert(pod.begin(), pod.end());
+    return more;
+  };
+  const Fabric mesh = fabric_of("ocs", demand_of(48, 2), with({{"pods", "8"}})),
+               ring = fabric_of("ocs", demand_of(48, 2), with({{"pods", "8"}, {"matching", "torus"}}));
+  CHECK(mesh.cables() == 96 + 8 * 3 * 4 + 2 * 4 * 8 * 7 / 2);
+  CHECK(ring.cables() == 96 + 8 * 3 * 4 + 2 * 4 * 8);
+  CHECK(mesh.switches_in(Tier::leaf) == 24);
+  CHECK(mesh.switches_in(Tier::spine) == 32);
+  // Leaf, spine, spine, leaf; around half a ring, four cables between pods.
+  CHECK(mesh.metric()->distance(0, 23) == 3);
+  CHECK(ring.metric()->distance(0, 12) == 6);
+  // The latency of a cable between pods is that of its fibers, without a switch of its own.
+  const LinkClass &far = mesh.link_class(LinkId(mesh.links() - 1)), &near = mesh.link_class(LinkId(2 * 96));
+  CHECK(far.latency.value - near.latency.value == Approx(80 * 4.9e-9));
+  // 7 other pods take 14 ports of a spine, its leaves 3.
+  CHECK_NOTHROW(fabric_of("ocs", demand_of(48, 2), with({{"pods", "8"}, {"switch.ports", "17"}})));
+  CHECK_THROWS_WITH(fabric_of("ocs", demand_of(48, 2), with({{"pods", "8"}, {"switch.ports", "16"}})),
+                    Catch::Contains("a spine needs 17 ports but has 16"));
+  // A cube of 4 x 4 x 4 chips is a torus already: 64 cubes of a TPU v4 pod, each joined to six others [Jouppi2023].
+  const Fabric cubes =
+      fabric_of("ocs", demand_of(64, 1),
+                {{"pods", "4 4 4"}, {"matching", "torus"}, {"leaves_per_pod", "1"}, {"spines_per_pod", "1"}});
+  CHECK(cubes.cables() == 64 + 64 + 3 * 64);
 }
 
 TEST_CASE("nodes that do not fit are refused in words", "[topology]") {
