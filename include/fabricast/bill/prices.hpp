@@ -13,15 +13,15 @@
 namespace fabricast {
 
 /// The price or the power of a kind of item. Keys that are not given match anything. If several items match a line of
-/// the bill, the one with the most keys applies; among equal ones, the first. Price and power are looked up one by one,
+/// the bill, the one with the most keys applies; among equal ones, the shorter `up_to`, and then the first. Price and power are looked up one by one,
 /// among the items that give it, so one item may give the power of all switches and another the price of one kind.
 struct PriceItem {
   Item item = Item::node;
   std::string name, tier, link, medium;  ///< as in BillLine; empty: any
   int ports = 0;                         ///< 0: any
   BytesPerSecond rate{0};                ///< 0: any
-  /// Matches cables and transceivers of this length class and of shorter ones; 0: any. Of two items that differ only in
-  /// this key the first in the file applies, not the shorter one: list short classes first.
+  /// Matches cables and transceivers of this length class and of shorter ones; 0: any. Of two items with as many keys the
+  /// shorter class applies.
   Metres up_to{0};
   double price = -1;     ///< of one; below 0: none
   double per_metre = 0;  ///< of a cable, added to its price

@@ -102,19 +102,24 @@ void check(YamlReader& reader, const Prices& prices) {
   }
 }
 
-/// The matching item with the most keys; null if none matches. \param has  whether an item gives the wanted figure
+/// Whether an item says more of a line that both match: more keys, or as many and a shorter length class.
+bool is_closer(const PriceItem& a, const PriceItem& b) {
+  return a.keys() != b.keys() ? a.keys() > b.keys() : a.up_to.value > 0 && b.up_to.value > 0 && a.up_to < b.up_to;
+}
+
+/// The closest matching item, the first of several; null if none matches. \param has  whether an item gives the wanted
+/// figure
 template <class Has>
 const PriceItem* best_of(const Prices& prices, const BillLine& line, Has has) {
   const PriceItem* best = nullptr;
   for (const PriceItem& item : prices.items)
-    if (has(item) && item.matches(line) && (!best || item.keys() > best->keys())) best = &item;
+    if (has(item) && item.matches(line) && (!best || is_closer(item, *best))) best = &item;
   return best;
 }
 
 }  // namespace
 
-// Not given means any. `up_to` is a limit: an entry for 50 m also prices cables of 30 m. An entry for 30 m takes
-// precedence only if it comes first, because both have equally many keys.
+// Not given means any. `up_to` is a limit: an entry for 50 m also prices cables of 30 m, unless one for 30 m does.
 bool PriceItem::matches(const BillLine& line) const {
   const bool length = item == Item::cable || item == Item::transceiver;
   return item == line.item && (name.empty() || name == line.name) &&

@@ -63,6 +63,16 @@ TEST_CASE("cables match by medium, rate and length class, and may have a price p
   CHECK(cost_of(bill, prices).bought == Approx(10 * 20 + 50 * 3));
   bill.lines.front().up_to = Metres{10};
   CHECK(cost_of(bill, prices).bought == Approx(10 * 7));
+  // The shortest class that is long enough, in whatever order the file has them.
+  const Prices by_length = prices_with(R"(items:
+  - {item: cable, medium: multimode, up_to: 100m, price: 90}
+  - {item: cable, medium: multimode, up_to: 30m, price: 30}
+  - {item: cable, medium: multimode, up_to: 50m, price: 50}
+)");
+  for (const auto& [length, price] : {std::pair{10.0, 30}, {30.0, 30}, {50.0, 50}, {70.0, 90}}) {
+    bill.lines.front().up_to = Metres{length};
+    CHECK(cost_of(bill, by_length).bought == Approx(10 * price));
+  }
 }
 
 TEST_CASE("a missing price is an error that names the item, or the item is listed", "[prices]") {
