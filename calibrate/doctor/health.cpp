@@ -24,7 +24,13 @@ struct Counter {
 
 constexpr const char* cable = "sudo mlxlink -d DEVICE -m -c; clean or swap cable and module; check the switch port too";
 constexpr const char* loss =
-    "look for drops and pauses along the path: ethtool -S NETDEV, switch counters; check PFC and ECN";
+    "set PFC on the priority of NCCL_IB_TC at NICs and switches, and ECN with DCQCN; look for drops and pauses along "
+    "the "
+    "path: ethtool -S NETDEV, switch counters";
+constexpr const char* late =
+    "set PFC and ECN as for lost packets; NCCL_IB_TIMEOUT=14 waits 67 ms instead of seconds; see whether the peer "
+    "lives";
+constexpr const char* congested = "ethtool -S NETDEV | grep -E 'prio|discards'; switches: ECN marks before PFC pauses";
 constexpr const char* peer = "check the peer and the counters of the fabric: ibqueryerrors on InfiniBand";
 
 /// Every count above zero is reported, with a status by its meaning. Names are those of the kernel
@@ -47,7 +53,14 @@ constexpr std::array counters = {
     Counter{"hw_counters/packet_seq_err", FindingStatus::warning, "peers report lost packets, which are retransmitted",
             loss},
     Counter{"hw_counters/local_ack_timeout_err", FindingStatus::warning,
-            "no acknowledgement in time: loss, or the peer is gone", loss},
+            "no acknowledgement in time: the last packet, or one sent again, was lost, or the peer is gone", late},
+    Counter{"hw_counters/implied_nak_seq_err", FindingStatus::warning,
+            "acknowledgements skip packets: answers were lost, which are requested again", loss},
+    Counter{"hw_counters/roce_adp_retrans_to", FindingStatus::warning,
+            "lost packets were sent again after a long wait: short ones did not help", late},
+    Counter{"hw_counters/duplicate_request", FindingStatus::note,
+            "peers sent again what had arrived: acknowledgements were lost or late", loss},
+    Counter{"hw_counters/roce_slow_restart", FindingStatus::note, "the NIC started slowly after a loss", congested},
     Counter{"hw_counters/roce_adp_retrans", FindingStatus::warning,
             "lost packets were retransmitted after a short wait", loss},
     Counter{"hw_counters/out_of_sequence", FindingStatus::note,

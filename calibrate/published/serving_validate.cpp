@@ -137,6 +137,8 @@ std::vector<KeyCount> missing_keys(const std::vector<ServingResult>& results) { 
 
 std::vector<KeyCount> refusals(const std::vector<ServingResult>& results) { return published::refusals_of(results); }
 
-std::vector<KeyCount> unsaid_settings(const std::vector<ServingResult>& results) { return published::unsaid_of(results); }
+std::vector<KeyCount> unsaid_settings(const std::vector<ServingResult>& results) {
+  return published::unsaid_of(results);
+}
 
 }  // namespace fabricast

@@ -65,10 +65,14 @@ SourceMean mean_over_sources(const std::vector<PublishedSummary>& summaries, boo
   return m;
 }
 
-std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) { return published::missing_of(results); }
+std::vector<KeyCount> missing_keys(const std::vector<PublishedResult>& results) {
+  return published::missing_of(results);
+}
 
 std::vector<KeyCount> refusals(const std::vector<PublishedResult>& results) { return published::refusals_of(results); }
 
-std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) { return published::unsaid_of(results); }
+std::vector<KeyCount> unsaid_settings(const std::vector<PublishedResult>& results) {
+  return published::unsaid_of(results);
+}
 
 }  // namespace fabricast

@@ -10,10 +10,30 @@ void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("efficiency", spec.efficiency,
         "fraction of a link between switches that flows of several NIC ports reach; 0: by control, network and routing",
         between(0, 1));
+  visit("lossless", spec.lossless,
+        "whether PFC or credits keep switches from dropping packets of NCCL's traffic; if not, buffers overflow and "
+        "packets are sent again");
+  visit("buffer", spec.buffer, "packet memory that the ports of a switch share; 0B: by the rate of its ports",
+        between(0, 1e12));
+  visit("retransmission", spec.retransmission,
+        "what a NIC sends again after a lost packet: go_back_n: it and all after it; selective_repeat: it alone; "
+        "by_nic: by the generation of the NIC");
+  visit("loss", spec.loss, "fraction of packets that a cable loses, whatever its load", between(0, 0.5));
+  visit("classes", spec.classes, "traffic classes that ports serve by weight; none: all traffic is in one");
+}
+
+void visit_fields(FieldVisitor& visit, TrafficClass& spec) {
+  visit("name", spec.name, "name of the class, to which `class` of `jobs` and `background` refers");
+  visit("weight", spec.weight, "share of a full link among the classes that send, in proportion", between(0.001, 1));
+  visit("strict", spec.strict, "whether the class is served before all classes that are not strict");
+  visit("tc", spec.tc, "values of NCCL_IB_TC, on InfiniBand NCCL_IB_SL, that switches put into this class",
+        between(0, 255));
 }
 
 bool is_default(const CongestionSpec& spec) {
-  return spec.control == CongestionControl::ideal && spec.efficiency.value == 0;
+  return spec.control == CongestionControl::ideal && spec.efficiency.value == 0 && spec.lossless &&
+         spec.buffer.value == 0 && spec.retransmission == Retransmission::by_nic && spec.loss.value == 0 &&
+         spec.classes.empty();
 }
 
 double contended_efficiency(const CongestionSpec& spec, const Network& network, PathKind paths) {

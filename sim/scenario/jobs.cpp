@@ -27,6 +27,7 @@ void visit_fields(FieldVisitor& visit, JobSpec& job) {
   visit("placement", job.placement, "as cluster.placement, on the hosts that previous jobs leave free");
   visit("seed", job.seed, "seed of a random placement", at_least(0));
   visit("order", job.order, "host numbers in rank order, for placement list", between(0, 4e6));
+  visit("class", job.traffic_class, "name of one of fabric.congestion.classes (default: that of NCCL's variables)");
   visit("workload", job.workload, "work that the job repeats indefinitely");
 }
 
@@ -44,6 +45,7 @@ void visit_fields(FieldVisitor& visit, BackgroundSpec& flows) {
         between(1, 1024));
   visit("network", flows.network,
         "compute: the fabric of the jobs; own: a separate network, where they disturb nobody");
+  visit("class", flows.traffic_class, "name of one of fabric.congestion.classes (default: the first)");
 }
 
 namespace {

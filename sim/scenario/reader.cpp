@@ -20,8 +20,8 @@
 #include "fabricast/routing/routing.hpp"
 #include "fabricast/scenario/allocation.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/scenario/unstated.hpp"
-#include "fabricast/scenario/world.hpp"
 #include "named_file.hpp"
 #include "read_fabric.hpp"
 #include "request_trace.hpp"
@@ -359,6 +359,7 @@ class Reading {
     }
     // For its warnings only: build_world parses the variables again, with those of the provider.
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
+    check_classes(s, refuse, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
   }

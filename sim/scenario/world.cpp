@@ -21,6 +21,7 @@
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/planner/symmetric.hpp"
+#include "fabricast/scenario/lossy.hpp"
 
 namespace fabricast {
 
@@ -94,7 +95,10 @@ World World::with_samples_up_to(int most) const {
 
 World World::with_segments(std::vector<NetworkSegment> segments) const {
   return changed([&](State& state) {
-    for (NetworkSegment& segment : segments) segment.contended = state.setup.segments.front().contended;
+    for (NetworkSegment& segment : segments) {
+      segment.contended = state.setup.segments.front().contended;
+      segment.ports = state.setup.segments.front().ports;
+    }
     state.setup.segments = std::move(segments);
     state.engines = nullptr;
   });
@@ -223,6 +227,7 @@ void warn_of_domain(const Scenario& s, std::vector<Diagnostic>& warnings) {
 /// What is not known of lossless flow control alone, or has no effect.
 void check_congestion(Parts& parts, const NetworkSetup& setup) {
   const Scenario& s = parts.scenario;
+  if (auto warning = drops_nothing(s.fabric.congestion)) parts.warnings.push_back(*warning);
   if (s.fabric.congestion.control != CongestionControl::none || !setup.fabric) return;
   const auto warn = [&](std::string message, std::string hint) {
     parts.warnings.push_back(
@@ -472,8 +477,19 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   for (NetworkSegment& segment : setup.segments)
     segment.contended = contended_efficiency(s.fabric.congestion, comm.node.network, setup.paths());
   check_congestion(*parts, setup);
+  const std::optional<LossModel> loss = loss_model(s, parts->provider, parts->planner.settings, setup);
+  // What is sent again takes as much of a NIC's rate, and of links that several NICs fill.
+  if (loss)
+    for (NetworkSegment& segment : setup.segments) {
+      segment.ports = goodput_of(*loss);
+      segment.contended *= goodput_of(*loss);
+    }
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
+  if (loss) {
+    state->samples.count = std::max(state->samples.count, lossy_samples);
+    parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss));
+  }
   setup.counts = make_count_store(state->samples.first_seed);
   return World(state);
 }

@@ -118,6 +118,7 @@ void trim(Json& flows, const BackgroundSpec& spec) {
   if (spec.hosts.empty()) flows.erase("hosts");
   if (spec.rate.value == 0) flows.erase("rate");
   if (spec.total.value == 0) flows.erase("total");
+  if (spec.traffic_class.empty()) flows.erase("class");
 }
 
 }  // namespace
@@ -143,13 +144,16 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     j["cluster"].erase("filled");
     j["cluster"].erase("filled_seed");
   }
+  if (scenario.fabric.congestion.classes.empty()) j["fabric"]["congestion"].erase("classes");
   if (is_default(scenario.fabric.congestion)) j["fabric"].erase("congestion");
   // What-ifs set another policy, which does not know the key.
   if (j.contains("routing") && j["routing"].value("by", "") == "packet") j["routing"].erase("by");
   if (scenario.faults.empty()) j.erase("faults");
   if (scenario.jobs.empty()) j.erase("jobs");
-  for (std::size_t i = 0; i < scenario.jobs.size(); ++i)
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
     if (scenario.jobs[i].placement != Placement::list) j["jobs"][i].erase("order");
+    if (scenario.jobs[i].traffic_class.empty()) j["jobs"][i].erase("class");
+  }
   if (scenario.background.empty()) j.erase("background");
   for (std::size_t i = 0; i < scenario.background.size(); ++i) trim(j["background"][i], scenario.background[i]);
   if (scenario.name.empty()) j.erase("name");

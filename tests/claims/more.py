@@ -9,6 +9,7 @@ SCATTERED = ("oversubscribed", "8GiB", "cluster.placement=random", "fabric.overs
 ALL_REDUCE, GATHER = "workload.collective=all_reduce", "workload.collective=gather"
 NO_P2P = env(P2P_DISABLE=1)
 SOCKETS_10G = ("node.nics.link=socket", "node.nics.rate=10Gbps")
+RING_64 = ("eight_nodes", "1GiB", "node.nics.link=roce", *RING)
 SERVER = ("one_nic", "1GiB", "cluster.nodes=64")
 
 
@@ -36,6 +37,12 @@ BUFFERS = ("2097152", "4194304")
 def iwarp(frame):
     """Payload of a frame with `frame` bytes behind the Ethernet header, in per cent of what RoCE has of its link."""
     return lambda run: percent((frame - TCP_IP - IWARP) / (frame + ETHERNET) / (1 - framing("roce-400")(run) / 100))
+
+
+def lossy(loss, how, worst=False):
+    """How many times as long a ring takes on cables that lose packets."""
+    words = (*RING_64, f"fabric.congestion.loss={loss}", f"fabric.congestion.retransmission={how}")
+    return lambda run: (run(*words).worst if worst else run(*words).time) / run(*RING_64).time
 
 
 def offloaded(*words):
@@ -125,6 +132,17 @@ MORE = [
     Claim("E14", "iWARP against RoCE", [
         Row("by headers alone, frames of 1,500 B", "50 to 70 %", between(50, 70), "%", iwarp(1500)),
         Row("frames of 9,000 B", None, None, "%", iwarp(9000)),
+    ]),
+    Claim("E15", "drops on RoCE", [
+        row for loss in ("1e-6", "1e-5", "1e-4", "1e-3") for how in ("go_back_n", "selective_repeat")
+        for what in (f"each cable loses {loss}, {how.replace('_', '-')}",)
+        for row in (Row(f"{what}: median of 20", "10 to 100 times", between(10, 100), "times", lossy(loss, how)),
+                    Row(f"{what}: worst of 20", None, None, "times", lossy(loss, how, True)))
+    ] + [
+        Row("one timeout of 4.3 s, as NCCL sets it, against the call", None, None, "times",
+            lambda run: RETRY_S / (run(*RING_64).time * 1e-6)),
+        Row("one of 67 ms (NCCL_IB_TIMEOUT=14)", None, None, "times",
+            lambda run: RETRY_S / 64 / (run(*RING_64).time * 1e-6)),
     ]),
     Claim("E10", "hops of NVSwitches", [
         Row("8 B, all-gather by LL, each further GPU of a ring", "1 to 2 us", between(1, 2), "us",

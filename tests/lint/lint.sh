@@ -12,7 +12,7 @@ texts() {
 }
 
 # Layers from the ground up: each may include itself and what is named before it.
-layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk discover scenario traffic step residual report gate bill risk jobs plan page plugin calibrate ask api cli'
+layers='core fabric topology routing hardware collective protocol planner workload trace engine count share time flow bound chunk loss discover scenario traffic step residual report gate bill risk jobs plan page plugin calibrate ask api cli'
 
 arrows_point_down() {
   grep -n '^#include "' $(sources) | awk -F: -v layers="$layers" '

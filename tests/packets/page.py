@@ -123,6 +123,37 @@ def bystanders(rows):
     return table(["transport", "routing", "incast", "shares", "packets / max-min", "packets / by port, %"], lines)
 
 
+def read_lossy(text):
+    """recovery, latency, loss, window; then packets and model: sent, timeouts, mean end."""
+    return [line.split(",")[1:] for line in text.splitlines() if line.startswith("lossy,")]
+
+
+def loss(rows):
+    lines = []
+    for recovery, latency, lost, window, *pairs in sorted(rows, key=lambda r: (r[0], int(r[1]), float(r[2]))):
+        sent, sent_model, timeouts, timeouts_model, mean, mean_model = pairs
+        lines.append([recovery.replace("_", "-"), lost, window, f"{float(sent):.3f}", f"{float(sent_model):.3f}",
+                      timeouts, timeouts_model, mean, mean_model])
+    return table(["recovery", "loss of a cable", "packets under way", "sent / needed, packets", "(1)",
+                  "timeouts of 32 flows, packets", "(2)", "mean end, us, packets", "model"], lines)
+
+
+def overload(folder):
+    """(5): the spread of an incast whose senders never slow down."""
+    rows = [line.split(",") for line in (folder / "overload.csv").read_text().splitlines() if line[0] != "#"]
+    columns, rows = rows[0], rows[1:]
+    rows = [dict(zip(columns, row)) for row in rows]
+    lines = []
+    for key in sorted({(r["recovery"], int(r["degree"]), int(r["queue"])) for r in rows}):
+        ends = [float(r["last_us"]) / 1000 for r in rows
+                if (r["recovery"], int(r["degree"]), int(r["queue"])) == key]
+        lossless = key[1] * 1024 * 4160 * 8 / 400e9 * 1e3  # ms
+        lines.append([key[0].replace("_", "-"), f"{key[1]}:1", str(key[2]), f"{lossless:.2f}",
+                      f"{statistics.median(ends):.1f}", f"{min(ends):.1f} to {max(ends):.1f}", f"{key[1] - 1}"])
+    return table(["recovery", "incast", "queue, packets", "lossless, ms", "packets, median, ms", "range, ms",
+                  "rho - 1 timeouts, ms"], lines)
+
+
 def put(page, name, text):
     block = re.compile(rf"(<!-- packets: {name} -->\n).*?(<!-- end -->)", re.S)
     if not block.search(page):
@@ -141,6 +172,9 @@ def main():
     made = page
     for make in (summary, cases, bystanders):
         made = put(made, make.__name__, make(rows))
+    told = subprocess.run([given.rows, "[.lossy]"], check=True, capture_output=True, text=True).stdout
+    made = put(made, "loss", loss(read_lossy(told)))
+    made = put(made, "overload", overload(pathlib.Path(__file__).parent.parent / "data/packets/lossy"))
     if given.update:
         given.page.write_text(made)
     elif made != page:

@@ -32,9 +32,8 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using Rank = Id<struct RankTag>;            ///< NCCL rank: node * gpus + local index, in placement order
-using VertexId = Id<struct VertexTag>;      ///< vertex of a graph (switch network or node)
-using LinkId = Id<struct LinkTag>;          ///< directed link of a graph
-using EndpointId = Id<struct EndpointTag>;  ///< NIC port on the switch network: node * nics + nic
+using Rank = Id<struct RankTag>;        ///< NCCL rank: node * gpus + local index, in placement order
+using VertexId = Id<struct VertexTag>;  ///< vertex of a graph (switch network or node)
+using LinkId = Id<struct LinkTag>;      ///< directed link of a graph
 
 }  // namespace fabricast

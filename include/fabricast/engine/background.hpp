@@ -34,7 +34,10 @@ struct Background {
   std::vector<BytesPerSecond> rate;  ///< by item: maximum, averaged over time
   std::vector<double> weight;        ///< by item, > 0: links are fair to rate / weight
   std::vector<std::uint32_t> owner;  ///< by item: number of the job or storage system that it belongs to
-  std::vector<Use> uses;             ///< sorted by resource, then by item; an item is at most once on a resource
+  std::vector<double> duty;          ///< by item: fraction of the time in which it sends
+  /// By item: number of its class in fabric.congestion.classes; 0 if all traffic is in one.
+  std::vector<std::uint32_t> traffic_class;
+  std::vector<Use> uses;  ///< sorted by resource, then by item; an item is at most once on a resource
   /// A connection of an item: the resources on its path, in order. Empty unless links are shared by ports
   /// (engine/port_shares.hpp).
   struct FlowPath {

@@ -5,9 +5,10 @@
 // section `jobs`, then the flows of section `background`. Results do not depend on the number of threads.
 //
 // How loads of other jobs are averaged and shared: docs/models/jobs.md. Not modelled: phases of jobs that lock into
-// each other, congestion control, hosts that several jobs share, jobs that start or end.
+// each other, hosts that several jobs share, jobs that start or end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct JobRow {
   std::string name, what;  ///< `what`: what it repeats, e.g. `all_reduce 1GiB`
   std::vector<std::uint32_t> hosts;
   PlacementShape shape;
-  JobTime alone, beside;  ///< `beside`: concurrently with all others
+  JobTime alone, beside;      ///< `beside`: concurrently with all others
+  std::string traffic_class;  ///< empty if fabric.congestion.classes is
   double slowdown() const { return beside.time / alone.time; }
 };
 
@@ -31,6 +33,7 @@ struct FlowRow {
   /// Rates of all its connections, averaged over time: the rate that it requests, and the rate that it gets
   /// concurrently with all jobs (in the median sample).
   BytesPerSecond wanted, got;
+  std::string traffic_class;  ///< empty if fabric.congestion.classes is, or on a network of their own
 };
 
 /// A link that several owners use, in the first sample of the network.
@@ -49,6 +52,12 @@ struct PlacementTrial {
   bool given = false;     ///< the scenario's own placement
 };
 
+/// All flows in a traffic class of their own, which gets at least a tenth of a full link.
+struct FlowsApart {
+  std::vector<std::string> set;  ///< the `--set` words
+  Seconds beside;                ///< of the scenario's job, with all others running
+};
+
 /// The result of `forecast_jobs`.
 struct JobsForecast {
   World world;                 ///< of the main job
@@ -62,8 +71,10 @@ struct JobsForecast {
   std::size_t contended = 0;           ///< number of these with a load above 1
   std::vector<PlacementTrial> trials;  ///< the fastest concurrently with the others first, so the first is recommended
   Seconds shuffled;                    ///< the hosts of the first trial in a random order of ranks
-  int samples_of_trials = 1;           ///< number of samples over which matrix and trials are medians
-  std::uint32_t hosts = 0, free = 0;   ///< of the fabric; not held by other jobs, storage or `taken`
+  /// Only if all traffic is in one class, and the scenario's job then takes less time by a hundredth or more.
+  std::optional<FlowsApart> apart;
+  int samples_of_trials = 1;          ///< number of samples over which matrix and trials are medians
+  std::uint32_t hosts = 0, free = 0;  ///< of the fabric; not held by other jobs, storage or `taken`
   std::uint64_t fingerprint = 0;
   const PlacementTrial* trial(Placement placement) const {
     for (const PlacementTrial& t : trials)

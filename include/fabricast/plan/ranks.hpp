@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "fabricast/core/units.hpp"
+
 namespace fabricast {
 
 /// A text from another rank.

@@ -51,11 +51,12 @@ enum class Mishap {
   degraded,   ///< at a fraction of its rate until it is repaired
   flap,       ///< down for so short a time that the job survives
   long_flap,  ///< down for so long that the transport gives up and the job stops
-  slow        ///< a host whose computation is slower
+  slow,       ///< a host whose computation is slower
+  storm       ///< a NIC that pauses its switch, and through it others, until somebody ends it
 };
 template <>
 struct EnumNames<Mishap> {
-  static constexpr std::array<std::string_view, 5> names{"down", "degraded", "flap", "long_flap", "slow"};
+  static constexpr std::array<std::string_view, 6> names{"down", "degraded", "flap", "long_flap", "slow", "storm"};
 };
 
 /// How much of the job lies below a component: nothing, less than below others of its tier, or as much as below any.
@@ -79,7 +80,7 @@ struct RiskClass {
   int simulated = 0;       ///< number of trials in which the job ran
   double carries = 1;      ///< fraction of the elements that carry traffic of the job; below 1 only between switches
   double per_month = 0;    ///< expected events
-  Seconds lasts;           ///< until repaired; for a flap the mean stall
+  Seconds lasts;           ///< until repaired; for a flap the mean stall, for a storm its length
   double hours = 0;        ///< expected loss per month by this class alone
 };
 

@@ -9,10 +9,17 @@
 //   none       senders do not react; lossless flow control alone (PFC, credits) stops what does not fit. Where jobs and
 //              flows meet, links are shared by ports, and a port that waits holds back all its flows (port_shares.hpp)
 //
+// It also says what is lost: `loss` on every cable, and with `lossless: false` what finds no room in a switch. The model
+// of both is engine/loss.hpp, made by scenario/lossy.hpp. And it says which classes ports serve by weight; they act where
+// jobs and flows meet (engine/class_shares.hpp).
+//
 // Sources and figures are in docs/models/congestion.md. A plain value.
 //
-// Not modelled: drops, marks and thresholds, the time that a control loop takes to converge, and traffic classes.
+// Not modelled: marks and their thresholds, and the time that a control loop takes to converge.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/fields.hpp"
@@ -28,9 +35,30 @@ struct EnumNames<CongestionControl> {
   static constexpr std::array<std::string_view, 3> names{"ideal", "reactive", "none"};
 };
 
+/// What a NIC sends again after a lost packet: that packet and all after it, or that packet alone.
+enum class Retransmission { by_nic, go_back_n, selective_repeat };
+template <>
+struct EnumNames<Retransmission> {
+  static constexpr std::array<std::string_view, 3> names{"by_nic", "go_back_n", "selective_repeat"};
+};
+
+/// One of the traffic classes that ports of switches and NICs serve by weight (ETS).
+struct TrafficClass {
+  std::string name;
+  Ratio weight{1};      ///< share of a full link among the classes that send, in proportion
+  bool strict = false;  ///< served before all classes that are not
+  std::vector<int> tc;  ///< values of NCCL_IB_TC (RoCE) or NCCL_IB_SL (InfiniBand) that the switches put into it
+};
+void visit_fields(FieldVisitor& visit, TrafficClass& spec);
+
 struct CongestionSpec {
   CongestionControl control = CongestionControl::ideal;
-  Ratio efficiency{0};  ///< of a contended link; 0: by network and routing (Network::contended_efficiency)
+  Ratio efficiency{0};   ///< of a contended link; 0: by network and routing (Network::contended_efficiency)
+  bool lossless = true;  ///< whether pauses or credits keep switches from dropping packets of NCCL's class
+  Bytes buffer{0};       ///< packet memory that the ports of a switch share; 0: by the rate of its ports
+  Retransmission retransmission = Retransmission::by_nic;
+  Ratio loss{0};                      ///< fraction of packets that a cable loses, whatever its load
+  std::vector<TrafficClass> classes;  ///< empty: all traffic is in one class
 };
 
 void visit_fields(FieldVisitor& visit, CongestionSpec& spec);

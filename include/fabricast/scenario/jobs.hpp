@@ -43,7 +43,8 @@ struct JobSpec {
   int nodes = 1;
   Placement placement = Placement::in_order;
   std::int64_t seed = 1;
-  std::vector<int> order;  ///< host numbers in rank order, for placement `list`
+  std::vector<int> order;     ///< host numbers in rank order, for placement `list`
+  std::string traffic_class;  ///< name of one of fabric.congestion.classes; empty: that of NCCL's variables
   JobWorkload workload;
 };
 
@@ -72,6 +73,7 @@ struct BackgroundSpec {
   Ratio duty{1};                     ///< fraction of the time in which the flows are active
   int connections = 1;               ///< queue pairs between a host and each target
   FlowNetwork network = FlowNetwork::compute;
+  std::string traffic_class;  ///< name of one of fabric.congestion.classes; empty: the first
 };
 
 void visit_fields(FieldVisitor& visit, JobWorkload& workload);

@@ -50,6 +50,12 @@ struct StragglerSpec {
   Seconds last{86400};  ///< until a straggler is found and replaced; guess
 };
 
+/// NICs that stop their neighbours: they send pauses without end, which spread from switch to switch.
+struct PauseStormSpec {
+  Ratio nic{0};      ///< fraction of NICs that begin one in a month
+  Seconds last{60};  ///< until a watchdog of switches or NICs, or an operator, ends it
+};
+
 /// When a queue pair gives up. Overrides NCCL's variables.
 struct TransportSpec {
   int timeout = 0;   ///< exponent of 4.096 us; 0: NCCL_IB_TIMEOUT, or NCCL's default
@@ -84,6 +90,7 @@ struct ReliabilitySpec {
   DegradedSpec degraded;
   FlapSpec flaps;
   StragglerSpec stragglers;
+  PauseStormSpec pause_storms;
   int planes = 1;        ///< ports of each NIC, each connected to its own leaves (dual-ToR: 2)
   Seconds reroute{0.1};  ///< until switches route around a failed component; guess
   TransportSpec transport;

@@ -1,7 +1,8 @@
 // Traffic of several jobs on one fabric: the average traffic of a job as others see it, and the slowdown of a call by
 // the traffic of others. The equations are in docs/models/jobs.md and sim/engine/traffic/beside.cpp.
 //
-// Rates are bytes per second of payload. *Duty* is the fraction of time in which a collective runs. The functions are
+// Rates are bytes per second of payload. *Duty* is the fraction of time in which a collective runs. Where ports serve
+// traffic classes by weight (`fabric.congestion.classes`), shares are those of engine/class_shares.hpp. The functions are
 // safe to call concurrently.
 //
 // Not modelled: contention between jobs inside nodes, and timing of one job relative to another.
@@ -22,10 +23,16 @@ namespace fabricast {
 /// collective is an item whose duty is the fraction of time in which the channel sends. Traffic inside nodes is
 /// omitted.
 /// \param duty   by collective kind: fraction of time in which it runs; above 1 if several calls run at once
-/// \param owner  number of the job, for the items
+/// \param owner  number of the job, for the items; their class is that of the world's own job
 /// \throws UserError and Interrupted like make_flow_traffic
 Background traffic_of(const World& world, const Program& program, std::span<const double> duty, std::uint64_t seed,
                       std::uint32_t owner);
+
+/// What ports give a traffic class (engine/class_shares.hpp).
+struct ClassWeight {
+  double weight = 1;
+  bool strict = false;
+};
 
 /// How links are shared where traffic meets. Without a fabric, max-min fair and wholly.
 struct MeetingRule {
@@ -33,6 +40,8 @@ struct MeetingRule {
   double contended = 1;  ///< NetworkSegment::contended, of links between switches that several have
   /// By number of the resource, B/s: links are shared by ports (engine/port_shares.hpp). Empty: they are not.
   std::vector<double> by_port;
+  std::vector<ClassWeight> classes;  ///< empty: all traffic is in one
+  std::uint32_t own = 0;             ///< class of the job's own channels
 };
 /// The rule of a world's `fabric.congestion`. Shares by ports need single paths: where the router spreads flows, links
 /// stay fair.

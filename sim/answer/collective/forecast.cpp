@@ -10,9 +10,11 @@
 #include <algorithm>
 
 #include "fabricast/core/parallel.hpp"
+#include "fabricast/core/rng.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/harness.hpp"
 #include "fabricast/report/samples.hpp"
+#include "fabricast/scenario/lossy.hpp"
 #include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
@@ -24,6 +26,19 @@ struct Cell {
   Seconds time;
   CollectiveResult result;
 };
+
+/// Adds the timeouts of a call in one sample. Each size draws its own, as calls follow each other.
+void wait_for_lost(const World& world, const LossModel& loss, const Plan& plan, std::uint64_t seed,
+                   CollectiveResult& result) {
+  const Planner& planner = world.planner();
+  const Overload overload = loss.drops ? overload_of(world.setup(), plan, seed) : Overload{};
+  const CallPackets packets = packets_of(call_shape(planner.comm, planner.buffers, plan), loss.packet);
+  const std::uint64_t draw = mix64(mix64(seed) ^ static_cast<std::uint64_t>(plan.bytes));
+  const Seconds wait = timeouts_in_series(loss, packets, overload, draw) * loss.timeout;
+  result.makespan += wait;
+  result.work += wait;
+  result.fill += wait;
+}
 
 /// Simulates the plans of all rows with all samples, and fills in the results.
 void simulate(const World& world, const RunOptions& options, Forecast& forecast) {
@@ -43,6 +58,7 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
   // Threads that tasks do not need are given to their engines.
   const std::size_t spare = std::max<std::size_t>(1, threads / (samples * parts));
   TaskProgress progress(options.progress, cells.size());
+  const std::optional<LossModel> loss = loss_model(world);
   in_parallel(samples * parts, threads, [&](std::size_t task) {
     const std::size_t sample = task / parts, part = task % parts;
     // The seed identifies the sample, not the size: all sizes of a sample see the same ECMP hash outcomes, as all calls
@@ -58,6 +74,7 @@ void simulate(const World& world, const RunOptions& options, Forecast& forecast)
       // The order matters. Other jobs slow the call down on the network; only then does the benchmark tool overlap
       // calls and add its own cost.
       if (beside) beside->slow_down(forecast.rows[i].plan, cell.result);
+      if (loss) wait_for_lost(world, *loss, forecast.rows[i].plan, seed, cell.result);
       cell.time = harness_time(s.workload.harness, comm, forecast.rows[i].plan, cell.result);
       progress.one_done();
     }

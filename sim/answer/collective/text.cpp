@@ -17,6 +17,7 @@
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
+#include "fabricast/scenario/traffic_classes.hpp"
 
 namespace fabricast {
 
@@ -46,16 +47,18 @@ std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9
 
 }  // namespace
 
-// `world.beside()` holds the traffic of the others once it was added. Commands that forecast the job alone,
-// such as `explain`, leave it empty, and the line says so.
+// Commands that forecast the job alone, such as `explain`, leave `world.beside()` empty, and the line says so.
 std::string beside_line(const World& world) {
   const Scenario& s = world.scenario();
   if (s.jobs.empty() && s.background.empty()) return {};
   std::vector<std::string> names;
-  for (const JobSpec& job : s.jobs) names.push_back(fmt::format("{} ({} nodes)", job.name, job.nodes));
-  for (const BackgroundSpec& flows : s.background) names.push_back(flows.name);
-  return fmt::format("# {}: {}\n", world.beside().empty() ? "left out, as if the job were alone" : "concurrent with",
-                     fmt::join(names, ", "));
+  for (const JobSpec& job : s.jobs)
+    names.push_back(fmt::format("{} ({} nodes){}", job.name, job.nodes, in_class(world, class_of_job(world, job))));
+  for (const BackgroundSpec& flows : s.background)
+    names.push_back(flows.name + in_class(world, class_of_flows(world, flows)));
+  const std::string own = in_class(world, class_of_main(world));
+  return fmt::format("# {}: {}{}\n", world.beside().empty() ? "left out, as if the job were alone" : "concurrent with",
+                     fmt::join(names, ", "), own.empty() ? own : "; the job" + own);
 }
 
 namespace {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "fabricast/scenario/lossy.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -24,11 +26,18 @@ double mean_gain(const std::vector<Seconds>& before, const std::vector<Seconds>&
   return 1 - std::exp(sum / static_cast<double>(before.size()));
 }
 
-std::vector<Seconds> times_of(const Forecast& forecast) {
+/// By size: the median over samples, or the mean. Timeouts are rare, so that a median does not see them.
+std::vector<Seconds> times_of(const Forecast& forecast, bool mean) {
   std::vector<Seconds> times;
-  for (const ForecastRow& row : forecast.rows) times.push_back(row.time);
+  for (const ForecastRow& row : forecast.rows) {
+    Seconds sum;
+    for (const Seconds t : row.sample_times) sum += t;
+    times.push_back(mean ? sum / static_cast<double>(row.sample_times.size()) : row.time);
+  }
   return times;
 }
+
+bool has_timeouts(const World& world) { return is_lossy(world.scenario().fabric.congestion); }
 
 /// What trials start from.
 struct Ground {
@@ -50,7 +59,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     // The words cannot express sizes that the caller narrowed, as `explain` does, so they are set again.
     set_sizes(made, scenario.sizes());
     const auto world = build_world(std::move(made), ground.searches);
-    std::vector<Seconds> times = times_of(run_forecast(world, options));
+    std::vector<Seconds> times = times_of(run_forecast(world, options), is_lossy(ground.scenario.fabric.congestion));
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world.scenario())};
   } catch (const UserError&) {
@@ -87,8 +96,8 @@ std::vector<WhatIf> what_would_help(const Forecast& forecast, const Forecast& we
   const std::vector<Alternatives> all = trials_for({world, forecast, weighed});
   std::vector<std::optional<WhatIf>> best(all.size());
   run_trials(
-      {world.scenario(), ScenarioChanges(world.scenario()), times_of(forecast), world.searches()}, all, options,
-      [](const Scenario&) { return true; },
+      {world.scenario(), ScenarioChanges(world.scenario()), times_of(forecast, has_timeouts(world)), world.searches()},
+      all, options, [](const Scenario&) { return true; },
       [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
         // Alternatives compete: the best of a kind is kept, if it reaches the threshold at all.
         if (outcome && outcome->what_if.gain > (best[i] ? best[i]->gain : least_gain))
@@ -128,7 +137,8 @@ class Search {
     advice_.before = run_forecast(world, part_of(options, 0, 0.1));
     forecast_ = advice_.before;
     weighed_ = run_candidates(forecast_, part_of(options, 0.1, 0.3));
-    advice_.after = times_of(forecast_);
+    mean_ = has_timeouts(world);
+    advice_.after = times_of(forecast_, mean_);
   }
 
   Advice run(World world) {
@@ -142,7 +152,7 @@ class Search {
       forecast_ = run_forecast(world);
     }
     if (options_.progress) options_.progress(1);
-    advice_.gain = mean_gain(times_of(advice_.before), advice_.after);
+    advice_.gain = mean_gain(times_of(advice_.before, mean_), advice_.after);
     return std::move(advice_);
   }
 
@@ -203,6 +213,7 @@ class Search {
   Advice advice_;
   Forecast forecast_, weighed_;
   std::vector<std::string> useless_;
+  bool mean_ = false;
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 // Forecasts each job alone, with all others and in pairs, and the scenario's job in other places.
 //
 // docs/models/jobs.md has the model. Order of work: every job alone, which gives its traffic; each job with the traffic
-// of all others; each pair; the links on which they meet; the main job on other hosts. All later steps use the traffic
-// of jobs alone, because the rule by which links are shared accounts for their slowdown.
+// of all others; each pair; the links on which they meet; the main job on other hosts, and with flows in a class of
+// their own. All later steps use the traffic of jobs alone, because the rule by which links are shared accounts for
+// their slowdown.
 #include "fabricast/jobs/jobs.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
@@ -26,6 +28,8 @@ namespace {
 /// Samples over which pairs and placements are compared: few, because there are many forecasts, but enough for a
 /// median.
 constexpr int few_samples = 4;
+/// Flows that slow the main job by less are not tried in a class of their own, and a smaller gain is not shown.
+constexpr double least_slowdown = 0.01;
 // Links that are kept, the most loaded ones. The counts of the result are of all shared links.
 constexpr std::size_t most_links = 20;
 
@@ -84,6 +88,7 @@ class Comparison {
     run_pairs();
     find_links();
     try_placements();
+    set_flows_apart();
     finish();
     return std::move(f_);
   }
@@ -114,6 +119,7 @@ class Comparison {
       row.what = what_of(r.world.scenario(), r.size);
       row.hosts = i == 0 ? main_.allocation().main : jobs_[i - 1].hosts;
       row.shape = shape_of(at_, row.hosts);
+      row.traffic_class = class_name(r.world, class_of_main(r.world));
       report(1);
     });
   }
@@ -147,6 +153,7 @@ class Comparison {
       const BackgroundSpec& flows = main_.scenario().background[k - runners_.size()];
       row.name = flows.name;
       row.what = what_of(flows);
+      if (flows.network == FlowNetwork::compute) row.traffic_class = class_name(main_, class_of_flows(main_, flows));
       row.wanted = std::accumulate(traffic_[k].front().rate.begin(), traffic_[k].front().rate.end(), BytesPerSecond{});
       f_.flows.push_back(row);
     }
@@ -274,6 +281,33 @@ class Comparison {
     std::vector<std::uint32_t> order;
     for (const HostUnit& unit : units) order.insert(order.end(), unit.begin(), unit.end());
     f_.shuffled = try_on(Placement::list, order).beside;
+  }
+
+  void set_flows_apart() {
+    const Scenario& given = main_.scenario();
+    const std::vector<double>& by = f_.slowdown.front();
+    const bool slow = std::any_of(by.begin() + static_cast<std::ptrdiff_t>(runners_.size()), by.end(),
+                                  [](double s) { return s > 1 + least_slowdown; });
+    if (!slow || !given.fabric.congestion.classes.empty()) return;
+    FlowsApart apart;
+    Scenario s = given;
+    s.fabric.congestion.classes = {{"jobs", {0.9}, false, {}}, {"flows", {0.1}, false, {}}};
+    apart.set.push_back("fabric.congestion.classes=[{name: jobs, weight: 0.9}, {name: flows, weight: 0.1}]");
+    for (std::size_t i = 0; i < s.background.size(); ++i) {
+      s.background[i].traffic_class = "flows";
+      apart.set.push_back(fmt::format("background[{}].class=flows", i));
+    }
+    const World world = build_world(std::move(s), main_.searches());
+    // Jobs are in the first class, as before, and their traffic is the same.
+    std::vector<BySample> flows(owners_ - runners_.size());
+    std::vector<const BySample*> owners;
+    for (std::size_t o = 1; o < runners_.size(); ++o) owners.push_back(&traffic_[o]);
+    for (std::size_t k = 0; k < flows.size(); ++k) {
+      flows[k] = traffic_of_flows(world, k, static_cast<std::uint32_t>(runners_.size() + k));
+      owners.push_back(&flows[k]);
+    }
+    apart.beside = time_job(world.with_beside(beside_of(world, owners)), runners_[0].size, single_).time;
+    if (apart.beside < f_.jobs.front().beside.time * (1 - least_slowdown)) f_.apart = std::move(apart);
   }
 
   void finish() {

@@ -9,6 +9,7 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/traffic/beside.hpp"
 
 namespace fabricast {
@@ -36,6 +37,7 @@ Scenario scenario_of(const World& main, std::size_t index) {
     s.workload.kind = WorkloadKind::training_step;
     s.workload.training = job.workload.training;
   }
+  put_into_class(main, class_of_job(main, job), s);
   return s;
 }
 
@@ -159,6 +161,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
   const BackgroundSpec& flows = main.scenario().background[index];
   std::vector<Background> by_sample(static_cast<std::size_t>(main.samples().count));
   if (flows.network == FlowNetwork::own) return by_sample;
+  const std::uint32_t in = class_of_flows(main, flows);
   const std::vector<Connection> connections = connections_of(main, index);
   const LinkState& state = main.setup().segments.front().links;
   for (std::size_t d = 0; d < by_sample.size(); ++d) {
@@ -178,6 +181,8 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
       all.rate.push_back(c.rate * flows.duty.value);
       all.weight.push_back(flows.duty.value);
       all.owner.push_back(owner);
+      all.duty.push_back(flows.duty.value);
+      all.traffic_class.push_back(in);
       if (by_port) all.paths.push_back({item, 1, path.resources});
       for (std::size_t i = 0; i < path.resources.size(); ++i)
         all.uses.push_back({path.resources[i], item,

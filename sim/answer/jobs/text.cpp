@@ -36,21 +36,27 @@ std::size_t widest(const std::vector<std::string>& names, std::size_t least) {
   return least;
 }
 
+/// What an owner does, and in which traffic class, if there are several.
+template <class Row>
+std::string what_text(const Row& row) {
+  return row.traffic_class.empty() ? row.what : fmt::format("{} in class {}", row.what, row.traffic_class);
+}
+
 // `crossing` counts hops of a ring in rank order that leave a leaf, which explains most differences between placements.
 std::string job_table(const JobsForecast& f) {
   std::vector<std::string> names = owner_names(f), whats;
-  for (const JobRow& row : f.jobs) whats.push_back(row.what);
-  for (const FlowRow& row : f.flows) whats.push_back(row.what);
+  for (const JobRow& row : f.jobs) whats.push_back(what_text(row));
+  for (const FlowRow& row : f.flows) whats.push_back(what_text(row));
   const std::size_t name = widest(names, 3), what = widest(whats, 4);
   std::string out = fmt::format(
       "#\n# {:<{}}  hosts leaves  crossing  {:<{}}      alone concurrent  slowdown  bound by, with all others\n", "job",
       name, "what", what);
   for (const JobRow& row : f.jobs)
     out += fmt::format("  {:<{}} {:>6} {:>6} {:>9}  {:<{}} {:>10} {:>10} {:>9.3f}  {}\n", row.name, name,
-                       row.hosts.size(), row.shape.leaves, row.shape.leaf_hops, row.what, what,
+                       row.hosts.size(), row.shape.leaves, row.shape.leaf_hops, what_text(row), what,
                        short_text(row.alone.time), short_text(row.beside.time), row.slowdown(), row.beside.bottleneck);
   for (const FlowRow& row : f.flows)
-    out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, row.what, what,
+    out += fmt::format("  {:<{}}  {:<{}}   {:.4g} of {:.4g} GB/s\n", row.name, name, what_text(row), what,
                        gigabytes_per_second(row.got), gigabytes_per_second(row.wanted));
   return out;
 }
@@ -114,6 +120,15 @@ std::string placement_table(const World& world, const JobsForecast& f) {
   return out;
 }
 
+// Only flows: jobs are peers, and a weight for one is a loss for another.
+std::string apart_text(const JobsForecast& f) {
+  if (!f.apart) return {};
+  std::string out = fmt::format("flows in a traffic class of their own: {} with the others running, gain {}\n",
+                                short_text(f.apart->beside), gain_text(f.jobs[0].beside.time, f.apart->beside));
+  for (const std::string& word : f.apart->set) out += fmt::format("  --set '{}'\n", word);
+  return out;
+}
+
 Json time_json(const JobTime& t) {
   return {{"s", digits(t.time)},
           {"s_p5", digits(t.time_p5)},
@@ -144,7 +159,7 @@ std::string jobs_text(const JobsForecast& f) {
   if (world.samples().count > 1)
     out += fmt::format("# medians of {} samples of the ECMP hash from seed {}; pairs and placements: {} samples\n",
                        world.samples().count, world.samples().first_seed, f.samples_of_trials);
-  return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f);
+  return out + job_table(f) + matrix_table(f) + link_table(f) + placement_table(world, f) + apart_text(f);
 }
 
 std::string jobs_json(const JobsForecast& f) {
@@ -159,7 +174,11 @@ std::string jobs_json(const JobsForecast& f) {
   j["samples_of_trials"] = f.samples_of_trials;
   Json jobs = Json::array(), flows = Json::array(), matrix = Json::array(), links = Json::array(),
        trials = Json::array();
-  for (const JobRow& row : f.jobs)
+  // Without classes there is no key, so that documents without them stay as they were.
+  const auto add_class = [](Json& row, const std::string& name) {
+    if (!name.empty()) row["class"] = name;
+  };
+  for (const JobRow& row : f.jobs) {
     jobs.push_back({{"name", row.name},
                     {"what", row.what},
                     {"order", row.hosts},
@@ -167,11 +186,15 @@ std::string jobs_json(const JobsForecast& f) {
                     {"alone", time_json(row.alone)},
                     {"beside", time_json(row.beside)},
                     {"slowdown", digits(row.slowdown())}});
-  for (const FlowRow& row : f.flows)
+    add_class(jobs.back(), row.traffic_class);
+  }
+  for (const FlowRow& row : f.flows) {
     flows.push_back({{"name", row.name},
                      {"what", row.what},
                      {"wanted_gbps", digits(gigabytes_per_second(row.wanted))},
                      {"got_gbps", digits(gigabytes_per_second(row.got))}});
+    add_class(flows.back(), row.traffic_class);
+  }
   for (const std::vector<double>& row : f.slowdown) {
     Json values = Json::array();
     for (const double value : row) values.push_back(digits(value));
@@ -201,6 +224,7 @@ std::string jobs_json(const JobsForecast& f) {
                       {"set", placement_words(world, f.trials.front().hosts)},
                       {"beside_s", digits(f.trials.front().beside)},
                       {"shuffled_s", digits(f.shuffled)}};
+  if (f.apart) j["flows_apart"] = {{"set", f.apart->set}, {"beside_s", digits(f.apart->beside)}};
   return j.dump(1) + "\n";
 }
 

@@ -138,4 +138,18 @@ int Elements::hosts_at(std::uint32_t leaf) const {
   return static_cast<int>(hosts.size());
 }
 
+std::int64_t Elements::nic_ports(bool with_neighbours) const {
+  std::int64_t ports = 0;
+  for (std::uint32_t v = fabric_.endpoints(); v < fabric_.vertices(); ++v) {
+    std::int64_t own = 0, all = 0;
+    for (const LinkId l : adjacency_.out(VertexId(v)))
+      if (const VertexId to = fabric_.link(l).to; fabric_.is_endpoint(to)) {
+        ++all;
+        own += below_[to.value] > 0 ? 1 : 0;
+      }
+    if (own > 0) ports += with_neighbours ? all : own;
+  }
+  return ports;
+}
+
 }  // namespace fabricast

@@ -34,6 +34,8 @@ class Elements {
   std::string name(Component component, std::uint32_t element) const;
   /// Number of hosts of the job with a NIC at a leaf.
   int hosts_at(std::uint32_t leaf) const;
+  /// Number of NIC ports of the job, or of all at leaves with one of them.
+  std::int64_t nic_ports(bool with_neighbours) const;
 
  private:
   void count_below(const World& world);

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "checkpoint.hpp"
-#include "fabricast/core/quantity.hpp"
 #include "fabricast/report/step.hpp"
 #include "flaps.hpp"
 
@@ -27,16 +26,6 @@ struct Event {
   double stall = 0, stall_square = 0;  ///< mean and mean square of a stall by a flap or by rerouting, s and s^2
 };
 
-/// An NCCL variable from the scenario or the provider, limited to 0 to 31.
-int variable(const World& world, const std::string& name, int otherwise) {
-  const auto& own = world.scenario().nccl.env;
-  const auto& env = own.contains(name) ? own : world.provider().variables;
-  const auto it = env.find(name);
-  if (it == env.end()) return otherwise;
-  const auto value = parse_integer(it->second);
-  return value ? static_cast<int>(std::clamp<std::int64_t>(value.value, 0, 31)) : otherwise;
-}
-
 /// Lists the events of a scenario. With p planes, of which one has the fraction r of its rate, (p - 1 + r) / p remains.
 class Listing {
  public:
@@ -50,6 +39,7 @@ class Listing {
     stop(Component::host, hosts, spec_.failures.host, 1);
     stop(Component::software, gpus, spec_.failures.software, 0);
     slow_hosts(hosts);
+    pause_storms();
     if (g_.elements)
       for (std::size_t c = 0; c < g_.elements->classes().size(); ++c) of_class(c);
     return std::move(events_);
@@ -81,6 +71,24 @@ class Listing {
     e.row.per_month = spec_.stragglers.hosts.value * static_cast<double>(hosts);
     e.row.lasts = spec_.stragglers.last;
     if (e.row.slowdown > 1) events_.push_back(e);
+  }
+
+  // A NIC that pauses its leaf without end fills the leaf's memory with what is for it. A lossless leaf then pauses all
+  // that send through it, and these their senders [Guo2016]. The job waits for the slowest, so it stands still, whichever
+  // NIC at one of its leaves began. A switch that drops holds up the traffic to that NIC alone.
+  void pause_storms() {
+    if (!g_.elements) return;
+    const PauseStormSpec& spec = spec_.pause_storms;
+    Event e;
+    e.row.component = Component::nic;
+    e.row.mishap = Mishap::storm;
+    e.row.count = g_.elements->nic_ports(g_.world.scenario().fabric.congestion.lossless);
+    e.row.per_month = spec.nic.value * static_cast<double>(e.row.count);
+    e.row.lasts = spec.last;
+    // What waits longer than the transport does ends the job.
+    e.row.stops = spec.last.value > transport_.window;
+    e.detect = std::min(spec_.restart.detect.value, transport_.window);
+    if (e.row.per_month > 0) events_.push_back(e);
   }
 
   void of_class(std::size_t c) {
@@ -253,13 +261,7 @@ CheckpointPlan checkpoint_of(const Ground& g, const CheckpointSpec& spec, double
 }  // namespace
 
 Transport transport_of(const World& world, const ReliabilitySpec& spec) {
-  // NCCL's defaults: 20 since 2.23, 18 since 2.14, 14 before; 7 retries [NCCL-env].
-  const NcclVersion version = main_version(world.scenario());
-  const int usual = version >= NcclVersion{2, 23, 0} ? 20 : version >= NcclVersion{2, 14, 0} ? 18 : 14;
-  const int exponent = spec.transport.timeout > 0 ? spec.transport.timeout : variable(world, "NCCL_IB_TIMEOUT", usual);
-  const int retries = spec.transport.retries >= 0 ? spec.transport.retries : variable(world, "NCCL_IB_RETRY_CNT", 7);
-  const double timeout = 4.096e-6 * std::exp2(exponent);
-  return {timeout, retries * timeout};
+  return transport_of(world.scenario(), world.provider(), spec.transport);
 }
 
 std::vector<EffectKey> effects_wanted(const Ground& ground, const ReliabilitySpec& spec, bool all) {
@@ -304,7 +306,10 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
     RiskClass row = e.row;
     const double stalled = row.stops || row.role == Role::idle ? 0 : row.per_month * e.stall;
     // The time that a stop waits for hosts is added after the months have been sampled (add_waits).
-    const double lost = row.stops ? redone + e.detect + model.start : row.lasts.value * (1 - 1 / row.slowdown);
+    // A storm stands still for its whole length.
+    const bool halts = row.mishap == Mishap::storm && !row.stops;
+    const double slowdown = halts ? never : row.slowdown;
+    const double lost = row.stops ? redone + e.detect + model.start : row.lasts.value * (1 - 1 / slowdown);
     // Each class alone; months also know what happens when events overlap.
     row.hours = (row.mishap == Mishap::flap ? stalled : row.per_month * lost + stalled) / 3600;
     out.rows.push_back(row);
@@ -316,14 +321,14 @@ Outlook outlook_of(const Ground& ground, const ReliabilitySpec& spec, const Effe
     }
     // Flaps enter the month as a mean number of stalls (month.hpp), not one by one. Failures without an effect on the
     // time are no source.
-    if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1)) continue;
+    if (row.mishap == Mishap::flap || (!row.stops && row.worst <= 1 && !halts)) continue;
     FailureSource source;
     source.rate = rate;
     source.stops = row.stops;
     source.lasts = row.lasts.value;
     source.detect = e.detect;
     source.hosts = e.hosts;
-    if (!row.stops) source.slowdowns = e.key ? effects.at(*e.key).slowdowns : std::vector<double>{row.slowdown};
+    if (!row.stops) source.slowdowns = e.key ? effects.at(*e.key).slowdowns : std::vector<double>{slowdown};
     model.sources.push_back(std::move(source));
     out.row_of_source.push_back(out.rows.size() - 1);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "effects.hpp"
+#include "fabricast/scenario/transport.hpp"
 #include "month.hpp"
 
 namespace fabricast {
@@ -18,11 +19,7 @@ struct Ground {
   double computing = 0;                ///< s of the median step that its busiest stage computes
 };
 
-/// A lost packet is sent again after each `timeout`, and the job stops after `window`; in s [NCCL-env].
-struct Transport {
-  double timeout = 0, window = 0;
-};
-/// The transport by the section, or else NCCL's variables, or else the defaults of the NCCL version.
+/// The transport of a world with another section.
 Transport transport_of(const World& world, const ReliabilitySpec& spec);
 
 /// The effects that the rows need, each once. \param all  also effects of events without a rate

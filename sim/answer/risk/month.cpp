@@ -83,7 +83,8 @@ class Month {
     out_.stalls += running * (1 - free_);
     if (worst != active_.end()) out_.sources[worst->source].slow += running * free_ * (1 - 1 / slowdown);
     out_.network_samples += running * free_ / slowdown * (1 - m_.median / step_);
-    if (running > 0) out_.steps[step_ * slowdown] += running * free_;
+    // No step ends while the job stands still.
+    if (running > 0 && std::isfinite(slowdown)) out_.steps[step_ * slowdown] += running * free_;
   }
 
   /// Advances in the cycle of work and saving. \returns the seconds of work

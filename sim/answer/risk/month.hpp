@@ -28,10 +28,11 @@ inline constexpr double never = std::numeric_limits<double>::infinity();
 struct FailureSource {
   double rate = 0;  ///< 1/s
   bool stops = false;
-  std::vector<double> slowdowns;  ///< if it does not stop the job: each failure takes one of these at random
-  double lasts = 0;               ///< s until repaired
-  double detect = 0;              ///< s until a stop is noticed
-  int hosts = 0;                  ///< number of hosts that a stop takes away until the repair
+  /// If it does not stop the job: each failure takes one of these at random. Infinite: the job stands still.
+  std::vector<double> slowdowns;
+  double lasts = 0;   ///< s until repaired
+  double detect = 0;  ///< s until a stop is noticed
+  int hosts = 0;      ///< number of hosts that a stop takes away until the repair
 };
 
 /// What a month depends on. Times in s.

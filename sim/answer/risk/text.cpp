@@ -38,13 +38,14 @@ std::string what_of(const RiskClass& c) {
     case Mishap::flap: text += " flaps"; break;
     case Mishap::long_flap: text += " flaps for too long"; break;
     case Mishap::slow: text += " computes more slowly"; break;
+    case Mishap::storm: text += " pauses its switch"; break;
   }
   return c.role == Role::partly ? text + ", partly used" : text;
 }
 
 std::string effect_of(const RiskClass& c) {
   if (c.stops) return "stops";
-  if (c.mishap == Mishap::flap) return "stalls " + time_text(c.lasts);
+  if (c.mishap == Mishap::flap || c.mishap == Mishap::storm) return "stalls " + time_text(c.lasts);
   return c.slowdown <= 1 && c.worst <= 1 ? "none" : fmt::format("x {:.4g}", c.slowdown);
 }
 

@@ -18,6 +18,7 @@
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/samples.hpp"
 #include "fabricast/traffic/flow_traffic.hpp"
+#include "lost.hpp"
 #include "parts.hpp"
 
 namespace fabricast {
@@ -110,8 +111,13 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
     return make_flow_traffic(world, f.program, world.samples().first_seed + sample % seeds,
                              std::max<std::size_t>(1, threads / concurrent));
   };
-  const auto run = [&](std::size_t sample, Traffic& traffic) {
-    return run_program(f.program, traffic, options_of(sample, traffic));
+  const auto lost_of = [&](std::size_t sample) {
+    return LostPackets(world, f.program, world.samples().first_seed + sample % seeds);
+  };
+  const auto run = [&](std::size_t sample, Traffic& traffic, const LostPackets& lost) {
+    Timeline timeline = run_program(f.program, traffic, options_of(sample, traffic));
+    lost.add_to(timeline, world.samples().first_seed + sample);
+    return timeline;
   };
   std::vector<Seconds> times(samples);
   std::unique_ptr<Traffic> traffic;
@@ -119,9 +125,10 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   // Steps on the same sample of the network share the times of its collectives.
   in_parallel(seeds, threads, [&](std::size_t seed) {
     std::unique_ptr<Traffic> own = traffic_of(seed, seeds);
+    const LostPackets lost = lost_of(seed);
     for (std::size_t sample = seed; sample < samples; sample += seeds) {
       stop_if_requested();
-      Timeline timeline = run(sample, *own);
+      Timeline timeline = run(sample, *own, lost);
       times[sample] = timeline.time;
       if (samples == 1) f.timeline = std::move(timeline);
       progress.one_done();
@@ -139,7 +146,7 @@ void simulate(const World& world, int samples_of_step, OptionsOf options_of, con
   f.sample_times = times;
   // Timelines of all samples would take too much memory, so the median one is run again.
   if (!traffic) traffic = traffic_of(median, 1);
-  if (samples > 1) f.timeline = run(median, *traffic);
+  if (samples > 1) f.timeline = run(median, *traffic, lost_of(median));
   f.stages = f.timeline.actors;
   f.mean = mean_of(f.program, f.stages);
   f.collectives = uses_of(f.program, f.timeline, *traffic);

@@ -7,7 +7,8 @@
 //   T' = T + max_c T_c(r'_c) - max_c T_c(r_c)                                                                       (1)
 //
 // r and T_c are those of a call alone (engine/group_time.hpp). With the weight d, a call next to a job that pauses gets
-// its average rate: 1 / (1 + d) of a link that both could fill.
+// its average rate: 1 / (1 + d) of a link that both could fill. Where ports serve traffic classes by weight, these share
+// first, and max-min holds within each (item_classes.hpp).
 #include "fabricast/traffic/beside.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 #include "collective.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/scenario/traffic_classes.hpp"
 #include "meeting_rule.hpp"
 
 namespace fabricast {
@@ -59,6 +61,8 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
   std::vector<std::uint32_t> number(others.rate.size(), no_link);
   std::vector<BytesPerSecond> caps(rate);
   std::vector<double> weights(weight);
+  ItemClasses classes{rule.classes};
+  for (std::size_t i = 0; i < rate.size(); ++i) classes.add_own(rule);
   std::vector<bool> meets(rate.size(), false);
   for_each_common(uses, others.uses, [&](std::uint32_t resource, auto own, auto theirs) {
     double load = 0;
@@ -78,12 +82,13 @@ SharedRates rates_beside(const Background& others, std::span<const Background::U
         n = static_cast<std::uint32_t>(caps.size());
         caps.push_back(others.rate[u.item]);
         weights.push_back(others.weight[u.item]);
+        classes.add(others, u.item);
       }
       contended.push_back({resource, n, use_of(u)});
     }
   });
   if (!contended.empty()) {
-    const LinkShares shares = share_links(caps, weights, std::move(contended));
+    const LinkShares shares = share_links(caps, weights, std::move(contended), {}, classes);
     for (std::size_t i = 0; i < rate.size(); ++i)
       // Never more than alone: other traffic does not make a call faster.
       if (meets[i] && shares.rate[i] < rate[i]) {
@@ -103,6 +108,8 @@ Background combined(std::span<const Background* const> single, const MeetingRule
     all.rate.insert(all.rate.end(), part->rate.begin(), part->rate.end());
     all.weight.insert(all.weight.end(), part->weight.begin(), part->weight.end());
     all.owner.insert(all.owner.end(), part->owner.begin(), part->owner.end());
+    all.duty.insert(all.duty.end(), part->duty.begin(), part->duty.end());
+    all.traffic_class.insert(all.traffic_class.end(), part->traffic_class.begin(), part->traffic_class.end());
     for (const Background::Use& u : part->uses) all.uses.push_back({u.resource, u.item + base, u.use, u.contended});
     for (Background::FlowPath path : part->paths) {
       path.item += base;
@@ -114,7 +121,9 @@ Background combined(std::span<const Background* const> single, const MeetingRule
   mark_contended(all, rule);
   std::vector<LinkUse> uses;
   for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
-  const LinkShares shares = share_links(all.rate, all.weight, std::move(uses));
+  ItemClasses classes{rule.classes};
+  for (std::uint32_t i = 0; i < all.rate.size(); ++i) classes.add(all, i);
+  const LinkShares shares = share_links(all.rate, all.weight, std::move(uses), {}, classes);
   const std::vector<BytesPerSecond> alone = all.rate;
   // The others share links among themselves first. Only then do a job's own channels share with them.
   for (std::size_t i = 0; i < all.rate.size(); ++i) all.rate[i] = std::min(all.rate[i], shares.rate[i]);
@@ -126,6 +135,7 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
                       std::uint32_t owner) {
   Background all;
   if (world.planner().comm.nodes() < 2) return all;
+  const std::uint32_t in = class_of_main(world);
   CollectiveTimer timer(world, program, seed);
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) {
     if (duty[k] <= 0) continue;
@@ -138,6 +148,8 @@ Background traffic_of(const World& world, const Program& program, std::span<cons
       // Weights must be above 0, also for a channel that never sends.
       all.weight.push_back(std::max(share, 1e-12) * x->weight(i));
       all.owner.push_back(owner);
+      all.duty.push_back(share);
+      all.traffic_class.push_back(in);
     }
     for_each_use(*x->fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
       all.uses.push_back({link, base + item, use, contended});

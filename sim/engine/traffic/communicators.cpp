@@ -100,7 +100,8 @@ NetworkSetup Communicators::setup(const Planner& planner, const CollectiveKind& 
   const double peers = planner.comm.node.network.peer_efficiency.value;
   const auto reach = [&](CollectiveOp o) { return is_point_to_point(o) ? peers : 1; };
   double& ports = setup.segments.front().ports;
-  ports = 1 / reach(world_.scenario().workload.collective);
+  // What lost packets leave of it stays (World).
+  ports /= reach(world_.scenario().workload.collective);
   // NICs that write from memory to memory send at line rate. NCCL's connections reach a fraction of it.
   const Node& node = planner.comm.node;
   if (kind.direct.is_on())

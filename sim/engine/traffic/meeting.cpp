@@ -243,6 +243,7 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
   std::vector<std::uint32_t> number(all, Collective::none), item_of;
   std::vector<BytesPerSecond> caps;
   std::vector<double> weights;
+  ItemClasses classes{timer_.rule().classes};
   for (LinkUse& use : uses) {
     std::uint32_t& n = number[use.item];
     if (n == Collective::none) {
@@ -258,14 +259,16 @@ std::vector<double> Meetings::share(const Flight& flight, const std::vector<doub
     if (item >= own) {
       caps.push_back(timer_.others()->rate[item - own]);
       weights.push_back(timer_.others()->weight[item - own]);
+      classes.add(*timer_.others(), item - own);
       continue;
     }
     const std::size_t k = collective_of(item);
     // At most its rate alone, which already includes sharing between its own teams.
     caps.push_back(collectives_[flight[k]]->rate[item - base[k]]);
     weights.push_back(collectives_[flight[k]]->weight(item - base[k]));
+    classes.add_own(timer_.rule());
   }
-  const LinkShares shares = share_links(caps, weights, std::move(uses));
+  const LinkShares shares = share_links(caps, weights, std::move(uses), {}, classes);
   std::vector<Seconds> makespan;
   // At least the time alone, because channels on no contended link run as they do alone.
   for (const std::uint32_t kind : flight) makespan.push_back(collectives_[kind]->time.makespan);

@@ -13,6 +13,7 @@
 
 #include "fabricast/core/radix_sort.hpp"
 #include "fabricast/core/rng.hpp"
+#include "fabricast/engine/class_shares.hpp"
 #include "fabricast/engine/max_min.hpp"
 
 namespace fabricast {
@@ -80,10 +81,24 @@ class BindingLinks {
   std::unordered_multimap<std::uint64_t, std::size_t> known_;
 };
 
+Sharing share_in_classes(SharingProblem problem, const BindingLinks& binding, const ItemClasses& classes) {
+  ClassProblem all;
+  for (const ItemClasses::Item& item : classes.items) all.in.push_back(item.in);
+  for (const ClassWeight& c : classes.classes) all.strict.push_back(c.strict);
+  for (const BindingLinks::Link& l : binding.links()) {
+    WeighedClasses weigh(classes.classes);
+    for (const LinkUses::Use& u : binding.users(l)) weigh.add(classes.items[u.item]);
+    const std::vector<double> weights = weigh.weights();
+    all.weight.insert(all.weight.end(), weights.begin(), weights.end());
+  }
+  all.items = std::move(problem);
+  return share_by_class(all);
+}
+
 }  // namespace
 
 LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vector<double>& weights,
-                       std::vector<LinkUse> uses, const LinkUses& lower) {
+                       std::vector<LinkUse> uses, const LinkUses& lower, const ItemClasses& classes) {
   radix_sort(uses, [](const LinkUse& u) { return u.link; });
   SharingProblem problem;
   problem.cap.reserve(caps.size());
@@ -105,7 +120,7 @@ LinkShares share_links(const std::vector<BytesPerSecond>& caps, const std::vecto
       problem.link[next[u.item]] = l;
       problem.use[next[u.item]++] = u.use;
     }
-  Sharing sharing = fill(problem);
+  Sharing sharing = classes.classes.empty() ? fill(problem) : share_in_classes(std::move(problem), binding, classes);
   // A level is a rate divided by the weight.
   LinkShares shares;
   shares.rate.reserve(caps.size());

@@ -43,3 +43,22 @@ TEST_CASE("storage on the fabric costs a step little, and a packed job nothing",
   CHECK(jobs("storage", "--set cluster.placement=packed").at("jobs").at(0).at("slowdown") == Approx(1).epsilon(1e-3));
   CHECK(jobs("storage", "--set 'background[0].rate=40GBps'").at("jobs").at(0).at("slowdown") > 1.03);
 }
+
+TEST_CASE("reads in a traffic class of their own cost a step little, and jobs says so where they are not", "[jobs]") {
+  const json apart = jobs("storage_class");
+  CHECK(apart.at("jobs").at(0).at("class") == "nccl");
+  CHECK(apart.at("flows").at(0).at("class") == "storage");
+  CHECK(apart.at("jobs").at(0).at("slowdown") < 1.01);
+  CHECK_FALSE(apart.contains("flows_apart"));
+  CHECK(jobs("storage_class", "--set 'background[0].class=nccl'").at("jobs").at(0).at("slowdown") > 1.3);
+  const json f = jobs("storage_class", "--set 'fabric.congestion.classes=[]' --set 'background[0].class='");
+  CHECK(f.at("jobs").at(0).at("slowdown") > 1.3);
+  CHECK_FALSE(f.at("jobs").at(0).contains("class"));
+  CHECK(f.at("flows_apart").at("beside_s").get<double>() < 1.01 * f.at("jobs").at(0).at("alone").at("s").get<double>());
+  // As its words make it, `run` says the same.
+  std::string set;
+  for (const json& word : f.at("flows_apart").at("set")) set += " --set '" + word.get<std::string>() + "'";
+  const json run =
+      json::parse(fabricast::output("run scenarios/jobs_storage_class.yaml --no-intervals --json -" + set));
+  CHECK(run.at("step_s").get<double>() == Approx(f.at("flows_apart").at("beside_s").get<double>()));
+}

@@ -202,6 +202,13 @@ TEST_CASE("one fault of a port at a time is found, with its port", "[doctor]") {
                       {"lost packets",
                        [](const HostTree& t) { t.write(port3 + "hw_counters/packet_seq_err", "5\n"); },
                        {"warning counters mlx5_3 port 1: packet_seq_err 5, since an unknown time"}},
+                      {"timeouts",
+                       [](const HostTree& t) {
+                         t.write(port3 + "hw_counters/local_ack_timeout_err", "2\n");
+                         t.write(port3 + "hw_counters/implied_nak_seq_err", "3\n");
+                       },
+                       {"warning counters mlx5_3 port 1: local_ack_timeout_err 2, since an unknown time",
+                        "warning counters mlx5_3 port 1: implied_nak_seq_err 3, since an unknown time"}},
                       {"firmware",
                        [](const HostTree& t) { t.write(port3 + "../../fw_ver", "28.37.1014\n"); },
                        {"warning firmware mlx5_3: 28.37.1014 on MT_0000000838"}},

@@ -201,6 +201,41 @@ TEST_CASE("a slow host costs the extra time of its computation", "[risk]") {
   CHECK(find(assess(world, one), Component::host, Mishap::slow).slowdown == Approx(simulated).epsilon(0.01));
 }
 
+TEST_CASE("a pause storm stops all that share a leaf", "[risk]") {
+  // 6 of 12 hosts, each with 8 NICs at one leaf: two leaves of the job with 64 NICs, 48 of them its own.
+  const auto assessed = [](const std::string& congestion, const std::string& last) {
+    const auto world = test::world_of(
+        nodes + "cluster: {nodes: 6, size: 12}\nrouting: {kind: adaptive}\n" + all_reduce +
+        "nccl: {version: \"2.28\"}\n" + "fabric: {kind: leaf_spine, leaves: 3, spines: 4, nodes_per_leaf: 4" +
+        congestion +
+        "}\nreliability: {failures: {gpu: 0, host: 0, nic: 0, software: 0, nic_cable: 0, fabric_cable: 0, leaf: 0, " +
+        "spine: 0, core: 0}, flaps: {cable: 0}, degraded: {cable: 0, nic: 0}, stragglers: {hosts: 0}, " +
+        "pause_storms: {nic: 0.5, last: " + last + "}}\n");
+    RiskOptions options = few();
+    options.samples = 2000, options.unrated = false;
+    return assess(world, options);
+  };
+  const Risk lossless = assessed("", "10s");
+  const RiskClass& storm = find(lossless, Component::nic, Mishap::storm);
+  CHECK(storm.count == 2 * 4 * 8);
+  CHECK_FALSE(storm.stops);
+  // Hours = rate x NICs x length.
+  CHECK(storm.hours == Approx(0.5 * 64 * 10 / 3600));
+  REQUIRE(lossless.month.lost.size() == 1);
+  CHECK(lossless.month.lost.front().cause == "nic storm");
+  CHECK(lossless.month.lost.front().hours == Approx(storm.hours).epsilon(0.02));
+  CHECK(1 - lossless.month.goodput == Approx(storm.hours / 720).epsilon(0.02));
+  // Steps that end are as long as without storms.
+  CHECK(lossless.month.time_worst == lossless.time_worst);
+  // Switches that drop hold up only the traffic to that NIC.
+  const Risk lossy = assessed(", congestion: {lossless: false}", "10s");
+  CHECK(find(lossy, Component::nic, Mishap::storm).count == 6 * 8);
+  // 60 s are more than the 30 s after which queue pairs give up.
+  const Risk stopping = assessed("", "60s");
+  CHECK(find(stopping, Component::nic, Mishap::storm).stops);
+  CHECK(stopping.month.stops == Approx(32).epsilon(0.05));
+}
+
 TEST_CASE("the transport gives up when NCCL does", "[risk]") {
   const auto window = [](const std::string& more) {
     const auto world = test::world_of(nodes + "cluster: {nodes: 2}\n" + all_reduce + more);
