@@ -34,6 +34,24 @@ class PlaneRouter final : public Router {
     return alive > 0;
   }
 
+  // No link is down where the inner router parts flows, so all planes carry equal parts.
+  Parting parting() const override {
+    return planes_.choice() == PlaneChoice::packet ? inside_->parting() : Parting::one_by_one;
+  }
+  void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
+                  const std::function<void(std::uint32_t, double)>& add) const override {
+    std::vector<SwitchFlows> own(pairs.begin(), pairs.end());
+    const std::uint32_t planes = planes_.planes();
+    for (std::uint32_t p = 0; p < planes; ++p) {
+      inside_->part_pairs(own, stream * planes + p,
+                          [&](std::uint32_t link, double flows) { add(link, flows / planes); });
+      for (SwitchFlows& pair : own) {
+        pair.from += planes_.leaves();
+        pair.to += planes_.leaves();
+      }
+    }
+  }
+
  private:
   /// The same flow between the ports of a plane.
   Flow in(Flow flow, std::uint32_t plane) const {

@@ -2,7 +2,8 @@
 //
 // A flow is given by the ports of its NICs in plane 0. It takes the path that a router of the policy finds in each
 // plane between the ports there: with equal parts on all of them (`packet`), or on one by a hash of its queue pairs
-// (`queue_pair`). A plane in which the flow has no path is left out, as a NIC does whose port is down.
+// (`queue_pair`). A plane in which the flow has no path is left out, as a NIC does whose port is down. Numbers of flows
+// between switches are those between leaves of plane 0, and stand for all planes.
 #pragma once
 
 #include <memory>

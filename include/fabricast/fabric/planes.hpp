@@ -41,6 +41,7 @@ class PlaneDistances final : public Distances {
 
   std::uint32_t planes() const { return planes_; }  ///< number of planes
   std::uint32_t nics() const { return nics_; }      ///< of a node
+  std::uint32_t leaves() const { return leaves_; }  ///< of a plane
   PlaneChoice choice() const { return choice_; }    ///< how traffic is spread over them
   /// The plane of a switch, from 0. \param at  number of the switch, leaves first
   std::uint32_t plane_of(std::uint32_t at) const {

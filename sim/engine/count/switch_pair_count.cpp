@@ -10,6 +10,7 @@
 #include <map>
 
 #include "crossings.hpp"
+#include "fabricast/fabric/planes.hpp"
 
 namespace fabricast {
 
@@ -36,7 +37,7 @@ class SwitchPairCounter {
 
   /// \returns false if a flow has no path
   bool count(PairCount& out) {
-    out.weighted = in_.router.parting() == Router::Parting::evenly;
+    out.weighted = in_.router.parting() == Router::Parting::evenly || planes_of(in_.fabric);
     std::vector<double> crossed(in_.fabric.links(), 0);
     std::vector<Ends> ends;
     std::map<std::uint32_t, std::vector<SwitchFlows>> by_weight;
@@ -46,8 +47,7 @@ class SwitchPairCounter {
         by_weight.try_emplace(weight);
         for (std::uint32_t node = 0; node < nodes_; ++node) {
           const double all = static_cast<double>(weight * flows * (nodes_ - 1));
-          crossed[2 * endpoint(node, nics.first)] += all;
-          crossed[2 * endpoint(node, nics.second) + 1] += all;
+          add_ports(endpoint(node, nics.first), endpoint(node, nics.second), all, crossed);
         }
       }
     }
@@ -88,6 +88,16 @@ class SwitchPairCounter {
   std::uint32_t switch_of(std::uint32_t node, std::uint16_t nic) const {
     // Ports come first among the links, so the link up of port e is 2e.
     return in_.fabric.link(LinkId(2 * endpoint(node, nic))).to.value - in_.fabric.endpoints();
+  }
+
+  /// Adds flows to the ports that they leave and reach; of several planes, in equal parts to the ports in each.
+  void add_ports(std::uint32_t from, std::uint32_t to, double flows, std::vector<double>& crossed) const {
+    const PlaneDistances* planes = planes_of(in_.fabric);
+    const std::uint32_t count = planes ? planes->planes() : 1, apart = planes ? planes->nics() : 0;
+    for (std::uint32_t p = 0; p < count; ++p) {
+      crossed[2 * (from + p * apart)] += flows / count;
+      crossed[2 * (to + p * apart) + 1] += flows / count;
+    }
   }
 
   /// What (1) needs for one pair of NICs.
