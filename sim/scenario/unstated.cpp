@@ -48,7 +48,7 @@ UnstatedInput efficiency_of(const Scenario& s) {
   return {"fabric.congestion.efficiency",
           text(&Parameter::value),
           {{text(&Parameter::low), weight}, {text(&Parameter::high), weight}},
-          "hosts of a leaf that all send to other leaves, each to one: their rate relative to that of the uplinks"};
+          "let all hosts of a leaf send to other leaves (ib_write_bw): their rate as a fraction of the uplinks'"};
 }
 
 }  // namespace

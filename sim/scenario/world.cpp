@@ -95,10 +95,6 @@ World World::with_samples_up_to(int most) const {
 
 World World::with_segments(std::vector<NetworkSegment> segments) const {
   return changed([&](State& state) {
-    for (NetworkSegment& segment : segments) {
-      segment.contended = state.setup.segments.front().contended;
-      segment.ports = state.setup.segments.front().ports;
-    }
     state.setup.segments = std::move(segments);
     state.engines = nullptr;
   });

@@ -139,11 +139,11 @@ TEST_CASE("a forecast is near the median over unstated inputs, and its spread ne
 }
 
 TEST_CASE("the efficiency of contended links is open where senders react and it is not stated", "[report]") {
-  // Leaves of 16 ports with four uplinks for each: an all-to-all over both leaves is bound by them.
+  // Leaves of three nodes with six uplinks: an all-to-all over them is bound by these.
   const auto scenario = [](const std::string& congestion) {
     return parse_scenario(
-               "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nnccl: {version: \"2.27\"}\n"
-               "fabric: {kind: fat_tree, ports: 32, oversubscription: 4" +
+               "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 8}\nnccl: {version: \"2.27\"}\n"
+               "fabric: {kind: fat_tree, switch: {ports: 32}, oversubscription: 4" +
                    congestion +
                    "}\n"
                    "routing: {kind: adaptive}\n"
