@@ -8,6 +8,9 @@ test_packages="catch2 python3 libopenmpi-dev openmpi-bin python3-jsonschema pyth
 # Programs that open reports and drawings in tests. Without them these tests are skipped. They take 113 MB, so only
 # .ci/run installs them.
 page_packages="chromium graphviz"
+# For the test of the rules and the dashboard of fabricast-watch. Debian starts it as a service, on port 9090 of all
+# addresses, unless a policy forbids services, as in containers: only there .ci/run installs it.
+service_packages="prometheus"
 # The format of sources is that of one version of clang-format. Without it the check is skipped.
 lint_packages="clang-format-14"
 # For .ci/nightly.

@@ -106,9 +106,13 @@ class Browser:
 
     def open(self, path, frames=True):
         """Loads a file. \\returns the seconds until it was drawn and its script had run"""
+        return self.go(pathlib.Path(path).resolve().as_uri(), frames)
+
+    def go(self, url, frames=True):
+        """The same of an address."""
         self.events.clear()
         begin = time.monotonic()
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        self.call("Page.navigate", url=url)
         until = begin + 60
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.message(until))
