@@ -39,6 +39,13 @@ cluster: {nodes: 2}
 workload: {}
 """
 CALLS = (("AllReduce", 1 << 30, 11_500), ("AllReduce", 1 << 28, 12_000), ("AllGather", 1 << 28, 8_000))
+# The metric of each expression, by the title of its panel.
+PANELS = {
+    "Who holds up the job": ["fabricast_finding"],
+    "Bus bandwidth over expected": ["fabricast_busbw_ratio", "fabricast_busbw_ratio_low"],
+    "Bus bandwidth": ["fabricast_busbw_bytes_per_second"],
+    "Calls per interval": ["fabricast_calls"],
+    "Telemetry": ["fabricast_records_total", "fabricast_problems_total"]}
 # The browser's rows of a table, in Prometheus' pages of any version.
 ROWS = ("[...document.querySelectorAll('table tbody tr')].filter(r => r.cells.length > 1)"
         ".map(r => [...r.cells].map(c => c.textContent.trim()))")
@@ -276,6 +283,12 @@ class Ready(unittest.TestCase):
     def test_the_variable_of_the_dashboard_lists_operations(self):
         self.assertEqual(list(variables()), ["operation"])
         self.assertEqual(self.values("operation"), ["all_gather", "all_reduce"])
+
+    def test_every_panel_asks_for_what_its_title_says(self):
+        asked = {}
+        for title, expression, _, _ in dashboard_panels():
+            asked.setdefault(title, []).extend(re.findall(r"fabricast_\w+", expression))
+        self.assertEqual(asked, PANELS)
 
     def test_every_panel_shows_what_is_served(self):
         for title, expression, legend, instant in dashboard_panels():
