@@ -1,5 +1,5 @@
-"""The rules and the dashboard of docs/calibrate/watch in a real Prometheus that scrapes fabricast-watch, and Prometheus'
-own pages of them in a headless Chromium.
+"""The rules and the dashboard of docs/calibrate/watch in a real Prometheus that scrapes fabricast-watch, and
+Prometheus' own pages of them in a headless Chromium.
 
   prometheus_test.py FABRICAST_WATCH SOURCES [FOLDER]
 
@@ -101,7 +101,7 @@ def free_port():
 
 
 def write_telemetry(folder):
-    """NCCL Inspector of four ranks, of which rank 2 joins every call 5 ms late, and RAS of a job whose rank 1 is gone."""
+    """NCCL Inspector of four ranks, of which rank 2 joins each call 5 ms late, and RAS of a job that lost rank 1."""
     folder.mkdir()
     for rank in range(RANKS):
         with open(folder / f"rank{rank}.log", "w", encoding="ascii") as file:
