@@ -143,14 +143,14 @@ class Answers(unittest.TestCase):
                     "workload: {collective: all_reduce, sizes: [1MiB, 64MiB, 1GiB, 8GiB]}\n")
         self.assertIn(scenario, self.server.ask("/")[1].decode())  # what the page begins with
         times = []
-        for nodes in range(128, 138):
+        for nodes in [*range(128, 138)] * 3:
             begin = time.perf_counter()
             response, text = self.server.ask("/run", {"scenario": scenario, "changes": [f"cluster.nodes={nodes}"],
                                                       "form": "html", "intervals": False})
             times.append(time.perf_counter() - begin)
             self.assertEqual(response.status, 200, text[:300])
         times.sort()
-        print(f"a page of 1,024 GPUs: median {times[5] * 1e3:.0f} ms, best {times[0] * 1e3:.0f} ms", file=sys.stderr)
+        print(f"a page of 1,024 GPUs: median {times[15] * 1e3:.0f} ms, best {times[0] * 1e3:.0f} ms", file=sys.stderr)
         # The best says what the program takes. Where more is at work than there are cores, it says nothing.
         if os.getloadavg()[0] < os.cpu_count() + 1:
             self.assertLess(times[0], 0.1)
