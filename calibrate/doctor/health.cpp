@@ -25,8 +25,7 @@ struct Counter {
 constexpr const char* cable = "sudo mlxlink -d DEVICE -m -c; clean or swap cable and module; check the switch port too";
 constexpr const char* loss =
     "set PFC on the priority of NCCL_IB_TC at NICs and switches, and ECN with DCQCN; look for drops and pauses along "
-    "the "
-    "path: ethtool -S NETDEV, switch counters";
+    "the path: ethtool -S NETDEV, switch counters";
 constexpr const char* late =
     "set PFC and ECN as for lost packets; NCCL_IB_TIMEOUT=14 waits 67 ms instead of seconds; see whether the peer "
     "lives";

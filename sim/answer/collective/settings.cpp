@@ -9,9 +9,9 @@
 #include <cmath>
 #include <limits>
 
+#include "../common/loss_trials.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/what_if.hpp"
-#include "fabricast/scenario/lossy.hpp"
 
 namespace fabricast {
 
@@ -197,12 +197,6 @@ bool variable_is(const Situation& s, const std::string& name, std::string_view v
 
 using Kind = Alternatives (*)(const Situation&);
 
-const CongestionSpec& congestion(const Situation& s) { return s.world.scenario().fabric.congestion; }
-
-Alternatives shorter_timeout(const Situation& s) {
-  const std::optional<LossModel> loss = loss_model(s.world);
-  return one(loss && loss->timeout.value > 0.1, "timeouts of 67 ms", {env_word("NCCL_IB_TIMEOUT", 14)});
-}
 using S = const Situation&;
 
 // Results are sorted by gain. Of equal gains the one that is first here stays first.
@@ -219,17 +213,10 @@ constexpr Kind kinds[] = {
       return one(node(s).nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"});
     },
     [](S s) { return one(by_hash(s), "adaptive routing", {"routing={kind: adaptive}"}); },
-    [](S s) {
-      return one(is_lossy(congestion(s)) && !congestion(s).lossless, "no drops: PFC on NCCL's class, with ECN",
-                 {"fabric.congestion.lossless=true"});
-    },
-    [](S s) { return one(congestion(s).loss.value > 0, "cables that lose nothing", {"fabric.congestion.loss=0"}); },
-    [](S s) {
-      const std::optional<LossModel> loss = loss_model(s.world);
-      return one(loss && !loss->selective, "NICs that repeat selectively",
-                 {"fabric.congestion.retransmission=selective_repeat"});
-    },
-    shorter_timeout,
+    [](S s) { return no_drops(s.world); },
+    [](S s) { return sound_cables(s.world); },
+    [](S s) { return selective_repeat(s.world); },
+    [](S s) { return shorter_timeout(s.world); },
     [](S s) {
       return one(s.world.fabric() != nullptr, "no oversubscription",
                  {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"});

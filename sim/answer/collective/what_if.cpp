@@ -30,9 +30,11 @@ double mean_gain(const std::vector<Seconds>& before, const std::vector<Seconds>&
 std::vector<Seconds> times_of(const Forecast& forecast, bool mean) {
   std::vector<Seconds> times;
   for (const ForecastRow& row : forecast.rows) {
+    times.push_back(row.time);
+    if (!mean) continue;
     Seconds sum;
     for (const Seconds t : row.sample_times) sum += t;
-    times.push_back(mean ? sum / static_cast<double>(row.sample_times.size()) : row.time);
+    times.back() = sum / static_cast<double>(row.sample_times.size());
   }
   return times;
 }

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "../common/loss_trials.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
-#include "fabricast/scenario/lossy.hpp"
 
 namespace fabricast {
 
@@ -90,19 +90,16 @@ std::vector<Alternatives> network_trials(const World& world) {
   const Communicator& comm = world.planner().comm;
   const NicSpec& nics = s.node.spec.nics;
   const bool networked = comm.nodes() > 1;
-  const std::optional<LossModel> loss = loss_model(world);
   const std::string twice = to_text(BytesPerSecond{2 * comm.node.nic_line_rate.value});
   std::vector<Alternatives> all{
       one(!s.faults.empty(), "no faults", {"faults=[]"}),
       one(networked && !comm.gdr, "GPUDirect RDMA", {"node.gdr=true"}),
       one(nics.numa != NicNuma::local, "NICs at their GPUs' socket", {"node.nics.numa=local"}),
       routing(world),
-      one(is_lossy(s.fabric.congestion) && !s.fabric.congestion.lossless, "no drops: PFC on NCCL's class, with ECN",
-          {"fabric.congestion.lossless=true"}),
-      one(s.fabric.congestion.loss.value > 0, "cables that lose nothing", {"fabric.congestion.loss=0"}),
-      one(loss && !loss->selective, "NICs that repeat selectively",
-          {"fabric.congestion.retransmission=selective_repeat"}),
-      one(loss && loss->timeout.value > 0.1, "timeouts of 67 ms", {env_word("NCCL_IB_TIMEOUT", 14)}),
+      no_drops(world),
+      sound_cables(world),
+      selective_repeat(world),
+      shorter_timeout(world),
       one(world.fabric() != nullptr, "no oversubscription",
           {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"}),
       one(world.fabric() && s.cluster.placement != Placement::in_order, "nodes placed in order",

@@ -1,0 +1,29 @@
+#include "loss_trials.hpp"
+
+#include "fabricast/scenario/lossy.hpp"
+
+namespace fabricast {
+
+Alternatives no_drops(const World& world) {
+  const CongestionSpec& congestion = world.scenario().fabric.congestion;
+  return one_if<Trial>(is_lossy(congestion) && !congestion.lossless, "no drops: PFC on NCCL's class, with ECN",
+                       {"fabric.congestion.lossless=true"});
+}
+
+Alternatives sound_cables(const World& world) {
+  return one_if<Trial>(world.scenario().fabric.congestion.loss.value > 0, "cables that lose nothing",
+                       {"fabric.congestion.loss=0"});
+}
+
+Alternatives selective_repeat(const World& world) {
+  const std::optional<LossModel> loss = loss_model(world);
+  return one_if<Trial>(loss && !loss->selective, "NICs that repeat selectively",
+                       {"fabric.congestion.retransmission=selective_repeat"});
+}
+
+Alternatives shorter_timeout(const World& world) {
+  const std::optional<LossModel> loss = loss_model(world);
+  return one_if<Trial>(loss && loss->timeout.value > 0.1, "timeouts of 67 ms", {env_word("NCCL_IB_TIMEOUT", 14)});
+}
+
+}  // namespace fabricast

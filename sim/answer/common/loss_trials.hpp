@@ -1,0 +1,15 @@
+// What would help on a network that loses packets, for `explain` of collectives and of steps. Each is empty where it does
+// not apply. Pure functions; safe to call concurrently.
+#pragma once
+
+#include "fabricast/report/what_if.hpp"
+
+namespace fabricast {
+
+Alternatives no_drops(const World& world);
+Alternatives sound_cables(const World& world);
+Alternatives selective_repeat(const World& world);
+/// Only where a timeout is longer than 0.1 s.
+Alternatives shorter_timeout(const World& world);
+
+}  // namespace fabricast
