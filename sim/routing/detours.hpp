@@ -23,14 +23,15 @@ class Detours {
   /// Switches of which some suit; empty if none does.
   std::span<const std::uint32_t> among(std::uint32_t from, std::uint32_t to) const;
   bool suits(std::uint32_t from, std::uint32_t over, std::uint32_t to) const;
+  /// All switches with NICs.
+  std::span<const std::uint32_t> with_nics() const { return with_nics_; }
 
  private:
-  bool within(std::uint32_t from, std::uint32_t to) const {
-    return grouped_ && paths_.group_of(from) == paths_.group_of(to);
-  }
+  bool within(std::uint32_t from, std::uint32_t to) const { return grouped_ && group_[from] == group_[to]; }
 
   const GraphPaths& paths_;
   bool grouped_ = false;                              ///< whether a group has several switches
+  std::vector<std::uint32_t> group_;                  ///< by switch
   std::vector<std::uint32_t> with_nics_;              ///< switches
   std::vector<std::vector<std::uint32_t>> in_group_;  ///< the same by group, if groups have several switches
 };
@@ -61,8 +62,30 @@ struct EnumNames<DetourChoice> {
 
 /// \throws UserError if the fabric has no detours. \param policy  for the message
 void require_detours(const Fabric& fabric, std::string_view policy);
-/// Above this, a flow of `packet` lists too many links, and too many pairs would have parts of their own.
-inline constexpr std::uint32_t most_detoured_switches = 256;
+/// Above this, matrices over all pairs of switches would take gigabytes.
+inline constexpr std::uint32_t most_detoured_switches = 4096;
+
+/// What routers with detours have in common. \pre the fabric has a metric
+class DetourRouter : public Router {
+ public:
+  DetourRouter(const Fabric& fabric, const LinkState& state, DetourParts parts, bool by_load)
+      : paths_(fabric, state), detours_(paths_), parts_(std::move(parts)), by_load_(by_load) {}
+
+  bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
+  bool follows_load() const override { return by_load_; }
+  std::unique_ptr<Router> under_load(std::span<const SwitchFlows> pairs, double port) const override;
+
+ protected:
+  /// The same router with other parts, which are those of a traffic.
+  virtual std::unique_ptr<Router> with_parts(DetourParts parts) const = 0;
+
+  GraphPaths paths_;
+  Detours detours_;
+  DetourParts parts_;
+
+ private:
+  bool by_load_;
+};
 
 /// A router with detours: one path for each queue pair, or all detours in equal parts (valiant_spread.cpp).
 /// \param by_load  whether the parts become those of the traffic, once that is known

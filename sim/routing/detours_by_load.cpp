@@ -15,44 +15,33 @@
 // step that makes the largest u least. A small price for each hop keeps flows minimal where loads do not matter. Steps end
 // where NIC ports are the bottleneck.
 //
+// The cost of a step grows with the pairs of switches and their next hops, whatever the number of detours: both (1) and the
+// prices of detours are sums over all switches less those over two groups (detour_sums.hpp).
+//
 // Not modelled: that switches see their own queues only and choose for single packets, so that real systems detour more
 // than (2) under light load and less in bursts.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "detours.hpp"
+#include "detour_sums.hpp"
+#include "path_table.hpp"
 
 namespace fabricast {
 
 namespace {
 
-/// Flows between two switches, in parts.
-struct PairPart {
-  std::uint32_t from, to;
-  double flows;
-};
+double most_busy(const std::vector<double>& busy) { return *std::max_element(busy.begin(), busy.end()); }
 
 class ByLoad {
  public:
-  ByLoad(const GraphPaths& paths, const Detours& detours, std::span<const SwitchFlows> pairs)
-      : paths_(paths), n_(paths.switches()), capacity_(paths.fabric().links()) {
-    for (std::uint32_t l = 0; l < capacity_.size(); ++l)
-      capacity_[l] = paths.fabric().link_class(LinkId(l)).rate.value * paths.state().factor(l);
-    for (const SwitchFlows& pair : pairs) {
-      // Flows without a path wait, or are refused where they are routed.
-      if (pair.flows == 0 || paths.distance(pair.from, pair.to) == GraphPaths::far) continue;
-      pairs_.push_back({pair.from, pair.to, static_cast<double>(pair.flows)});
-      std::vector<std::uint16_t>& over = over_.emplace_back();
-      for (const std::uint32_t v : detours.among(pair.from, pair.to))
-        if (detours.suits(pair.from, v, pair.to)) over.push_back(static_cast<std::uint16_t>(v));
-    }
-  }
+  ByLoad(const GraphPaths& paths, const Detours& detours, std::span<const SwitchFlows> pairs,
+         const std::vector<double>& capacity)
+      : n_(paths.switches()), pairs_(pairs), capacity_(capacity), table_(paths), sums_(paths, detours) {}
 
-  std::optional<DetourParts> solve(double port) const {
-    std::vector<double> x(pairs_.size(), 0), busy = busy_with(x), toward(x);
-    const double alone = most(busy);
-    if (alone <= port * (1 + 1e-9)) return {};
+  /// \param busy  (1) with x = 0
+  std::optional<DetourParts> solve(std::vector<double> busy, double port) {
+    std::vector<double> x(pairs_.size(), 0), toward(x);
+    const double alone = most_busy(busy);
     double now = alone;
     constexpr int most_steps = 64;
     for (int step = 0; step < most_steps; ++step) {
@@ -63,7 +52,7 @@ class ByLoad {
       for (std::size_t p = 0; p < x.size(); ++p) x[p] += by * (toward[p] - x[p]);
       for (std::size_t l = 0; l < busy.size(); ++l) busy[l] += by * (there[l] - busy[l]);
       const double before = now;
-      now = most(busy);
+      now = most_busy(busy);
       if (now <= port * (1 + 1e-6) || now > before * (1 - 1e-4)) break;
     }
     if (now > alone * (1 - 1e-3)) return {};
@@ -73,56 +62,40 @@ class ByLoad {
   }
 
  private:
-  static double most(const std::vector<double>& busy) { return *std::max_element(busy.begin(), busy.end()); }
-
   /// (1), in s/B.
-  std::vector<double> busy_with(const std::vector<double>& x) const {
-    std::vector<double> halves(std::size_t{n_} * n_, 0);  // by second end, then by first
-    for (std::size_t p = 0; p < x.size(); ++p) {
-      const PairPart& pair = pairs_[p];
-      halves[std::size_t{pair.to} * n_ + pair.from] += pair.flows * (1 - x[p]);
-      for (const std::size_t v : over_[p]) {
-        const double part = pair.flows * x[p] / static_cast<double>(over_[p].size());
-        halves[v * n_ + pair.from] += part;
-        halves[std::size_t{pair.to} * n_ + v] += part;
-      }
-    }
-    std::vector<PairPart> list;
-    for (std::size_t i = 0; i < halves.size(); ++i)
-      if (halves[i] > 0)
-        list.push_back({static_cast<std::uint32_t>(i % n_), static_cast<std::uint32_t>(i / n_), halves[i]});
+  std::vector<double> busy_with(const std::vector<double>& x) {
+    sums_.halves(pairs_, x, matrix_);
     std::vector<double> busy(capacity_.size(), 0);
-    paths_.part(std::span<const PairPart>(list), EvenSplit(),
-                [&](std::uint32_t link, double flows) { busy[link] += flows / capacity_[link]; });
+    table_.spread(matrix_, busy);
+    for (std::size_t l = 0; l < busy.size(); ++l)
+      if (busy[l] > 0) busy[l] /= capacity_[l];
     return busy;
   }
 
   /// 1 for pairs whose detours cost less than their minimal paths, otherwise 0.
-  void direction(const std::vector<double>& busy, double largest, std::vector<double>& toward) const {
+  void direction(const std::vector<double>& busy, double largest, std::vector<double>& toward) {
     constexpr double power = 32, hop = 1e-3;
-    std::vector<double> price(busy.size()), column;
+    std::vector<double> price(busy.size());
     for (std::size_t l = 0; l < busy.size(); ++l)
       price[l] = capacity_[l] > 0 ? (std::pow(busy[l] / largest, power) + hop) / capacity_[l] : 0;
-    std::vector<double> cost(std::size_t{n_} * n_);  // by destination, then by source
-    for (std::uint32_t to = 0; to < n_; ++to) {
-      paths_.costs_to(to, price, column);
-      std::copy(column.begin(), column.end(), cost.begin() + std::ptrdiff_t{to} * n_);
-    }
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const auto [from, to, flows] = pairs_[p];
-      double detours = 0;
-      for (const std::size_t v : over_[p]) detours += cost[v * n_ + from] + cost[std::size_t{to} * n_ + v];
-      toward[p] =
-          !over_[p].empty() && detours < cost[std::size_t{to} * n_ + from] * static_cast<double>(over_[p].size());
-    }
+    table_.costs(price, matrix_);
+    const std::vector<double> detours = sums_.mean_costs(pairs_, matrix_);
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      toward[p] = detours[p] < matrix_[std::size_t{pairs_[p].to} * n_ + pairs_[p].from];
   }
 
   /// The step that makes the largest u least, or the shortest after which NIC ports are the bottleneck. The largest u is
   /// a convex function of the step.
   static double step_towards(const std::vector<double>& busy, const std::vector<double>& there, double port) {
+    // Whatever the step, the largest is at least `least`, so links that stay below never are.
+    double least = 0;
+    for (std::size_t l = 0; l < busy.size(); ++l) least = std::max(least, std::min(busy[l], there[l]));
+    std::vector<std::pair<double, double>> links;  // now, and how much it grows
+    for (std::size_t l = 0; l < busy.size(); ++l)
+      if (std::max(busy[l], there[l]) >= least) links.emplace_back(busy[l], there[l] - busy[l]);
     const auto after = [&](double step) {
       double largest = 0;
-      for (std::size_t l = 0; l < busy.size(); ++l) largest = std::max(largest, busy[l] + step * (there[l] - busy[l]));
+      for (const auto& [now, growth] : links) largest = std::max(largest, now + step * growth);
       return largest;
     };
     double low = 0, high = 1;
@@ -144,18 +117,41 @@ class ByLoad {
     return high;
   }
 
-  const GraphPaths& paths_;
   std::uint32_t n_;
-  std::vector<double> capacity_;  ///< B/s, by link
-  std::vector<PairPart> pairs_;
-  std::vector<std::vector<std::uint16_t>> over_;  ///< by pair: switches that suit
+  std::span<const SwitchFlows> pairs_;
+  const std::vector<double>& capacity_;  ///< B/s, by link
+  PathTable table_;
+  DetourSums sums_;
+  std::vector<double> matrix_;  ///< by second switch, then by first: flows, or costs
 };
 
 }  // namespace
 
+std::unique_ptr<Router> DetourRouter::under_load(std::span<const SwitchFlows> pairs, double port) const {
+  if (!by_load_) return nullptr;
+  std::optional<DetourParts> parts = detours_by_load(paths_, detours_, pairs, port);
+  return parts ? with_parts(std::move(*parts)) : nullptr;
+}
+
 std::optional<DetourParts> detours_by_load(const GraphPaths& paths, const Detours& detours,
                                            std::span<const SwitchFlows> pairs, double port) {
-  return pairs.empty() ? std::nullopt : ByLoad(paths, detours, pairs).solve(port);
+  const Fabric& fabric = paths.fabric();
+  std::vector<double> capacity(fabric.links()), busy(fabric.links(), 0);
+  for (std::uint32_t l = 0; l < capacity.size(); ++l)
+    capacity[l] = fabric.link_class(LinkId(l)).rate.value * paths.state().factor(l);
+  // Flows without a path wait, or are refused where they are routed.
+  const auto counts = [&](const SwitchFlows& pair) {
+    return pair.flows > 0 && paths.distance(pair.from, pair.to) != GraphPaths::far;
+  };
+  std::vector<SwitchFlows> kept;
+  if (!std::all_of(pairs.begin(), pairs.end(), counts)) {
+    std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(kept), counts);
+    pairs = kept;
+  }
+  if (pairs.empty()) return {};
+  paths.part(pairs, EvenSplit(), [&](std::uint32_t link, double flows) { busy[link] += flows / capacity[link]; });
+  if (most_busy(busy) <= port * (1 + 1e-9)) return {};
+  return ByLoad(paths, detours, pairs, capacity).solve(std::move(busy), port);
 }
 
 }  // namespace fabricast

@@ -140,28 +140,11 @@ void EvenSplit::operator()(std::uint32_t, double flows, const std::vector<std::u
   for (const std::uint32_t weight : weights) parts.push_back(flows * (weight / all));
 }
 
-// From near to far, so that the costs of all next hops are known.
-void GraphPaths::costs_to(std::uint32_t to, std::span<const double> cost, std::vector<double>& costs) const {
-  std::vector<std::uint16_t> own;
-  if (by_metric())
-    for (std::uint32_t s = 0; s < switches(); ++s) own.push_back(static_cast<std::uint16_t>(metric_->distance(s, to)));
-  const std::vector<std::uint16_t>& distance = by_metric() ? own : searched(to);
-  std::vector<std::uint32_t> order(switches()), chosen, links;
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return distance[a] < distance[b]; });
-  costs.assign(switches(), std::numeric_limits<double>::infinity());
-  for (const std::uint32_t at : order) {
-    if (distance[at] == far) break;
-    choose(at, distance, chosen, links);
-    double sum = 0, all = 0;
-    for (const std::uint32_t c : chosen)
-      for (std::uint32_t i = 0; i < cables_[c].count; ++i, ++all) {
-        const Hop& hop = hops_[cables_[c].first + i];
-        sum += cost[hop.link] + costs[hop.to];
-      }
-    costs[at] = at == to ? 0 : sum / all;
-  }
+const std::vector<std::uint16_t>& GraphPaths::distances_to(std::uint32_t to, std::vector<std::uint16_t>& own) const {
+  if (!by_metric()) return searched(to);
+  own.resize(switches());
+  for (std::uint32_t s = 0; s < switches(); ++s) own[s] = static_cast<std::uint16_t>(metric_->distance(s, to));
+  return own;
 }
 
 // From the destination, against the direction of the links. Lengths are small integers, so the switches that wait are

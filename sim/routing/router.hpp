@@ -261,9 +261,17 @@ class GraphPaths {
   /// \param split  split(from, flows, weights, parts) fills in the parts of the flows in proportion to whole weights
   template <class Pair, class Split>
   void part(std::span<const Pair> pairs, Split split, const std::function<void(std::uint32_t, double)>& add) const;
-  /// The cost of minimal paths from every switch to one if equal parts take each next hop; infinite: there is none.
-  /// \param cost  by link
-  void costs_to(std::uint32_t to, std::span<const double> cost, std::vector<double>& costs) const;
+  /// Groups of parallel links, in the order of the switches that they leave. With dead links each live one is alone.
+  std::uint32_t cables() const { return static_cast<std::uint32_t>(cables_.size()); }
+  std::uint32_t first_cables(std::uint32_t at) const { return first_cables_[at]; }
+  std::uint32_t end_of_cables(std::uint32_t c) const { return hops_[cables_[c].first].to; }
+  std::uint32_t link_of_cables(std::uint32_t c, std::uint32_t i) const { return hops_[cables_[c].first + i].link; }
+  std::uint32_t links_of_cables(std::uint32_t c) const { return cables_[c].count; }
+  /// The cables out of a switch on minimal paths, with their numbers of links. \param distance  to the destination
+  void choose(std::uint32_t here, const std::vector<std::uint16_t>& distance, std::vector<std::uint32_t>& chosen,
+              std::vector<std::uint32_t>& links) const;
+  /// The distances of all switches to one. \param own  memory that the result may use
+  const std::vector<std::uint16_t>& distances_to(std::uint32_t to, std::vector<std::uint16_t>& own) const;
 
  private:
   struct Hop {
@@ -271,9 +279,8 @@ class GraphPaths {
     std::uint16_t length;
     std::uint8_t dimension;
   };
-  /// Parallel links, which are consecutive hops. With dead links each live one is alone.
   struct Cables {
-    std::uint32_t first, count;  ///< of hops
+    std::uint32_t first, count;  ///< of hops, which are consecutive
   };
   bool by_metric() const { return metric_ && !any_down_; }
   std::span<const Hop> hops(std::uint32_t at) const {
@@ -284,9 +291,6 @@ class GraphPaths {
   void direct_links(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const;
   template <class Distance>
   void next_by(std::uint32_t here, Distance distance, std::vector<LinkId>& links) const;
-  /// The cables out of a switch on minimal paths, with their numbers of links.
-  void choose(std::uint32_t here, const std::vector<std::uint16_t>& distance, std::vector<std::uint32_t>& chosen,
-              std::vector<std::uint32_t>& links) const;
 
   const Fabric& fabric_;
   const LinkState& state_;
@@ -322,16 +326,13 @@ void GraphPaths::next_by(std::uint32_t here, Distance distance, std::vector<Link
 template <class Pair, class Split>
 void GraphPaths::part(std::span<const Pair> pairs, Split split,
                       const std::function<void(std::uint32_t, double)>& add) const {
-  std::vector<std::uint16_t> own(by_metric() ? switches() : 0);
+  std::vector<std::uint16_t> own;
   std::vector<double> amount(switches(), 0), on(cables_.size(), 0), parts;
   std::vector<std::vector<std::uint32_t>> waiting;  // by distance: switches with flows
   std::vector<std::uint32_t> chosen, weights;
   for (std::size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {
     const std::uint32_t to = pairs[begin].to;
-    // A column of distances is computed once for all switches on the way.
-    if (by_metric())
-      for (std::uint32_t s = 0; s < switches(); ++s) own[s] = static_cast<std::uint16_t>(metric_->distance(s, to));
-    const std::vector<std::uint16_t>& distance = by_metric() ? own : searched(to);
+    const std::vector<std::uint16_t>& distance = distances_to(to, own);
     const auto put = [&](std::uint32_t at, double flows) {
       if (at == to || flows == 0) return;
       if (amount[at] == 0) {

@@ -43,15 +43,10 @@ PathKind paths_of(const ValiantSpec& spec) {
 
 namespace {
 
-class ValiantRouter final : public Router {
+class ValiantRouter final : public DetourRouter {
  public:
   ValiantRouter(const Fabric& fabric, const LinkState& state, DetourParts parts, std::uint64_t seed, bool by_load)
-      : paths_(fabric, state),
-        detours_(paths_),
-        parts_(std::move(parts)),
-        given_seed_(seed),
-        seed_(mix64(seed ^ 0x76616c)),
-        by_load_(by_load) {}
+      : DetourRouter(fabric, state, std::move(parts), by_load), given_seed_(seed), seed_(mix64(seed ^ 0x76616c)) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -65,16 +60,8 @@ class ValiantRouter final : public Router {
            paths_.take(to.down, path);
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return direct(from, to); }
-  bool direct(std::uint32_t from, std::uint32_t to) const override { return paths_.direct(from, to); }
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override { return paths_.ends_at_ports() ? Parting::at_random : Parting::one_by_one; }
-  bool follows_load() const override { return by_load_; }
-  std::unique_ptr<Router> under_load(std::span<const SwitchFlows> pairs, double port) const override {
-    std::optional<DetourParts> parts =
-        by_load_ ? detours_by_load(paths_, detours_, pairs, port) : std::optional<DetourParts>();
-    if (!parts) return nullptr;
-    return make_detour_router(paths_.fabric(), paths_.state(), std::move(*parts), given_seed_, true);
-  }
 
   // Each flow takes a random intermediate switch. The two halves of the paths are then distributed as minimal flows are.
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
@@ -82,12 +69,18 @@ class ValiantRouter final : public Router {
     const std::uint32_t n = paths_.switches();
     std::vector<std::uint64_t> out(std::size_t{n} * n, 0), in(out);  // by second end of the half, then by its first
     std::uint64_t flow = 0;
-    for (const SwitchFlows& pair : pairs)
+    for (const SwitchFlows& pair : pairs) {
+      if (parts_.of(pair.from, pair.to) == 0) {
+        out[std::size_t{pair.to} * n + pair.from] += pair.flows;
+        flow += pair.flows;
+        continue;
+      }
       for (std::uint64_t f = 0; f < pair.flows; ++f) {
         const std::uint32_t over = intermediate(pair.from, pair.to, mix64(mix64(seed_ + stream) + ++flow));
         if (over != pair.from) ++out[std::size_t{over} * n + pair.from];
         if (over != pair.to) ++in[std::size_t{pair.to} * n + over];
       }
+    }
     std::uint64_t half = stream;
     for (const auto* flows : {&out, &in}) {
       std::vector<SwitchFlows> list;
@@ -99,6 +92,9 @@ class ValiantRouter final : public Router {
   }
 
  private:
+  std::unique_ptr<Router> with_parts(DetourParts parts) const override {
+    return make_detour_router(paths_.fabric(), paths_.state(), std::move(parts), given_seed_, true);
+  }
   /// The switch over which a flow goes; one of its ends if it stays minimal.
   std::uint32_t intermediate(std::uint32_t from, std::uint32_t to, std::uint64_t key) const {
     const std::span<const std::uint32_t> among = detours_.among(from, to);
@@ -120,11 +116,7 @@ class ValiantRouter final : public Router {
     });
   }
 
-  GraphPaths paths_;
-  Detours detours_;
-  DetourParts parts_;
   std::uint64_t given_seed_, seed_;
-  bool by_load_;
 };
 
 }  // namespace

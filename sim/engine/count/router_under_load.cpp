@@ -10,6 +10,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "loads.hpp"
+#include "node_pairs.hpp"
 
 namespace fabricast {
 
@@ -18,34 +19,26 @@ namespace {
 class Traffic {
  public:
   Traffic(const Communicator& comm, const Plan& plan, const Fabric& fabric)
-      : comm_(comm), fabric_(fabric), n_(fabric.switches()), pairs_(std::size_t{n_} * n_, 0), at_(fabric.links(), 0) {
-    switch_of_.assign(fabric.endpoints(), n_);
-    up_.assign(fabric.endpoints(), 0);
-    for (std::uint32_t l = 0; l < fabric.links(); ++l)
-      if (const auto [from, to] = fabric.link(LinkId(l)); fabric.is_endpoint(from)) {
-        switch_of_[from.value] = to.value - fabric.endpoints();
-        up_[from.value] = l;
-      }
+      : comm_(comm), fabric_(fabric), at_(2 * std::size_t{fabric.endpoints()}, 0) {
     const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
     const std::vector<NetworkEdge> alike =
         algorithm.edges_of_pair ? algorithm.edges_of_pair(comm, plan) : std::vector<NetworkEdge>();
     if (!alike.empty()) add_all_pairs(alike);
     if (!alike.empty() || !algorithm.network_edges) return;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> flows;  // by second switch, then by first
     for (int c = 0; c < plan.channels; ++c)
       algorithm.network_edges(comm, plan, c, [&](const NetworkEdge& edge) {
-        add(endpoint(edge.from, edge.from_nic), endpoint(edge.to, edge.to_nic), edge.weight);
+        const std::uint32_t from = endpoint(edge.from, edge.from_nic), to = endpoint(edge.to, edge.to_nic);
+        at_[2 * from] += edge.weight;
+        at_[2 * to + 1] += edge.weight;
+        flows[{switch_of_port(fabric, to), switch_of_port(fabric, from)}] += edge.weight;
       });
+    for (const auto& [ends, count] : flows)
+      if (ends.first != ends.second) pairs_.push_back({ends.second, ends.first, count});
   }
 
   /// By destination.
-  std::vector<SwitchFlows> pairs() const {
-    std::vector<SwitchFlows> list;
-    for (std::uint32_t to = 0; to < n_; ++to)
-      for (std::uint32_t from = 0; from < n_; ++from)
-        if (const std::uint64_t flows = pairs_[std::size_t{to} * n_ + from]; flows > 0 && from != to)
-          list.push_back({from, to, flows});
-    return list;
-  }
+  const std::vector<SwitchFlows>& pairs() const { return pairs_; }
   double port(const LinkState& state) const {
     double longest = 0;
     for (std::uint32_t l = 0; l < at_.size(); ++l)
@@ -59,38 +52,33 @@ class Traffic {
   std::uint32_t endpoint(std::uint32_t node, std::uint16_t nic) const {
     return comm_.endpoint(node, nic, fabric_.ports_per_node());
   }
-  void add(std::uint32_t from, std::uint32_t to, std::uint64_t flows) {
-    pairs_[std::size_t{switch_of_[to]} * n_ + switch_of_[from]] += flows;
-    at_[up_[from]] += flows;
-    at_[up_[to] ^ 1U] += flows;
-  }
 
   /// Every node sends the same to every other one.
   void add_all_pairs(const std::vector<NetworkEdge>& edges) {
-    std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint64_t> by_nics;
+    std::map<NicPair, std::uint64_t> by_nics;
     for (const NetworkEdge& edge : edges) by_nics[{edge.from_nic, edge.to_nic}] += edge.weight;
     const auto nodes = static_cast<std::uint32_t>(comm_.nodes());
+    std::vector<std::pair<NodePairs, std::uint64_t>> counted;
     for (const auto& [nics, flows] : by_nics) {
-      std::vector<std::uint64_t> from(n_, 0), to(n_, 0);
       for (std::uint32_t node = 0; node < nodes; ++node) {
-        const std::uint32_t a = endpoint(node, nics.first), b = endpoint(node, nics.second);
-        ++from[switch_of_[a]];
-        ++to[switch_of_[b]];
-        pairs_[std::size_t{switch_of_[b]} * n_ + switch_of_[a]] -= flows;  // not to itself; added below
-        at_[up_[a]] += flows * (nodes - 1);
-        at_[up_[b] ^ 1U] += flows * (nodes - 1);
+        at_[2 * endpoint(node, nics.first)] += flows * (nodes - 1);
+        at_[2 * endpoint(node, nics.second) + 1] += flows * (nodes - 1);
       }
-      for (std::uint32_t d = 0; d < n_; ++d)
-        for (std::uint32_t s = 0; to[d] > 0 && s < n_; ++s) pairs_[std::size_t{d} * n_ + s] += flows * from[s] * to[d];
+      counted.emplace_back(NodePairs(comm_, fabric_, nics), flows);
+    }
+    std::vector<std::uint64_t> row(fabric_.switches());
+    for (std::uint32_t to = 0; to < row.size(); ++to) {
+      std::fill(row.begin(), row.end(), 0);
+      for (const auto& [pairs, flows] : counted) pairs.add_row(to, flows, row);
+      for (std::uint32_t from = 0; from < row.size(); ++from)
+        if (row[from] > 0 && from != to) pairs_.push_back({from, to, row[from]});
     }
   }
 
   const Communicator& comm_;
   const Fabric& fabric_;
-  std::uint32_t n_;
-  std::vector<std::uint64_t> pairs_;  ///< by destination, then by source
-  std::vector<std::uint64_t> at_;     ///< by link of a NIC port
-  std::vector<std::uint32_t> switch_of_, up_;
+  std::vector<SwitchFlows> pairs_;
+  std::vector<std::uint64_t> at_;  ///< by link of a NIC port
 };
 
 }  // namespace

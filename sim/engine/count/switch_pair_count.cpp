@@ -11,6 +11,7 @@
 
 #include "crossings.hpp"
 #include "fabricast/fabric/planes.hpp"
+#include "node_pairs.hpp"
 
 namespace fabricast {
 
@@ -42,7 +43,7 @@ class SwitchPairCounter {
     std::vector<Ends> ends;
     std::map<std::uint32_t, std::vector<SwitchFlows>> by_weight;
     for (const auto& [nics, messages] : messages_) {
-      ends.push_back(ends_of(nics, messages));
+      ends.push_back({&messages, NodePairs(in_.comm, in_.fabric, nics)});
       for (const auto& [weight, flows] : messages) {
         by_weight.try_emplace(weight);
         for (std::uint32_t node = 0; node < nodes_; ++node) {
@@ -57,7 +58,9 @@ class SwitchPairCounter {
       std::fill(all.begin(), all.end(), 0);
       for (auto& [weight, list] : by_weight) {
         std::fill(row.begin(), row.end(), 0);
-        for (const Ends& e : ends) add_row(e, weight, to, row);
+        for (const Ends& e : ends)
+          if (const auto flows = e.messages->find(weight); flows != e.messages->end())
+            e.pairs.add_row(to, flows->second, row);
         for (std::uint32_t from = 0; from < switches_; ++from) {
           if (row[from] == 0) continue;
           all[from] += row[from];
@@ -78,16 +81,13 @@ class SwitchPairCounter {
   }
 
  private:
-  using Nics = std::pair<std::uint16_t, std::uint16_t>;
-
   std::uint32_t source(std::size_t pair) const { return static_cast<std::uint32_t>(pair % switches_); }
   std::uint32_t target(std::size_t pair) const { return static_cast<std::uint32_t>(pair / switches_); }
   std::uint32_t endpoint(std::uint32_t node, std::uint16_t nic) const {
     return in_.comm.endpoint(node, nic, in_.fabric.ports_per_node());
   }
   std::uint32_t switch_of(std::uint32_t node, std::uint16_t nic) const {
-    // Ports come first among the links, so the link up of port e is 2e.
-    return in_.fabric.link(LinkId(2 * endpoint(node, nic))).to.value - in_.fabric.endpoints();
+    return switch_of_port(in_.fabric, endpoint(node, nic));
   }
 
   /// Adds flows to the ports that they leave and reach; of several planes, in equal parts to the ports in each.
@@ -103,31 +103,8 @@ class SwitchPairCounter {
   /// What (1) needs for one pair of NICs.
   struct Ends {
     const std::map<std::uint32_t, std::uint64_t>* messages;  ///< by weight: queue pairs
-    std::vector<std::uint64_t> from, to;                     ///< nodes by switch
-    std::vector<std::pair<std::uint32_t, std::uint32_t>>
-        own;  ///< switches of the second and the first NIC of each node
+    NodePairs pairs;
   };
-  Ends ends_of(const Nics& nics, const std::map<std::uint32_t, std::uint64_t>& messages) const {
-    Ends ends{&messages, std::vector<std::uint64_t>(switches_, 0), std::vector<std::uint64_t>(switches_, 0), {}};
-    for (std::uint32_t node = 0; node < nodes_; ++node) {
-      const std::uint32_t s = switch_of(node, nics.first), d = switch_of(node, nics.second);
-      ++ends.from[s];
-      ++ends.to[d];
-      ends.own.emplace_back(d, s);
-    }
-    std::sort(ends.own.begin(), ends.own.end());
-    return ends;
-  }
-  /// Adds (1) for one destination, by source.
-  static void add_row(const Ends& ends, std::uint32_t weight, std::uint32_t to, std::vector<std::uint64_t>& row) {
-    const auto of_weight = ends.messages->find(weight);
-    if (of_weight == ends.messages->end() || ends.to[to] == 0) return;
-    const std::uint64_t flows = of_weight->second, each = flows * ends.to[to];
-    for (std::size_t s = 0; s < row.size(); ++s) row[s] += each * ends.from[s];
-    for (auto it = std::lower_bound(ends.own.begin(), ends.own.end(), std::pair{to, 0U});
-         it != ends.own.end() && it->first == to; ++it)
-      row[it->second] -= flows;
-  }
 
   /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them. In a
   /// fabric from a file each pair of switches has its own.
@@ -147,7 +124,7 @@ class SwitchPairCounter {
     it->second.count += flows;
     return !fresh || find(it->second);
   }
-  bool find_trip(std::size_t pair, const Nics& nics, FabricCount::Trips& trips) const {
+  bool find_trip(std::size_t pair, const NicPair& nics, FabricCount::Trips& trips) const {
     for (const std::uint32_t a : first_nodes_.at(nics.first)[source(pair)])
       for (const std::uint32_t b : first_nodes_.at(nics.second)[target(pair)]) {
         if (a == b || a == no_node || b == no_node) continue;
@@ -171,7 +148,7 @@ class SwitchPairCounter {
   const FabricCount::Input& in_;
   std::uint32_t nodes_, switches_;
   std::uint64_t flows_ = 0;
-  std::map<Nics, std::map<std::uint32_t, std::uint64_t>> messages_;  ///< by weight: queue pairs
+  std::map<NicPair, std::map<std::uint32_t, std::uint64_t>> messages_;  ///< by weight: queue pairs
   static constexpr std::uint32_t no_node = static_cast<std::uint32_t>(-1);
   std::map<std::uint16_t, std::vector<std::array<std::uint32_t, 2>>> first_nodes_;  ///< by NIC and switch
   std::map<double, FabricCount::Trips> trips_;                                      ///< by distance, or latency

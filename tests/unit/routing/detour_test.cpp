@@ -240,16 +240,6 @@ TEST_CASE("a switch that is cut off is no detour", "[routing]") {
   }
 }
 
-TEST_CASE("a choice by packet is refused where a path would list too many links", "[routing]") {
-  const LinkState state;
-  const Keys packet{{"choice", "packet"}};
-  const Fabric small = fabric_of("torus", demand_of(256, 1), {{"dimensions", "16 16"}}),
-               large = fabric_of("torus", demand_of(272, 1), {{"dimensions", "17 16"}});
-  CHECK_NOTHROW(router_of("valiant", small, state, 1, packet));
-  CHECK_THROWS_WITH(router_of("valiant", large, state, 1, packet), Catch::Contains("at most 256"));
-  CHECK_NOTHROW(router_of("valiant", large, state));
-}
-
 TEST_CASE("no part of detours suits both the worst traffic and a uniform alltoall", "[routing]") {
   // Why detours are not derived from the fabric alone.
   const Fabric fabric = canonical();
