@@ -11,8 +11,8 @@ namespace {
 
 class PlaneRouter final : public Router {
  public:
-  PlaneRouter(const PlaneDistances& planes, std::unique_ptr<Router> inside)
-      : planes_(planes), inside_(std::move(inside)) {}
+  PlaneRouter(const PlaneDistances& planes, const LinkState& state, std::unique_ptr<Router> inside)
+      : planes_(planes), whole_(!state.any_down()), inside_(std::move(inside)) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -34,9 +34,9 @@ class PlaneRouter final : public Router {
     return alive > 0;
   }
 
-  // No link is down where the inner router parts flows, so all planes carry equal parts.
+  // All planes carry equal parts of a flow only if it has a path in each.
   Parting parting() const override {
-    return planes_.choice() == PlaneChoice::packet ? inside_->parting() : Parting::one_by_one;
+    return whole_ && planes_.choice() == PlaneChoice::packet ? inside_->parting() : Parting::one_by_one;
   }
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
                   const std::function<void(std::uint32_t, double)>& add) const override {
@@ -68,13 +68,15 @@ class PlaneRouter final : public Router {
   }
 
   const PlaneDistances& planes_;
+  bool whole_;  ///< whether no link is down
   std::unique_ptr<Router> inside_;
 };
 
 }  // namespace
 
-std::unique_ptr<Router> make_plane_router(const PlaneDistances& planes, std::unique_ptr<Router> inside) {
-  return std::make_unique<PlaneRouter>(planes, std::move(inside));
+std::unique_ptr<Router> make_plane_router(const PlaneDistances& planes, const LinkState& state,
+                                          std::unique_ptr<Router> inside) {
+  return std::make_unique<PlaneRouter>(planes, state, std::move(inside));
 }
 
 }  // namespace fabricast

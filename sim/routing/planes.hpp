@@ -13,13 +13,15 @@
 
 namespace fabricast {
 
-/// \param inside  of the same fabric, which connects ports of one plane
-std::unique_ptr<Router> make_plane_router(const PlaneDistances& planes, std::unique_ptr<Router> inside);
+/// \param inside  of the same fabric and state, which connects ports of one plane
+std::unique_ptr<Router> make_plane_router(const PlaneDistances& planes, const LinkState& state,
+                                          std::unique_ptr<Router> inside);
 
 /// The router itself, or one over all planes if the fabric has several.
-inline std::unique_ptr<Router> over_planes(const Fabric& fabric, std::unique_ptr<Router> inside) {
+inline std::unique_ptr<Router> over_planes(const Fabric& fabric, const LinkState& state,
+                                           std::unique_ptr<Router> inside) {
   const PlaneDistances* planes = planes_of(fabric);
-  return planes ? make_plane_router(*planes, std::move(inside)) : std::move(inside);
+  return planes ? make_plane_router(*planes, state, std::move(inside)) : std::move(inside);
 }
 
 }  // namespace fabricast

@@ -290,7 +290,7 @@ class GraphSpreader final : public Router {
   }
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   bool even() const override { return true; }
-  Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
+  Parting parting() const override { return paths_.ports_first() ? Parting::evenly : Parting::one_by_one; }
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t,
                   const std::function<void(std::uint32_t, double)>& add) const override {
     paths_.part(pairs, EvenSplit(), add);
@@ -355,7 +355,7 @@ class GraphSpreader final : public Router {
 
 std::unique_ptr<Router> make_spreading_router(const Fabric& fabric, const LinkState& state, bool even) {
   if (fabric.clos()) return std::make_unique<ClosSpreader>(fabric, state, even);
-  return over_planes(fabric, std::make_unique<GraphSpreader>(fabric, state));
+  return over_planes(fabric, state, std::make_unique<GraphSpreader>(fabric, state));
 }
 
 BytesPerSecond capacity(const Fabric& fabric, const Router& router, const LinkState& state, std::uint32_t resource) {

@@ -216,7 +216,9 @@ class GraphPaths {
   /// Whether a link of a NIC port is there and not down.
   bool usable(std::uint32_t link) const { return link != none && !state_.down(link); }
   Seconds latency(std::uint32_t link) const { return fabric_.link_class(LinkId(link)).latency; }
-  /// Whether port e has the links 2e and 2e + 1, and no link is down.
+  /// Whether port e has the links 2e and 2e + 1.
+  bool ports_first() const { return ports_first_; }
+  /// The same, and no link is down.
   bool ends_at_ports() const { return ports_first_ && !any_down_; }
   std::uint32_t switches() const { return fabric_.switches(); }
   std::uint32_t group_of(std::uint32_t at) const { return metric_ ? metric_->group_of(at) : at; }
@@ -404,7 +406,7 @@ class GraphRouter final : public Router {
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
   Parting parting() const override {
     if constexpr (requires { chooser_.independent(); })
-      if (paths_.ends_at_ports() && chooser_.independent()) return Parting::at_random;
+      if (paths_.ports_first() && chooser_.independent()) return Parting::at_random;
     return Parting::one_by_one;
   }
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
@@ -421,7 +423,7 @@ class GraphRouter final : public Router {
 template <class Chooser>
 std::unique_ptr<Router> make_choosing_router(const Fabric& fabric, const LinkState& state, Chooser chooser) {
   if (fabric.clos()) return std::make_unique<ClosRouter<Chooser>>(fabric, state, std::move(chooser));
-  return over_planes(fabric, std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser)));
+  return over_planes(fabric, state, std::make_unique<GraphRouter<Chooser>>(fabric, state, std::move(chooser)));
 }
 
 /// A router that spreads every flow over all equal-cost links. \param even  in equal parts, not in proportion to their

@@ -61,7 +61,7 @@ class ValiantRouter final : public DetourRouter {
   }
   bool settled(std::uint32_t from, std::uint32_t to) const override { return direct(from, to); }
   bool ends_at_ports() const override { return paths_.ends_at_ports(); }
-  Parting parting() const override { return paths_.ends_at_ports() ? Parting::at_random : Parting::one_by_one; }
+  Parting parting() const override { return paths_.ports_first() ? Parting::at_random : Parting::one_by_one; }
 
   // Each flow takes a random intermediate switch. The two halves of the paths are then distributed as minimal flows are.
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,

@@ -68,7 +68,7 @@ class DetourSpreader final : public DetourRouter {
   bool settled(std::uint32_t, std::uint32_t) const override { return true; }
   bool even() const override { return true; }
   // ends_at_ports() stays false, as for other flows that are spread over links: counts that rely on it count whole flows.
-  Parting parting() const override { return paths_.ends_at_ports() ? Parting::evenly : Parting::one_by_one; }
+  Parting parting() const override { return paths_.ports_first() ? Parting::evenly : Parting::one_by_one; }
 
   void part_pairs(std::span<const SwitchFlows> pairs, std::uint64_t stream,
                   const std::function<void(std::uint32_t, double)>& add_to) const override {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "../../routing/router.hpp"
 #include "crossings.hpp"
 #include "fabricast/fabric/planes.hpp"
 #include "node_pairs.hpp"
@@ -24,6 +25,7 @@ class SwitchPairCounter {
  public:
   SwitchPairCounter(const FabricCount::Input& in, const std::vector<NetworkEdge>& edges)
       : in_(in), nodes_(static_cast<std::uint32_t>(in.comm.nodes())), switches_(in.fabric.switches()) {
+    if (in.segment.links.any_down()) around_.emplace(in.fabric, in.segment.links);
     const auto pairs = static_cast<std::uint64_t>(in.comm.qps_per_connection);
     for (const NetworkEdge& edge : edges) messages_[{edge.from_nic, edge.to_nic}][edge.weight] += pairs;
     for (const auto& [nics, by_weight] : messages_) {
@@ -38,6 +40,7 @@ class SwitchPairCounter {
 
   /// \returns false if a flow has no path
   bool count(PairCount& out) {
+    if (around_ && !ports_are_up()) return false;
     out.weighted = in_.router.parting() == Router::Parting::evenly || planes_of(in_.fabric);
     std::vector<double> crossed(in_.fabric.links(), 0);
     std::vector<Ends> ends;
@@ -100,6 +103,16 @@ class SwitchPairCounter {
     }
   }
 
+  /// Whether every port that sends or receives can.
+  bool ports_are_up() const {
+    for (const auto& [nics, messages] : messages_)
+      for (std::uint32_t node = 0; node < nodes_; ++node)
+        if (in_.segment.links.down(2 * endpoint(node, nics.first)) ||
+            in_.segment.links.down(2 * endpoint(node, nics.second) + 1))
+          return false;
+    return true;
+  }
+
   /// What (1) needs for one pair of NICs.
   struct Ends {
     const std::map<std::uint32_t, std::uint64_t>* messages;  ///< by weight: queue pairs
@@ -107,7 +120,7 @@ class SwitchPairCounter {
   };
 
   /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them. In a
-  /// fabric from a file each pair of switches has its own.
+  /// fabric from a file each pair of switches has its own. Around links that are down distances are searched.
   bool add_trips(std::size_t pair, std::uint64_t flows) {
     const auto find = [&](FabricCount::Trips& trips) {
       return std::any_of(messages_.begin(), messages_.end(),
@@ -120,7 +133,10 @@ class SwitchPairCounter {
       it->second.count += flows;
       return true;
     }
-    const auto [it, fresh] = trips_.try_emplace(in_.fabric.metric()->distance(source(pair), target(pair)));
+    const std::uint32_t distance = around_ ? around_->distance(source(pair), target(pair))
+                                           : in_.fabric.metric()->distance(source(pair), target(pair));
+    if (distance == GraphPaths::far) return false;
+    const auto [it, fresh] = trips_.try_emplace(distance);
     it->second.count += flows;
     return !fresh || find(it->second);
   }
@@ -147,6 +163,7 @@ class SwitchPairCounter {
 
   const FabricCount::Input& in_;
   std::uint32_t nodes_, switches_;
+  std::optional<GraphPaths> around_;  ///< if a link is down
   std::uint64_t flows_ = 0;
   std::map<NicPair, std::map<std::uint32_t, std::uint64_t>> messages_;  ///< by weight: queue pairs
   static constexpr std::uint32_t no_node = static_cast<std::uint32_t>(-1);

@@ -7,7 +7,8 @@
 //   n(s, d) = sum over P of  on_s(k) on_d(m) - | nodes whose k is on s and whose m is on d |                        (1)
 //
 // The router parts them over the links between: in fractions if it spreads packets, by a sample if it hashes. The cost
-// grows with pairs of switches and not with pairs of nodes.
+// grows with pairs of switches and not with pairs of nodes. Links between switches may be down. Where a port is, or a
+// flow has no path, flows are counted one by one, so that the first of them is named.
 //
 // Not modelled: the correlation between the two halves of a detour (valiant), and its latency: that of one flow stands
 // for all pairs of switches at one distance.

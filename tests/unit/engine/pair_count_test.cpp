@@ -228,6 +228,45 @@ TEST_CASE("between directly connected switches, fractions of spread messages equ
       }
 }
 
+TEST_CASE("around links that are down, fractions of spread messages equal those of each one", "[engine]") {
+  for (const auto& [routing, fabric] :
+       std::vector<std::pair<const char*, const char*>>{{"spray", direct[0]},
+                                                        {"spray", direct[1]},
+                                                        {"spray", direct[2]},
+                                                        {"spray", direct[3]},
+                                                        {"valiant, choice: packet, nonminimal: 0.7", direct[0]}}) {
+    CAPTURE(routing, fabric);
+    const Collective x = alltoall("{gpu: a100-sxm, gpus: 4, nics: {count: 4}}", "{nodes: 21}", fabric, routing);
+    const Fabric& of = *x.world.fabric();
+    NetworkSegment segment = x.segment();
+    const std::uint32_t between = of.links() - 2 * of.endpoints();
+    for (const std::uint32_t l : {1U, between / 3, between - 1}) segment.links.set(LinkId(2 * of.endpoints() + l), 0);
+    const auto make = [&] { return x.world.setup().policy->make(*x.world.setup().policy_spec, of, segment.links, 1); };
+    const auto router = make();
+    const Communicator& comm = x.world.planner().comm;
+    const auto found = count_pairs({comm, x.plan, of, *router, segment});
+    REQUIRE(found);
+    std::vector<double> routed(of.links());
+    std::map<double, std::uint64_t> latencies, trips;
+    const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
+    Path path;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      REQUIRE(router->route(flow_of(comm, of, edges[e], 0, e, 0), path));
+      for (std::size_t i = 0; i < path.resources.size(); ++i)
+        routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
+      ++latencies[std::round(path.latency.value * 1e12)];
+    }
+    for (std::size_t l = 0; l < routed.size(); ++l)
+      REQUIRE(std::abs(static_cast<double>(found->counts[l]) - routed[l]) <= 1);
+    for (const FabricCount::Trips& t : found->trips) trips[std::round(t.latency * 1e12)] += t.count;
+    if (routing == std::string("spray")) CHECK(trips == latencies);
+    // A port that is down matters if its node takes part.
+    const std::uint32_t port = comm.endpoint(20, 0, of.ports_per_node());
+    segment.links.set(LinkId(2 * port), 0);
+    CHECK_FALSE(count_pairs({comm, x.plan, of, *make(), segment}));
+  }
+}
+
 TEST_CASE("between directly connected switches, samples are distributed like hashed messages", "[engine]") {
   constexpr std::uint64_t seeds = 200;
   for (const char* routing : {"ecmp", "valiant"})

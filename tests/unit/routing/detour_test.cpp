@@ -202,7 +202,7 @@ TEST_CASE("a choice by packet is the mean of queue pairs that draw, and as long 
       constexpr std::uint32_t pairs = 6000;
       const auto drawn = router_of("valiant", fabric, state, 1, {{"nonminimal", "0.6"}}),
                  spread = router_of("valiant", fabric, state, 1, {{"nonminimal", "0.6"}, {"choice", "packet"}});
-      CHECK(spread->parting() == (fault ? Router::Parting::one_by_one : Router::Parting::evenly));
+      CHECK(spread->parting() == Router::Parting::evenly);
       for (const auto& [from, to] : Pairs{{0, 1}, {0, 5}, {0, 47}, {20, 3}}) {
         INFO(kind << ", fault " << fault << ", " << from << " to " << to);
         std::vector<double> share(fabric.links(), 0);

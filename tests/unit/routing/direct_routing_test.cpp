@@ -181,30 +181,45 @@ const std::vector<std::pair<const char*, Keys>>& parted() {
   return list;
 }
 
-TEST_CASE("flows parted between switches equal those routed one by one", "[routing]") {
-  const LinkState state;
-  for (const auto& [kind, keys] : parted()) {
-    const Fabric fabric = fabric_of(kind, demand_of(24, 1), keys);
-    const Traffic t = traffic(fabric);
-    INFO(kind);
-    for (const bool detours : {false, true}) {
-      const auto router = detours
-                              ? router_of("valiant", fabric, state, 1, {{"choice", "packet"}, {"nonminimal", "0.7"}})
-                              : router_of("spray", fabric, state);
-      REQUIRE(router->parting() == Router::Parting::evenly);
-      std::vector<double> load(fabric.links(), 0), routed(load);
-      router->part_pairs(t.pairs, 1, [&](std::uint32_t l, double flows) { load[l] += flows; });
-      Path path;
-      for (std::size_t p = 0; p < t.pairs.size(); ++p) {
-        REQUIRE(router->route({t.ends[p].first, t.ends[p].second, 1, 2}, path));
-        for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
-          routed[path.resources[i]] += path.weight(i) * static_cast<double>(t.pairs[p].flows);
-      }
-      // Detours are parted in units of 2^-24 of a flow, one for each pair of switches.
-      const double unit = detours ? static_cast<double>(t.pairs.size()) * 0x1p-24 : 1e-9;
-      for (std::size_t l = 0; l < load.size(); ++l) REQUIRE(load[l] == Approx(routed[l]).margin(unit));
-    }
+/// A cable between two switches, the last one; with `cut` also all cables of the first switch.
+LinkState broken(const Fabric& fabric, bool cut) {
+  LinkState state;
+  for (const std::uint32_t l : {fabric.links() - 2, fabric.links() - 1}) state.set(LinkId(l), 0);
+  for (std::uint32_t l = 2 * fabric.endpoints(); cut && l < fabric.links(); ++l) {
+    const auto [from, to] = fabric.link(LinkId(l));
+    if (std::min(from.value, to.value) == fabric.endpoints()) state.set(LinkId(l), 0);
   }
+  return state;
+}
+
+TEST_CASE("flows parted between switches equal those routed one by one", "[routing]") {
+  for (const auto& [kind, keys] : parted())
+    for (const int faults : {0, 1, 2}) {
+      const Fabric fabric = fabric_of(kind, demand_of(24, 1), keys);
+      const LinkState state = faults ? broken(fabric, faults == 2) : LinkState();
+      const Traffic t = traffic(fabric);
+      INFO(kind << ", faults " << faults);
+      for (const bool detours : {false, true}) {
+        const auto router = detours
+                                ? router_of("valiant", fabric, state, 1, {{"choice", "packet"}, {"nonminimal", "0.7"}})
+                                : router_of("spray", fabric, state);
+        REQUIRE(router->parting() == Router::Parting::evenly);
+        std::vector<double> load(fabric.links(), 0), routed(load);
+        std::vector<SwitchFlows> connected;
+        Path path;
+        for (std::size_t p = 0; p < t.pairs.size(); ++p) {
+          if (!router->route({t.ends[p].first, t.ends[p].second, 1, 2}, path)) continue;
+          connected.push_back(t.pairs[p]);
+          for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
+            routed[path.resources[i]] += path.weight(i) * static_cast<double>(t.pairs[p].flows);
+        }
+        CHECK((connected.size() < t.pairs.size()) == (faults == 2));
+        router->part_pairs(connected, 1, [&](std::uint32_t l, double flows) { load[l] += flows; });
+        // Detours are parted in units of 2^-24 of a flow, one for each pair of switches.
+        const double unit = detours ? static_cast<double>(t.pairs.size()) * 0x1p-24 : 1e-9;
+        for (std::size_t l = 0; l < load.size(); ++l) REQUIRE(load[l] == Approx(routed[l]).margin(unit));
+      }
+    }
 }
 
 TEST_CASE("samples of parted flows have the mean of hashed flows", "[routing]") {
