@@ -50,11 +50,14 @@ const Engine* find_engine(const ServingRow& row) {
   return e == engines.end() ? nullptr : &*e;
 }
 
+int concurrency_of(const ServingRow& row) {
+  std::string_view batch = row.batch;
+  return take_number(batch).value_or(0);
+}
+
 /// Settings of InferenceX's scripts that differ from the engines' defaults [InferenceX].
-void say_scheduler(Json& workload, const ServingRow& row) {
-  if (!row.source.starts_with("inferencex") || row.phase != "requests") return;
+void say_inferencex(Json& scheduler, const ServingRow& row) {
   const bool apart = disaggregation_of(row).has_value();
-  Json scheduler = Json::object();
   if (row.engine == "trtllm" && row.data > 1) {
     // Balanced data-parallel attention: all ranks start prompts together, at the latest after 60 passes.
     scheduler["wait"] = 60;
@@ -64,10 +67,34 @@ void say_scheduler(Json& workload, const ServingRow& row) {
     scheduler["fill"] = 0.9;
   }
   // The scheduler checks for new requests every 10 passes; with 16 clients or more, every 30.
-  if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200") {
-    std::string_view batch = row.batch;
-    scheduler["receive"] = take_number(batch).value_or(0) >= 16 ? 30 : 10;
-  }
+  if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200")
+    scheduler["receive"] = concurrency_of(row) >= 16 ? 30 : 10;
+  if (row.engine == "vllm") scheduler["ahead"] = "on";
+}
+
+/// The size of a pass for which AIConfigurator configures vLLM and TensorRT-LLM: the sequences, a prompt, and 1,500
+/// tokens [AIConfigurator-eval].
+void say_aiconfigurator(Json& scheduler, const ServingRow& row) {
+  const int tokens = concurrency_of(row) + row.input + 1500;
+  if (row.engine == "vllm") scheduler["tokens"] = tokens;
+  // TensorRT-LLM's passes are whole blocks of its cache.
+  if (row.engine == "trtllm") scheduler["tokens"] = (tokens + 31) / 32 * 32;
+}
+
+/// Whether vLLM plans ahead without being told to: since 0.14 [VLLM-async].
+bool plans_ahead_by_release(const ServingRow& row) {
+  std::string_view rest = row.version;
+  if (row.engine != "vllm" || !rest.starts_with("0.")) return false;
+  rest.remove_prefix(2);
+  return take_number(rest).value_or(0) >= 14;
+}
+
+void say_scheduler(Json& workload, const ServingRow& row) {
+  if (row.phase != "requests") return;
+  Json scheduler = Json::object();
+  if (plans_ahead_by_release(row)) scheduler["ahead"] = "on";
+  if (row.source.starts_with("inferencex")) say_inferencex(scheduler, row);
+  if (row.source == "aic-gap") say_aiconfigurator(scheduler, row);
   if (!scheduler.empty()) workload["scheduler"] = std::move(scheduler);
 }
 

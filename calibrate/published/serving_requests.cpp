@@ -38,14 +38,6 @@ bool says(const std::string& text, std::string_view words) { return text.find(wo
 
 int at_least_one(double sequences) { return std::max(1, static_cast<int>(std::lround(sequences))); }
 
-/// The concurrency that a client actually achieved, if the source measured it. Else 0.
-double achieved_concurrency(const ServingRow& row) {
-  auto rest = after(row.note, "achieved concurrency ");
-  if (!rest) return 0;
-  const auto n = parse_number(std::string(trimmed(take_until(*rest, ';'))));
-  return n && n.value > 0 && n.value < 1e6 ? n.value : 0;
-}
-
 /// Default limit of prompt tokens per pass in both engines.
 constexpr int tokens_of_a_pass = 8192;
 
@@ -59,7 +51,6 @@ bool is_the_most(const ServingRow& row) {
 int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   // The order is from the most to the least specific statement.
   if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
-  if (const double achieved = achieved_concurrency(row); achieved > 0) return at_least_one(achieved / replicas);
   std::string_view rest = row.batch;
   if (const auto n = take_number(rest); n && *n > 0 && (rest.empty() || rest.starts_with(' '))) {
     // A plain number is the concurrency of the service, which replicas share.
@@ -83,27 +74,60 @@ int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   return 0;
 }
 
-/// The mean length. InferenceX samples lengths uniformly from 0.8 to 1 of the nominal one.
+/// How the benchmark client of a source loads a service.
+struct Client {
+  std::string_view source;      ///< a prefix of its name
+  double spread = 0;            ///< half the width of the lengths' distribution, relative to its mean
+  bool states_longest = false;  ///< its rows state the longest length; else the mean
+  int requests = 0;             ///< per client; 0: the scenario's default, ten
+  int least_requests = 0;
+  bool counts_first = true;  ///< its figures include the first request of each client; all of these come at once
+};
+
+// Lengths of InferenceX are uniform from 0.8 to 1 of the nominal one, those of SGLang's cookbook from one token. The
+// clients of InferenceX, vLLM, SGLang and GenAI-Perf with a number of requests count all requests [InferenceX]
+// [VLLM-bench] [SGLang-bench] [AIConfigurator-eval], which is assumed of sources without an entry.
+// NIM's tables are of windows of time [NIM-benchmarking]. In SGLang's cookbook, one client after the other sends the
+// same prompts to the same service, whose prefix cache holds those of its predecessor: the first ones cost nothing.
+constexpr std::array<Client, 4> clients{{{"inferencex", 0.1 / 0.9, true},
+                                         {"sgl-cookbook", 1, false, 5, 10, false},
+                                         {"nim-docs", 0, false, 0, 0, false},
+                                         {"lmdeploy", 0, false, 0, 0, false}}};
+
+Client client_of(const ServingRow& row) {
+  for (Client c : clients) {
+    if (!row.source.starts_with(c.source)) continue;
+    // Prompts of ShareGPT have lengths of their own, of which the cookbook states the means.
+    if (says(row.note, "ShareGPT")) c.requests = 10, c.least_requests = 100;
+    return c;
+  }
+  return {};
+}
+
 int mean_length(const ServingRow& row, int nominal, const char* key, MappedServing& mapped) {
-  if (!row.source.starts_with("inferencex") || nominal <= 1) return nominal;
-  const int mean = static_cast<int>(std::lround(0.9 * nominal));
+  const Client client = client_of(row);
+  if (!client.states_longest || nominal <= 1) return nominal;
+  const int mean = static_cast<int>(std::lround(nominal / (1 + client.spread)));
   mapped.assumed.push_back({key, fmt::format("{}", mean), "mean of 0.8 to 1 of the nominal length"});
   return mean;
 }
 
-/// Half width of the lengths' distribution, relative to its mean: InferenceX samples uniformly from 0.8 to 1 of the
-/// nominal length, SGLang's bench_serving from 1 token.
-double spread_of(const ServingRow& row) {
-  if (row.source.starts_with("inferencex")) return 0.1 / 0.9;
-  return row.source == "sgl-cookbook" ? 1 : 0;
+void say_load(Json& workload, const ServingRow& row, int concurrency) {
+  const Client client = client_of(row);
+  Json load = Json::object();
+  if (client.spread > 0) load["spread"] = client.spread;
+  if (client.counts_first) load["warmup"] = 0;
+  // The scenario counts the first request of each client in addition.
+  if (client.requests > 0 && concurrency > 0)
+    load["requests"] = std::max(client.requests * concurrency, client.least_requests) - concurrency;
+  if (!load.empty()) workload["load"] = std::move(load);
 }
 
-void say_load(Json& workload, const ServingRow& row) {
-  Json load = Json::object();
-  if (const double spread = spread_of(row); spread > 0) load["spread"] = spread;
-  // All clients start at once, and their first requests are included in the figures [InferenceX].
-  if (row.source.starts_with("inferencex")) load["warmup"] = 0;
-  if (!load.empty()) workload["load"] = std::move(load);
+/// Whether the row's concurrency is a limit that the client did not reach. For two weeks of 2025, InferenceX's script of
+/// gpt-oss on H100 with Docker stated 512 whatever the number of requests that the server took at once [InferenceX].
+bool is_only_a_limit(const ServingRow& row) {
+  return row.source.starts_with("inferencex") && row.model.starts_with("gpt-oss") && row.engine == "vllm" &&
+         system_of(row).gpu == "h100-sxm" && row.batch == "512" && says(row.note, "measured 2025-12-0");
 }
 
 }  // namespace
@@ -121,10 +145,12 @@ void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing
   const bool median = says(row.note, "median token latency") && row.batch != "1";
   if (median) mapped.metric = ServingMetric::itl_p50_ms;
   workload["phase"] = median ? "both" : phase->word;
-  workload["batch"] = batch_of(row, replicas_of(row, gpus), mapped);
+  if (is_only_a_limit(row)) return miss(mapped, "workload.batch: 512 is the client's limit, not its concurrency");
+  const int replicas = replicas_of(row, gpus);
+  workload["batch"] = batch_of(row, replicas, mapped);
   workload["input"] = mean_length(row, row.input, "workload.input", mapped);
   workload["output"] = mean_length(row, std::max(1, row.output), "workload.output", mapped);
-  if (row.phase == "requests") say_load(workload, row);
+  if (row.phase == "requests") say_load(workload, row, replicas * workload.at("batch").get<int>());
   if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("request lengths that vary widely");
 }
 

@@ -73,6 +73,16 @@ Workers with_possible_experts(Workers w, const ServingRow& row, MappedServing& m
   return w;
 }
 
+/// With whole experts on the ranks of a worker for prompts of TensorRT-LLM with attention of its own on each rank. Some
+/// rows of such workers state degree 1. Five pairs of rows that differ only in that have equal times.
+Workers with_whole_experts(Workers w, const ServingRow& row, MappedServing& mapped) {
+  if (!mapped.experts || row.engine != "trtllm" || w.data == 1 || w.expert > 1) return w;
+  w.expert = w.data;
+  mapped.assumed.push_back({"workload.disaggregated.prefill.parallel.expert", fmt::format("{}", w.expert),
+                            "its times are those of workers with so many expert-parallel ranks"});
+  return w;
+}
+
 Json parallel_of(const Workers& stated, int gpus, const ServingRow& row, MappedServing& mapped) {
   const Workers w = with_possible_experts(stated, row, mapped);
   Json parallel = {{"tensor", w.tensor}};
@@ -123,7 +133,9 @@ void say_split(Json& workload, const ServingRow& row, int gpus, MappedServing& m
   // GPUs that fill up the last node are prefill workers (serving_systems.cpp).
   const int prompts = gpus - decoding.gpus();
   workload["disaggregated"] = {
-      {"prefill", {{"gpus", prompts}, {"parallel", parallel_of(apart->prompts, prompts, row, mapped)}}}};
+      {"prefill",
+       {{"gpus", prompts},
+        {"parallel", parallel_of(with_whole_experts(apart->prompts, row, mapped), prompts, row, mapped)}}}};
 }
 
 }  // namespace fabricast::serving

@@ -85,6 +85,13 @@ void visit_fields(FieldVisitor& visit, SchedulerSpec& spec) {
         between(0, 1e6));
   visit("fill", spec.fill, "fraction of a pass's tokens at which prompts stop waiting", between(0, 1));
   visit("receive", spec.receive, "decode passes between two checks for new requests", between(1, 1e6));
+  visit("ahead", spec.ahead,
+        "on: the host plans a pass while the one before it runs, so a request that arrives during a pass joins the one "
+        "after the next; auto: as the engine does");
+  visit("tokens", spec.tokens,
+        "maximum tokens of a pass with prompts, which are cut only if the engine does; 0: `chunk`, or as the engine "
+        "does",
+        between(0, 1e8));
 }
 
 void visit_fields(FieldVisitor& visit, ServingExpertSpec& spec) {
@@ -353,6 +360,10 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
     spec.cache_precision = narrowest <= 1 ? CacheChoice::fp8 : CacheChoice::bf16;
   if (spec.scheduler.batching == Batching::automatic)
     spec.scheduler.batching = spec.chunk > 0 || stack.mixed ? Batching::mixed : Batching::prompts_first;
+  if (spec.scheduler.ahead == PlanAhead::automatic)
+    spec.scheduler.ahead = plans_ahead(stack) ? PlanAhead::on : PlanAhead::off;
+  if (spec.scheduler.tokens > 0 && spec.chunk > 0)
+    faults.add("scheduler.tokens", "chunk states the tokens of a pass, too", "only one of them");
   check_load(spec.load, faults);
   check_weights(linear_of(spec), "weight_precision", faults);
   check_weights(experts_of(spec), "experts.weight_precision", faults);
@@ -405,6 +416,7 @@ PromptPolicy prompt_policy(const InferenceSpec& spec, const ServingStack& stack)
   policy.wait = spec.scheduler.wait;
   policy.fill = spec.scheduler.fill;
   policy.receive = spec.scheduler.receive;
+  policy.ahead = spec.scheduler.ahead == PlanAhead::on;
   return policy;
 }
 
@@ -428,7 +440,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.imbalance = spec.imbalance;
   step.speculation = {spec.speculation.tokens, spec.speculation.acceptance, spec.speculation.layers};
   step.stack = find_serving_stack(hardware, spec.framework, spec.stack);
-  step.chunk = spec.chunk > 0 ? spec.chunk : step.stack.tokens;
+  step.chunk = spec.chunk > 0 ? spec.chunk : spec.scheduler.tokens > 0 ? spec.scheduler.tokens : step.stack.tokens;
   step.kernels = resolve_kernels(node, hardware);
   // Engines' kernels for experts do not reach the rate of large tiles. Small tiles are slower than that in any case.
   const bool four_bits = step.experts.weights == Precision::fp4;

@@ -8,6 +8,7 @@
 // with queueing theory (M/D/1, Little's law).
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <queue>
 
@@ -20,6 +21,12 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+/// A request that a router has sent to a replica, but that the engine has not seen yet.
+struct Unseen {
+  std::size_t replica, request;
+  double arrival;
+};
+
 /// Replicas whose passes start together.
 struct Group {
   const ServingPool* pool = nullptr;
@@ -27,9 +34,10 @@ struct Group {
   double now = 0;             ///< when the next pass may start
   std::int64_t waited = 0;    ///< passes that prompts have waited for further prompts
   std::int64_t unlooked = 0;  ///< decode passes since the last check for new requests
+  double began = 0;           ///< when the last pass started
   std::vector<ServingReplica> replicas;
-  std::vector<double> sender_free;                          ///< by replica: when its last KV-cache transfer ends
-  std::vector<std::pair<std::size_t, std::size_t>> unseen;  ///< (replica, request) not yet seen by the engine
+  std::vector<double> sender_free;  ///< by replica: when its last KV-cache transfer ends
+  std::deque<Unseen> unseen;        ///< in the order of arrival
 
   bool idle() const {
     return std::none_of(replicas.begin(), replicas.end(), [](const ServingReplica& r) { return r.requests() > 0; });
@@ -145,7 +153,7 @@ class Simulation {
       for (std::size_t r = 0; r < g.replicas.size(); ++r) {
         std::size_t requests = g.replicas[r].requests();
         // Requests that the engine has not seen yet count, since the router has sent them there.
-        for (const auto& [replica, request] : g.unseen) requests += replica == r;
+        for (const Unseen& u : g.unseen) requests += u.replica == r;
         if (requests >= least) continue;
         least = requests;
         where = &g;
@@ -154,15 +162,21 @@ class Simulation {
     }
     // An idle group has no next pass; its time continues when a request arrives.
     if (!where->busy()) where->now = std::max(where->now, arrival.time);
-    where->unseen.emplace_back(which, arrival.request);
+    where->unseen.push_back({which, arrival.request, arrival.time});
   }
 
   /// The engine checks for new requests. An idle engine checks at any time, one that decodes only every `receive`
   /// passes.
   static void look(Group& g) {
     if (!g.idle() && g.unlooked < g.pool->prompts.receive) return;
-    for (const auto& [replica, request] : g.unseen) g.replicas[replica].receive(request);
-    g.unseen.clear();
+    // A host that plans ahead has fixed this pass when the last one started, so a request that came later joins the
+    // next one. Engines that only process prompts do not plan ahead.
+    const bool fixed = g.pool->prompts.ahead && g.duty != Duty::prompts && !g.idle();
+    const double until = fixed ? g.began : never;
+    while (!g.unseen.empty() && g.unseen.front().arrival <= until) {
+      g.replicas[g.unseen.front().replica].receive(g.unseen.front().request);
+      g.unseen.pop_front();
+    }
     g.unlooked = 0;
   }
 
@@ -242,6 +256,7 @@ class Simulation {
     g.unlooked = prompts ? g.pool->prompts.receive : g.unlooked + steps;
     const double first = g.now + seconds;
     decoding_time_ += static_cast<double>(steps) * seconds * static_cast<double>(g.sequences());
+    g.began = g.now + static_cast<double>(steps - 1) * seconds;
     g.now += static_cast<double>(steps) * seconds;
     for (std::size_t i = 0; i < plans.size(); ++i) finish(g, i, plans[i], steps, first);
     served_.time = std::max(served_.time, Seconds{g.now});

@@ -23,4 +23,8 @@ ServingStack find_serving_stack(const Hardware& hardware, Framework framework, c
   return hardware.serving_stack(newest->name);
 }
 
+// SGLang since 0.4 and TensorRT-LLM with its PyTorch backend do so by default [SGLang-overlap] [TensorRT-LLM-overlap].
+// vLLM does so by default since 0.14 only [VLLM-async]; its stacks stand for earlier releases.
+bool plans_ahead(const ServingStack& stack) { return stack.framework != Framework::vllm && stack.year >= 2025; }
+
 }  // namespace fabricast

@@ -45,6 +45,13 @@ struct EnumNames<Batching> {
   static constexpr std::array<std::string_view, 3> names{"auto", "prompts_first", "mixed"};
 };
 
+/// Whether the host plans a pass while the one before it runs; automatic: as the engine does.
+enum class PlanAhead { automatic, on, off };
+template <>
+struct EnumNames<PlanAhead> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "on", "off"};
+};
+
 /// What runs small all-reduces inside an NVLink domain: the engine's own kernel or NCCL; automatic: as the engine does.
 enum class AllReduceBy { automatic, own, nccl };
 template <>
@@ -146,12 +153,14 @@ struct LoadSpec {
   std::vector<ServingRequest> trace;  ///< contents of `file`; has no key
 };
 
-/// When passes with prompts start, for phase `both`. The defaults start a pass as soon as a prompt is there.
+/// When passes with prompts start, for phase `both`. The defaults start a pass as soon as the engine sees a prompt.
 struct SchedulerSpec {
   Batching batching = Batching::automatic;
   std::int64_t wait = 0;     ///< maximum number of passes that prompts wait for further prompts
   double fill = 0;           ///< fraction of a pass's tokens at which prompts stop waiting
   std::int64_t receive = 1;  ///< decode passes between two checks for new requests
+  PlanAhead ahead = PlanAhead::automatic;
+  std::int64_t tokens = 0;  ///< maximum tokens of a pass with prompts; 0: `chunk`, or as the engine does
 };
 
 /// Routed experts, where they differ from the other linear layers.
@@ -228,6 +237,8 @@ PromptPolicy prompt_policy(const InferenceSpec& spec, const ServingStack& stack)
 /// \throws UserError (path workload.stack) if no engine has the name, (path workload.framework) if the framework has
 /// none
 ServingStack find_serving_stack(const Hardware& hardware, Framework framework, const std::string& name);
+/// Whether a release of an engine plans a pass while the one before it runs, by default.
+bool plans_ahead(const ServingStack& stack);
 
 /// What does not fit in memory: the batch for decoding, or a single request where requests queue, and a pass over one
 /// prompt on GPUs that process prompts. Empty if everything fits. \pre the spec is complete

@@ -83,6 +83,9 @@ struct PromptPolicy {
   std::int64_t wait = 0;
   double fill = 0;
   std::int64_t receive = 1;  ///< decode passes between two checks for new requests
+  /// The host plans a pass while the one before it runs. A request that arrives during a pass joins the one after the
+  /// next, unless the engine is idle.
+  bool ahead = false;
 };
 
 /// Replicas that serve requests.

@@ -120,8 +120,11 @@ Alternatives chunks(G g) {
   for (const std::int64_t chunk : {256, 512, 1024, 2048, 4096, 8192})
     // A chunk longer than the prompt cuts nothing. Since a pass may hold several prompts, it would not be the same as
     // no chunks, but the gain ends there.
-    if (chunk != g.spec.chunk && chunk <= std::max(g.spec.input, std::int64_t{256}))
-      list.push_back({fmt::format("prompts in chunks of {} with decoding", chunk), {key("chunk", chunk)}});
+    if (chunk != g.spec.chunk && chunk <= std::max(g.spec.input, std::int64_t{256})) {
+      std::vector<std::string> set{key("chunk", chunk)};
+      if (g.spec.scheduler.tokens > 0) set.push_back(key("scheduler.tokens", 0));
+      list.push_back({fmt::format("prompts in chunks of {} with decoding", chunk), std::move(set)});
+    }
   if (g.spec.chunk > 0) list.push_back({"prompts in separate passes", {key("chunk", 0)}});
   return list;
 }

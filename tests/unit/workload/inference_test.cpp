@@ -345,6 +345,37 @@ TEST_CASE("prompts share passes or are cut", "[inference]") {
   CHECK(cut[3].keys == 1000);
 }
 
+TEST_CASE("the tokens of a pass, cut prompts and planning ahead are those of the engine, or as stated", "[inference]") {
+  const auto policy_of = [](InferenceSpec spec) {
+    complete(spec, shipped_hardware(), node_of(), 1, 1);
+    return prompt_policy(spec, find_serving_stack(shipped_hardware(), spec.framework, spec.stack));
+  };
+  InferenceSpec spec = spec_of("llama3-8b");
+  spec.phase = InferencePhase::both;
+  const auto engine = [&](Framework framework, const char* stack) -> InferenceSpec& {
+    spec.framework = framework, spec.stack = stack;
+    return spec;
+  };
+  // The overlapped schedulers of SGLang and of TensorRT-LLM's PyTorch backend; not of compiled engines, nor of vLLM.
+  CHECK(policy_of(engine(Framework::sglang, "sglang-0.5")).ahead);
+  CHECK(policy_of(engine(Framework::tensorrt_llm, "tensorrt-llm-1.0")).ahead);
+  CHECK_FALSE(policy_of(engine(Framework::tensorrt_llm, "tensorrt-llm-0.15")).ahead);
+  CHECK_FALSE(policy_of(engine(Framework::vllm, "vllm-0.11")).ahead);
+  spec.scheduler.ahead = PlanAhead::on;
+  CHECK(policy_of(spec).ahead);
+  spec.scheduler.tokens = 3000;
+  CHECK(step_of(spec).chunk == 3000);
+  CHECK(policy_of(spec).chunked);
+  // TensorRT-LLM does not cut prompts to fill a pass, unless a chunk is stated.
+  CHECK(step_of(engine(Framework::tensorrt_llm, "tensorrt-llm-1.0")).chunk == 3000);
+  CHECK_FALSE(policy_of(spec).chunked);
+  spec.chunk = 2000;
+  CHECK(fault_of(spec) == "workload.scheduler.tokens: chunk states the tokens of a pass, too");
+  spec.scheduler.tokens = 0;
+  CHECK(step_of(spec).chunk == 2000);
+  CHECK(policy_of(spec).chunked);
+}
+
 TEST_CASE("a KV-cache transfer sends the cache of a request once", "[inference]") {
   InferenceSpec spec = spec_of("llama3-70b", 8);
   spec.phase = InferencePhase::both, spec.input = 1000;

@@ -127,6 +127,74 @@ TEST_CASE("prompts wait for others as long as the policy states", "[queue]") {
   CHECK(serve(load, {}, pool).requests[1].first_token.value == Approx(7));
 }
 
+TEST_CASE("a host that plans ahead lets a request join the pass after the next", "[queue]") {
+  // A sequence without end takes a step each second. A prompt takes 3 s, decoding included.
+  ServingPool pool = pool_of(3, 1, 10);
+  pool.prompts.mixed = true;
+  const auto wait_at = [&](double arrival, bool ahead) {
+    ServingLoad load = at_once(2, 1, 1);
+    load.requests[0].output = 1000;
+    load.requests[1].arrival = Seconds{arrival};
+    pool.prompts.ahead = ahead;
+    return serve(load, {}, pool).requests[1].wait().value;
+  };
+  // Steps begin at 3, 4, 5, ... The one of 11 s is planned at 10 s.
+  CHECK(wait_at(10.25, false) == Approx(0.75 + 3));
+  CHECK(wait_at(10.25, true) == Approx(1.75 + 3));
+  CHECK(wait_at(10, true) == Approx(1 + 3));
+  CHECK(wait_at(10, false) == Approx(3));
+  // An idle engine plans nothing.
+  CHECK(wait_at(2000, true) == Approx(3));
+  // On average half of a step passes until the next one, and a whole one in addition.
+  for (const bool ahead : {false, true}) {
+    LoadRecipe recipe;
+    recipe.arrivals = Arrivals::poisson;
+    recipe.requests = 400;
+    recipe.rate = 1e-3;
+    ServingLoad load = sampled_load(recipe);
+    for (ServingRequest& r : load.requests) r.output = 1;
+    load.requests.front().output = 1'000'000;
+    pool.prompts.ahead = ahead;
+    CHECK(mean_wait(serve(load, {}, pool)) == Approx(3 + 0.5 + (ahead ? 1 : 0)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("clients that send equal requests wait for one prompt, or for two if the host plans ahead", "[queue]") {
+  // Four clients, one prompt to a pass: requests end one pass after the other, so all prompts but the first follow
+  // another one without a gap.
+  constexpr double prompt = 1, step = 0.25;
+  ServingPool pool = pool_of(prompt, step, 4);
+  pool.prompts.mixed = true;
+  pool.tokens = 104;
+  ServingLoad load = at_once(40, 100, 50);
+  load.clients = 4;
+  for (const bool ahead : {false, true}) {
+    pool.prompts.ahead = ahead;
+    const Served served = serve(load, {}, pool);
+    for (std::size_t i = 0; i < served.requests.size(); ++i) {
+      CAPTURE(ahead, i);
+      const double of_first_round = static_cast<double>(i + 1) * prompt;
+      const double later = !ahead ? prompt : i % 4 == 0 ? step + prompt : 2 * prompt;
+      CHECK(served.requests[i].wait().value == Approx(i < 4 ? of_first_round : later));
+    }
+  }
+}
+
+TEST_CASE("engines that only process prompts do not plan ahead", "[queue]") {
+  LoadRecipe recipe;
+  recipe.arrivals = Arrivals::poisson;
+  recipe.requests = 1000;
+  recipe.rate = 5;
+  const ServingLoad load = sampled_load(recipe);
+  ServingPool prompts = pool_of(0.1, 1), decoding = pool_of(1, 0.01, 100);
+  prompts.tokens = 1;
+  const Served one = serve_apart(load, {}, prompts, {}, decoding);
+  prompts.prompts.ahead = true;
+  const Served other = serve_apart(load, {}, prompts, {}, decoding);
+  for (std::size_t i = 0; i < load.requests.size(); ++i)
+    CHECK(one.requests[i].first_token == other.requests[i].first_token);
+}
+
 TEST_CASE("replicas that start together wait for the prompts of one", "[queue]") {
   ServingPool pool = pool_of(5, 1, 10);
   pool.replicas = pool.together = 2;
