@@ -87,7 +87,7 @@ struct Client {
 // Lengths of InferenceX are uniform from 0.8 to 1 of the nominal one, those of SGLang's cookbook from one token. The
 // clients of InferenceX, vLLM, SGLang and GenAI-Perf with a number of requests count all requests [InferenceX]
 // [VLLM-bench] [SGLang-bench] [AIConfigurator-eval], which is assumed of sources without an entry.
-// NIM's tables are of windows of time [NIM-benchmarking]. In SGLang's cookbook, one client after the other sends the
+// NIM's tables are of windows of time [NIM-benchmarking], which do not contain the beginning. In SGLang's cookbook, one client after the other sends the
 // same prompts to the same service, whose prefix cache holds those of its predecessor: the first ones cost nothing.
 constexpr std::array<Client, 4> clients{{{"inferencex", 0.1 / 0.9, true},
                                          {"sgl-cookbook", 1, false, 5, 10, false},
@@ -101,7 +101,10 @@ Client client_of(const ServingRow& row) {
     if (says(row.note, "ShareGPT")) c.requests = 10, c.least_requests = 100;
     return c;
   }
-  return {};
+  // GenAI-Perf measures windows of time unless it is given a number of requests.
+  Client other;
+  other.counts_first = !says(row.note, "genai-perf");
+  return other;
 }
 
 int mean_length(const ServingRow& row, int nominal, const char* key, MappedServing& mapped) {

@@ -243,7 +243,9 @@ TEST_CASE("loads of rows are those of the clients and launchers that measured th
   CHECK(cookbook("1", "") == 10 - 1);
   CHECK(cookbook("100", "ShareGPT") == 1000 - 100);
   // Windows of time do not contain the beginning.
-  CHECK_FALSE(workload_of("nim-docs", "trtllm,NIM 1.8", "8", "genai-perf").contains("load"));
+  CHECK_FALSE(workload_of("nim-docs", "trtllm,NIM 1.8", "8", "").contains("load"));
+  CHECK_FALSE(workload_of("x", "trtllm,1.0", "8", "genai-perf").contains("load"));
+  CHECK(workload_of("x", "trtllm,1.0", "8", "").at("load") == json::parse(R"({"warmup": 0})"));
   // Workers for prompts with attention of their own hold whole experts, in TensorRT-LLM alone.
   const auto prompts = [](const std::string& engine) {
     return scenario_of(
