@@ -38,6 +38,14 @@ bool says(const std::string& text, std::string_view words) { return text.find(wo
 
 int at_least_one(double sequences) { return std::max(1, static_cast<int>(std::lround(sequences))); }
 
+/// The concurrency that a client actually achieved, if the source measured it. Else 0.
+double achieved_concurrency(const ServingRow& row) {
+  auto rest = after(row.note, "achieved concurrency ");
+  if (!rest) return 0;
+  const auto n = parse_number(std::string(trimmed(take_until(*rest, ';'))));
+  return n && n.value > 0 && n.value < 1e6 ? n.value : 0;
+}
+
 /// Default limit of prompt tokens per pass in both engines.
 constexpr int tokens_of_a_pass = 8192;
 
@@ -51,6 +59,7 @@ bool is_the_most(const ServingRow& row) {
 int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
   // The order is from the most to the least specific statement.
   if (const auto apart = disaggregation_of(row); apart && apart->decoding.batch > 0) return apart->decoding.batch;
+  if (const double achieved = achieved_concurrency(row); achieved > 0) return at_least_one(achieved / replicas);
   std::string_view rest = row.batch;
   if (const auto n = take_number(rest); n && *n > 0 && (rest.empty() || rest.starts_with(' '))) {
     // A plain number is the concurrency of the service, which replicas share.
@@ -79,9 +88,7 @@ struct Client {
   std::string_view source;      ///< a prefix of its name
   double spread = 0;            ///< half the width of the lengths' distribution, relative to its mean
   bool states_longest = false;  ///< its rows state the longest length; else the mean
-  int requests = 0;             ///< per client; 0: the scenario's default, ten
-  int least_requests = 0;
-  bool counts_first = true;  ///< its figures include the first request of each client; all of these come at once
+  bool counts_first = true;     ///< its figures include the first request of each client; all of these come at once
 };
 
 // Lengths of InferenceX are uniform from 0.8 to 1 of the nominal one, those of SGLang's cookbook from one token. The
@@ -90,17 +97,13 @@ struct Client {
 // NIM's tables are of windows of time [NIM-benchmarking], which do not contain the beginning. In SGLang's cookbook, one client after the other sends the
 // same prompts to the same service, whose prefix cache holds those of its predecessor: the first ones cost nothing.
 constexpr std::array<Client, 4> clients{{{"inferencex", 0.1 / 0.9, true},
-                                         {"sgl-cookbook", 1, false, 5, 10, false},
-                                         {"nim-docs", 0, false, 0, 0, false},
-                                         {"lmdeploy", 0, false, 0, 0, false}}};
+                                         {"sgl-cookbook", 1, false, false},
+                                         {"nim-docs", 0, false, false},
+                                         {"lmdeploy", 0, false, false}}};
 
 Client client_of(const ServingRow& row) {
-  for (Client c : clients) {
-    if (!row.source.starts_with(c.source)) continue;
-    // Prompts of ShareGPT have lengths of their own, of which the cookbook states the means.
-    if (says(row.note, "ShareGPT")) c.requests = 10, c.least_requests = 100;
-    return c;
-  }
+  for (const Client& c : clients)
+    if (row.source.starts_with(c.source)) return c;
   // GenAI-Perf measures windows of time unless it is given a number of requests.
   Client other;
   other.counts_first = !says(row.note, "genai-perf");
@@ -115,14 +118,11 @@ int mean_length(const ServingRow& row, int nominal, const char* key, MappedServi
   return mean;
 }
 
-void say_load(Json& workload, const ServingRow& row, int concurrency) {
+void say_load(Json& workload, const ServingRow& row) {
   const Client client = client_of(row);
   Json load = Json::object();
   if (client.spread > 0) load["spread"] = client.spread;
   if (client.counts_first) load["warmup"] = 0;
-  // The scenario counts the first request of each client in addition.
-  if (client.requests > 0 && concurrency > 0)
-    load["requests"] = std::max(client.requests * concurrency, client.least_requests) - concurrency;
   if (!load.empty()) workload["load"] = std::move(load);
 }
 
@@ -149,11 +149,10 @@ void say_requests(Json& workload, const ServingRow& row, int gpus, MappedServing
   if (median) mapped.metric = ServingMetric::itl_p50_ms;
   workload["phase"] = median ? "both" : phase->word;
   if (is_only_a_limit(row)) return miss(mapped, "workload.batch: 512 is the client's limit, not its concurrency");
-  const int replicas = replicas_of(row, gpus);
-  workload["batch"] = batch_of(row, replicas, mapped);
+  workload["batch"] = batch_of(row, replicas_of(row, gpus), mapped);
   workload["input"] = mean_length(row, row.input, "workload.input", mapped);
   workload["output"] = mean_length(row, std::max(1, row.output), "workload.output", mapped);
-  if (row.phase == "requests") say_load(workload, row, replicas * workload.at("batch").get<int>());
+  if (row.phase == "requests") say_load(workload, row);
   if (says(row.note, "lengths vary widely")) mapped.unsaid.emplace_back("request lengths that vary widely");
 }
 
