@@ -13,6 +13,10 @@ import subprocess
 import sys
 from collections import namedtuple
 
+import queues
+import reorder
+import study
+
 Row = namedtuple("Row", "case transport routing kind degree hosts ratio note seed role "
                         "packet_last packet_mean fair_last fair_mean ports_last ports_mean reactive_last reactive_mean")
 NAME = re.compile(r"([a-z]+)_([a-z]+)_([a-z]+?)(\d*)_(\d+)_(\d+)to1(?:_(\w+))?$")
@@ -138,11 +142,26 @@ def loss(rows):
                   "timeouts of 32 flows, packets", "(2)", "mean end, us, packets", "model"], lines)
 
 
+def read_table(path):
+    columns, *rows = [line.split(",") for line in path.read_text().splitlines() if line[0] != "#"]
+    return [dict(zip(columns, row)) for row in rows]
+
+
+def grouped(rows, *columns):
+    """Rows with the same values of these columns, in the order of the table."""
+    found = {}
+    for row in rows:
+        found.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return found.items()
+
+
+def median_of(rows, column):
+    return statistics.median(float(row[column]) for row in rows)
+
+
 def overload(folder):
     """(5): the spread of an incast whose senders never slow down."""
-    rows = [line.split(",") for line in (folder / "overload.csv").read_text().splitlines() if line[0] != "#"]
-    columns, rows = rows[0], rows[1:]
-    rows = [dict(zip(columns, row)) for row in rows]
+    rows = read_table(folder / "overload.csv")
     lines = []
     for key in sorted({(r["recovery"], int(r["degree"]), int(r["queue"])) for r in rows}):
         ends = [float(r["last_us"]) / 1000 for r in rows
@@ -152,6 +171,82 @@ def overload(folder):
                       f"{statistics.median(ends):.1f}", f"{min(ends):.1f} to {max(ends):.1f}", f"{key[1] - 1}"])
     return table(["recovery", "incast", "queue, packets", "lossless, ms", "packets, median, ms", "range, ms",
                   "rho - 1 timeouts, ms"], lines)
+
+
+def round_trip(latency):
+    """us of a packet and its acknowledgement between leaves of an empty network: four links each way."""
+    return 8 * latency / 1e3 + 4 * (study.PAYLOAD + 2 * study.HEADER) * 8 / study.RATE / 1e3
+
+
+def wait_law(transport, place, latency, senders):
+    """us: at each full link NSCC's target, or what the ports that feed it hold when PFC pauses them."""
+    feeding = [senders] + ([2] if place == "both" else [])  # two leaves feed the second full link
+    full = [ports for ports in feeding if ports > 1]
+    if transport == "eqds":
+        return 0
+    if transport == "uec":
+        return len(full) * 0.75 * round_trip(latency)
+    return sum(full) * queues.PFC[transport][1] * study.PAYLOAD * 8 / study.RATE / 1e3
+
+
+def probes(folder):
+    names = {"uec": "NSCC", "roce": "PFC only, 20 and 25", "roce_deep": "PFC only, 60 and 75", "eqds": "EQDS"}
+    places = {"port": "port of a receiver", "uplink": "uplink of a leaf", "both": "uplink, then link down"}
+    lines = []
+    for key, rows in grouped(read_table(folder / "probes.csv"), "transport", "place", "latency_ns", "senders"):
+        transport, place, latency, senders = key[0], key[1], int(key[2]), int(key[3])
+        small = [r for r in rows if int(r["bytes"]) == study.PAYLOAD]
+        large = [r for r in rows if int(r["bytes"]) != study.PAYLOAD]
+        mean = median_of(small, "mean_us")
+        lines.append([names[transport], places[place], str(latency), str(senders), f"{mean:.1f}",
+                      f"{median_of(small, 'p95_us'):.1f}", f"{mean / queues.PACKET:.0f}", f"{median_of(large, 'mean_us'):.1f}",
+                      f"{wait_law(transport, place, latency, senders):.1f}"])
+    return table(["control", "full link", "ns of a link", "flows", "4 KiB waits, mean, us", "p95, us", "packets",
+                  "32 KiB, mean, us", "rule, us"], lines)
+
+
+def below(folder):
+    lines = []
+    for (load,), rows in grouped(read_table(folder / "below.csv"), "load"):
+        rho = float(load)
+        lines.append([load, f"{median_of(rows, 'mean_us'):.3f}", f"{median_of(rows, 'p95_us'):.2f}",
+                      f"{rho / (2 * (1 - rho)) * queues.PACKET:.3f}"])
+    return table(["load", "packets: mean wait, us", "p95, us", "M/D/1, us"], lines)
+
+
+def order_of(folder):
+    """What packets out of order cost NICs, and goodput 1 / (1 + q W)."""
+    lines = []
+    for key, rows in grouped(read_table(folder / "roce.csv"), "spread", "senders", "spines", "latency_ns", "bytes"):
+        spread, senders, spines, latency, size = key[0], *map(int, key[1:])
+        of = {nic: [r for r in rows if r["nic"] == nic] for nic in reorder.NICS}
+        # Of a ring over random hosts 7 of 63 flows stay below their leaf.
+        leaving = 1 if senders else 56 / 63
+        q = leaving * reorder.turned((senders or 8) * leaving / spines, spines)
+        window = round_trip(latency) / queues.PACKET
+        sent = {nic: statistics.median(int(r["sent"]) / int(r["packets"]) for r in of[nic]) for nic in of}
+        end = {nic: median_of(of[nic], "last_us") for nic in of}
+        lines.append([spread.replace("_", " "), f"{senders} of 8 send" if senders else "ring", str(spines), str(latency),
+                      f"{size >> 20}", f"{median_of(of['any_order'], 'turned'):.2f}", f"{q:.2f}",
+                      f"{end['any_order']:.0f}",
+                      f"{sent['selective_repeat']:.2f}", f"{1 + q:.2f}", f"{end['selective_repeat']:.0f}",
+                      f"{sent['go_back_n']:.1f}", f"{1 + q * window:.1f}", f"{end['go_back_n']:.0f}"])
+    return table(["spread", "hosts of a leaf", "spines", "ns of a link", "MiB", "q, packets", "q, rule", "any order: end, us",
+                  "selective repeat: sent / needed", "1 + q", "end, us", "go-back-N: sent / needed", "1 + q W", "end, us"],
+                 lines)
+
+
+def messages(folder):
+    lines = []
+    read = read_table(folder / "message.csv")
+    for (senders, spines, size), rows in grouped(read, "senders", "spines", "bytes"):
+        line = [f"{senders} of 8, {spines} spines", f"{int(size) >> 10}", rows[0]["alone_us"]]
+        for route in reorder.ROUTES:
+            own = [r for r in rows if r["route"] == route]
+            line += [f"{median_of(own, 'mean_us'):.1f}", f"{median_of(own, 'p95_us'):.1f}"]
+        lines.append(line)
+    return table(["hosts of a leaf that send", "KiB", "alone, us", "one path: waits, us", "p95", "spray", "p95",
+                  "adaptive by packet", "p95"], lines)
 
 
 def put(page, name, text):
@@ -174,7 +269,12 @@ def main():
         made = put(made, make.__name__, make(rows))
     told = subprocess.run([given.rows, "[.lossy]"], check=True, capture_output=True, text=True).stdout
     made = put(made, "loss", loss(read_lossy(told)))
-    made = put(made, "overload", overload(pathlib.Path(__file__).parent.parent / "data/packets/lossy"))
+    data = pathlib.Path(__file__).parent.parent / "data/packets"
+    made = put(made, "overload", overload(data / "lossy"))
+    made = put(made, "probes", probes(data / "queues"))
+    made = put(made, "below", below(data / "queues"))
+    made = put(made, "order", order_of(data / "reorder"))
+    made = put(made, "messages", messages(data / "reorder"))
     if given.update:
         given.page.write_text(made)
     elif made != page:

@@ -1,9 +1,12 @@
 """The parts of the study that can be checked without packets."""
 import collections
+import math
 import random
 import unittest
 
 import page
+import queues
+import reorder
 import traffic
 from choices import Mersenne, RoceEcmp
 
@@ -53,6 +56,56 @@ class Traffic(unittest.TestCase):
         flows = traffic.alltoall(64, 1, None)
         self.assertEqual(len({(f.source, f.target) for f in flows}), 64 * 63)
         self.assertTrue(all(f.source // 8 != f.target // 8 for f in flows[:64]))
+
+
+class Queues(unittest.TestCase):
+    def test_hosts_of_a_probe_have_no_other_part(self):
+        for place in ("port", "uplink", "both"):
+            for senders in (1, 2, 4, 8):
+                flows, (source, target) = queues.long_flows(place, senders)
+                used = {host for flow in flows for host in flow}
+                self.assertFalse(used & {source, *queues.CLOCK})
+                self.assertEqual(target in used, place == "port")
+                self.assertEqual(len({a for a, _ in flows}), len(flows))
+
+    def test_rules_of_waits(self):
+        # A round trip of 4.34 us; 25 and 75 packets of 4 KiB at 400 Gb/s take 2.05 and 6.14 us.
+        self.assertAlmostEqual(page.round_trip(500), 4.338, 3)
+        self.assertAlmostEqual(page.wait_law("uec", "port", 500, 8), 3.25, 2)
+        self.assertAlmostEqual(page.wait_law("roce", "uplink", 500, 2), 4.10, 2)
+        self.assertAlmostEqual(page.wait_law("roce_deep", "both", 500, 2), 24.58, 2)
+        self.assertEqual(page.wait_law("uec", "port", 500, 1), 0)
+
+
+class Reorder(unittest.TestCase):
+    def test_senders_send_to_other_leaves(self):
+        for senders in (1, 4, 8):
+            flows = reorder.apart(senders, 1)
+            self.assertEqual(sorted(a for a, _ in flows), sorted(b for _, b in flows))
+            self.assertTrue(all(a // 8 != b // 8 for a, b in flows))
+
+    def test_turned_packets_by_a_queue_simulated_here(self):
+        # Each slot so many packets arrive as a Poisson number says, and one leaves. Two packets on different paths wait in two
+        # queues each, and the second starts one slot later.
+        draw = random.Random(1)
+        for load in (0.25, 0.5, 0.75):
+            waits, queue = [], 0
+            while len(waits) < 200000:
+                arrivals, product = 0, draw.random()
+                while product > math.exp(-load):
+                    waits.append(queue + arrivals)
+                    arrivals += 1
+                    product *= draw.random()
+                queue = max(queue + arrivals - 1, 0)
+            first, second = ([draw.choice(waits) + draw.choice(waits) for _ in range(100000)] for _ in range(2))
+            turned = sum(a > b + 1 for a, b in zip(first, second)) / 100000
+            self.assertAlmostEqual(reorder.turned(load, 8) / (7 / 8 * turned), 1, delta=0.05)
+
+    def test_turned_grows_to_a_coin_toss(self):
+        values = [reorder.turned(load / 10, 8) for load in range(1, 12)]
+        self.assertEqual(values, sorted(values))
+        self.assertEqual(values[-1], 7 / 16)
+        self.assertEqual(reorder.turned(0.9, 1), 0)
 
 
 class Page(unittest.TestCase):
