@@ -240,7 +240,7 @@ def messages(folder):
     lines = []
     read = read_table(folder / "message.csv")
     for (senders, spines, size), rows in grouped(read, "senders", "spines", "bytes"):
-        line = [f"{senders} of 8, {spines} spines", f"{int(size) >> 10}", rows[0]["alone_us"]]
+        line = [f"{senders} of 8, {spines} spines", f"{int(size) >> 10}", f"{float(rows[0]['alone_us']):.1f}"]
         for route in reorder.ROUTES:
             own = [r for r in rows if r["route"] == route]
             line += [f"{median_of(own, 'mean_us'):.1f}", f"{median_of(own, 'p95_us'):.1f}"]

@@ -45,8 +45,6 @@ def cases():
     yield Case("random", 0, 8, 500, MEBI)
     yield Case("random", 4, 8, 2000, MEBI)
     yield Case("round_robin", 8, 8, 500, MEBI)
-    yield Case("adaptive", 4, 8, 500, MEBI)
-    yield Case("random", 8, 8, 2000, MEBI)
 
 
 def apart(senders, seed):
@@ -156,7 +154,7 @@ def message(simulator):
     for route, options in ROUTES.items():
         for senders, spines in ((7, 8), (7, 4)):
             for size in (1 << 16, MEBI):
-                for seed in SEEDS:
+                for seed in SEEDS[:2]:
                     draw = random.Random(f"message {seed}")
                     shift = draw.randrange(1, LEAVES)
                     long = apart(senders, seed)
