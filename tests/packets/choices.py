@@ -112,3 +112,26 @@ class UecEcmp:
         if leaf == target // self._hosts:
             return None
         return self._order[leaf][jenkins(number, self._path[number], self._salt[leaf]) % self._spines]
+
+
+class DcqcnEcmp:
+    """The changed htsim_roce of uet-htsim (README.md): a hash of the flow's number and the switch's salt.
+
+    All draws come from the seed: salts of all switches, one number for each of `count` flows, which is not used, and
+    the shuffles.
+    """
+
+    def __init__(self, leaves, hosts_per_leaf, spines, seed, flows, count):
+        self._hosts, self._spines = hosts_per_leaf, spines
+        draws = Mersenne(seed)
+        self._salt = [draws.draw() for _ in range(leaves + spines)]
+        for _ in range(count):
+            draws.draw()
+        self._order = Leaves(spines, draws)
+        self._order.arrive(flows, hosts_per_leaf)
+
+    def spine(self, source, target, number):
+        leaf = source // self._hosts
+        if leaf == target // self._hosts:
+            return None
+        return self._order[leaf][jenkins(number, 0, self._salt[leaf]) % self._spines]

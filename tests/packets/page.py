@@ -23,6 +23,7 @@ NAME = re.compile(r"([a-z]+)_([a-z]+)_([a-z]+?)(\d*)_(\d+)_(\d+)to1(?:_(\w+))?$"
 
 TRANSPORTS = {
     "roce": "RoCE, PFC only",
+    "dcqcn": "RoCE, DCQCN and PFC",
     "uec": "Ultra Ethernet (NSCC)",
     "eqds": "EQDS",
 }
@@ -57,9 +58,21 @@ def order(row):
     return (list(TRANSPORTS).index(row.transport), list(ROUTINGS).index(row.routing))
 
 
+def mebibytes(row):
+    """Of a flow, where a table says another size than its transport's usual one; and 64 with DCQCN."""
+    stated = re.fullmatch(r"(\d+)mib", row.note)
+    return int(stated[1]) if stated else 64 if row.transport == "dcqcn" else 0
+
+
+def traffic_of(row):
+    """The column `traffic`."""
+    size = f", {mebibytes(row)} MiB" if mebibytes(row) else ""
+    return row.kind + (f" {row.degree}:1" if row.degree else "") + size
+
+
 def controlled(row):
     """The end by the rules of `fabric.congestion` for this transport, or None where they say nothing."""
-    if row.transport in ("uec", "eqds"):
+    if row.transport in ("dcqcn", "uec", "eqds"):
         return row.reactive_last
     # Shares by port take too long on large fabrics, and were not computed there.
     small = row.hosts <= 128 and row.kind != "alltoall"
@@ -77,13 +90,16 @@ def summary(rows):
     lines = []
     for transport, routing in sorted({(r.transport, r.routing) for r in rows}, key=lambda k: (
             list(TRANSPORTS).index(k[0]), list(ROUTINGS).index(k[1]))):
-        for kind in KINDS:
-            own = [r for r in rows if (r.transport, r.routing, r.kind, r.role) == (transport, routing, kind, "c")]
+        for kind, size in ((kind, size) for kind in KINDS for size in (0, 64, 16, 4)):
+            own = [r for r in rows if (r.transport, r.routing, r.kind, r.role) == (transport, routing, kind, "c")
+                   and mebibytes(r) == size]
             if not own:
                 continue
             means = [r.packet_mean / r.fair_mean for r in own]
             ruled = [r.packet_last / controlled(r) for r in own if controlled(r)]
-            lines.append([TRANSPORTS[transport], ROUTINGS[routing], kind, *spread([r.packet_last / r.fair_last for r in own]),
+            named = kind + (f", {size} MiB" if size else "")
+            ideal = [r.packet_last / r.fair_last for r in own]
+            lines.append([TRANSPORTS[transport], ROUTINGS[routing], named, *spread(ideal),
                           percent(statistics.median(means)), *spread(ruled)])
     return table(["transport", "routing", "traffic", "ideal: median, %", "range, %", "within 15 %", "mean flow, median, %",
                   "congestion stated: median, %", "range, %", "within 15 %"], lines)
@@ -92,15 +108,15 @@ def summary(rows):
 def cases(rows):
     lines = []
     names = []
-    for r in sorted(rows, key=lambda r: (order(r), r.kind not in KINDS, r.kind, r.degree, r.hosts, r.ratio)):
+    for r in sorted(rows, key=lambda r: (order(r), r.kind not in KINDS, r.kind, -mebibytes(r), r.degree, r.hosts,
+                                         r.ratio)):
         if r.case not in names and r.kind in KINDS:
             names.append(r.case)
     for name in names:
         own = [r for r in rows if r.case == name and r.role == "c"]
         r = own[0]
         ended = [r.packet_last / r.fair_last for r in own]
-        kind = f"{r.kind} {r.degree}:1" if r.degree else r.kind
-        lines.append([f"{r.transport}, {ROUTINGS[r.routing]}", kind, str(r.hosts), f"{r.ratio}:1",
+        lines.append([f"{r.transport}, {ROUTINGS[r.routing]}", traffic_of(r), str(r.hosts), f"{r.ratio}:1",
                       f"{statistics.median(r.packet_last for r in own):.0f}",
                       f"{statistics.median(r.fair_last for r in own):.0f}",
                       percent(statistics.median(ended)), f"{percent(min(ended))} to {percent(max(ended))}"])
@@ -116,7 +132,9 @@ def bystanders(rows):
             own = [r for r in rows if (r.transport, r.routing, r.note, r.degree, r.kind, r.role) ==
                    (transport, routing, note, degree, "bystanders", role)]
             slower = [r.packet_last / r.fair_last for r in own]
-            line = [transport + (", " + note if note else ""), ROUTINGS[routing], f"{degree}:1", shares,
+            size = mebibytes(own[0])
+            said = f"{size} MiB" if size else note
+            line = [transport + (", " + said if said else ""), ROUTINGS[routing], f"{degree}:1", shares,
                     f"{statistics.median(slower):.1f} ({min(slower):.1f} to {max(slower):.1f})"]
             if routing == "ecmp" and transport == "roce":
                 model = [r.packet_last / r.ports_last for r in own]

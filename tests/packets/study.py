@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs collectives packet by packet in htsim and writes their times as tables.
 
-    study.py --htsim DIR --uet DIR --out tests/data/packets [--work DIR] [--only WORD] [--list]
+    study.py --htsim DIR --uet DIR --dcqcn DIR --out tests/data/packets [--work DIR] [--only WORD] [--list]
 
-The folders hold the programs htsim_roce and htsim_eqds, and htsim_uec. Finished runs are kept in the work directory, so that a study which
-was stopped goes on where it was. The tables are equal bytes on every machine. See README.md.
+The folders hold the programs htsim_roce and htsim_eqds, htsim_uec, and htsim_dcqcn. Finished runs are kept in the work
+directory, so that a study which was stopped goes on where it was. The tables are equal bytes on every machine. See README.md.
 """
 import argparse
 import hashlib
@@ -17,13 +17,14 @@ import sys
 from dataclasses import dataclass
 
 import traffic
-from choices import RoceEcmp, UecEcmp
+from choices import DcqcnEcmp, RoceEcmp, UecEcmp
 
 HERE = pathlib.Path(__file__).parent
 COMMITS = {
     "htsim_roce": "Broadcom/csg-htsim 841d9e7be46bb968eece766aa4b6c044c7799f67",
     "htsim_eqds": "Broadcom/csg-htsim 841d9e7be46bb968eece766aa4b6c044c7799f67",
     "htsim_uec": "ultraethernet/uet-htsim 40ccb0526bb6297eeb22ab33f9934fb35278dbaf",
+    "htsim_dcqcn": "ultraethernet/uet-htsim 40ccb0526bb6297eeb22ab33f9934fb35278dbaf, changed",
 }
 
 PAYLOAD, HEADER = 4096, 64  # bytes of a packet: an RDMA message's share, and htsim's own headers
@@ -31,8 +32,15 @@ RATE = 400  # Gbit/s of every link
 LATENCY = 500  # ns of every link, with the switch at its end
 QUEUE = {"ecmp": 5000, "flowlet": 200}  # packets of a lossless port's queue; adaptive routing compares its filling
 PFC = (20, 25)  # packets below which a port's ingress resumes, and beyond which it pauses
+# With DCQCN marks come first: a pause at 1 MB, what each of 64 ports has of the 64 MB of a switch for 400 Gb/s.
+PFC_DCQCN = (200, 240)
+# Marks as [NVIDIA-roce] sets them, whatever the rate: none up to 150 KB, all above 1.5 MB. NICs as [NVIDIA-dcqcn] ships
+# them: a notification and a cut at most every 4 us, by at most a half; alpha with g = 5/1024 every 1 us; the rate rises
+# every 300 us and every 2 MB (32767 x 64 bytes), once half way to the target, then with targets 5 and 50 Mb/s higher.
+DCQCN = ("kmin=150e3,kmax=1500e3,pmax=1,cnp=4,gap=4,keep=0.5,clamp=0,alpha=1,g=0.0048828125,timer=300,bytes=2097088,"
+         "f=1,ai=5,hai=50,least=1")
 # Bytes that go back for each packet: an acknowledgement (roce), one for four packets (uec), and a credit (eqds).
-BACK = {"roce": 64, "uec": 16, "eqds": 64 + 16}
+BACK = {"roce": 64, "dcqcn": 64, "uec": 16, "eqds": 64 + 16}
 SEEDS = range(1, 6)
 MEBI = 1 << 20
 
@@ -40,8 +48,8 @@ MEBI = 1 << 20
 @dataclass
 class Case:
     name: str
-    # roce: RoCE over PFC, senders at line rate. uec: Ultra Ethernet, whose senders react to delay and ECN (NSCC).
-    # eqds: credits of the receiver. The last two trim packets where a queue is full.
+    # roce: RoCE over PFC, senders at line rate. dcqcn: the same, and senders react to marks. uec: Ultra Ethernet, whose
+    # senders react to delay and ECN (NSCC). eqds: credits of the receiver. The last two trim packets where a queue is full.
     transport: str
     routing: str  # ecmp, flowlet; spray, adaptive: by packet
     leaves: int
@@ -103,7 +111,27 @@ def cases():
             add("eqds", "spray", kind, small(ratio), 4 * MEBI)
     for degree in (8, 32):
         add("eqds", "spray", "incast", small(1), 4 * MEBI, degree)
+    dcqcn_cases(add, small)
     return listed
+
+
+def dcqcn_cases(add, small):
+    """Flows of 64 MiB, and shorter ones, because senders need milliseconds to find their rates."""
+    def run(kind, ratio, mebibytes=64, degree=0):
+        note = "" if mebibytes == 64 else f"_{mebibytes}mib"
+        add("dcqcn", "ecmp", kind, small(ratio), mebibytes * MEBI, degree, PFC_DCQCN, note)
+
+    for ratio in (1, 2, 4, 8):
+        run("permutation", ratio)
+    run("tree", 1)
+    for mebibytes in (4, 16):
+        for ratio in (1, 4):
+            run("permutation", ratio, mebibytes)
+    for mebibytes in (4, 64):
+        run("incast", 1, mebibytes, 8)
+        for degree in (4, 14):
+            run("bystanders", 1, mebibytes, degree)
+    run("bystanders", 1, 4, 28)
 
 
 def flows_of(case, seed):
@@ -116,7 +144,10 @@ def flows_of(case, seed):
         flows = getattr(traffic, case.kind)(hosts, case.bytes, draw)
     for i, flow in enumerate(flows):
         flow.number = i + 1
-    if case.transport == "uec" and case.routing == "ecmp":
+    if case.transport == "dcqcn":
+        beside = 4 if case.kind == "bystanders" else 0
+        choices = DcqcnEcmp(case.leaves, below, case.spines, seed, flows, len(flows) + beside)
+    elif case.transport == "uec" and case.routing == "ecmp":
         choices = UecEcmp(case.leaves, below, case.spines, seed, flows)
     else:
         choices = RoceEcmp(case.leaves, below, case.spines, seed, seed, flows)
@@ -145,6 +176,9 @@ def matrix_text(case, flows):
 def command_of(case, seed):
     """The program and its options, without the names of files."""
     common = f"-nodes {case.hosts} -linkspeed {RATE * 1000} -end 200000 -seed {seed}"
+    if case.transport == "dcqcn":
+        return (f"htsim_dcqcn {common} -mtu {PAYLOAD} -q 50000 -pfc_thresholds {case.pfc[0]} {case.pfc[1]} "
+                f"-strat ecmp_host -paths 64 -dcqcn 0 -dcqcn_parameters {DCQCN}")
     if case.transport == "roce":
         strategy = {"ecmp": "ecmp_host -paths 64", "flowlet": "ecmp_ar"}[case.routing]
         return (f"htsim_roce {common} -mtu {PAYLOAD} -q {QUEUE[case.routing]} "
@@ -156,14 +190,14 @@ def command_of(case, seed):
     return f"htsim_eqds {common} -mtu {PAYLOAD + HEADER} -strat ecmp_host -paths 64"
 
 
-FINISHED = re.compile(r"^Flow (?:Roce|Eqds|Uec)_(\d+)_(\d+) .*?finished at ([0-9.e+]+)")
+FINISHED = re.compile(r"^\.*Flow (?:Roce|Eqds|Uec)_(\d+)_(\d+) .*?finished at ([0-9.e+]+)")
 
 LOST = re.compile(r"^New: \d+ Rtx: (\d+)")
 
 
 class Runner:
-    def __init__(self, htsim, uet, work):
-        self.folder = {"htsim_roce": htsim, "htsim_eqds": htsim, "htsim_uec": uet}
+    def __init__(self, htsim, uet, dcqcn, work):
+        self.folder = {"htsim_roce": htsim, "htsim_eqds": htsim, "htsim_uec": uet, "htsim_dcqcn": dcqcn}
         self.work = work
         work.mkdir(parents=True, exist_ok=True)
         self.clock = work / "fixed_time.so"
@@ -187,14 +221,16 @@ class Runner:
         (self.work / "run.topo").write_text(topology)
         (self.work / "run.cm").write_text(matrix)
         program, *options = command.split()
+        if not self.folder[program]:
+            sys.exit(f"{program} is in no folder that was given")
         done = subprocess.Popen(
             [self.folder[program] / program, *options, "-topo", "run.topo", "-tm", "run.cm", "-o", "run.log"],
-            cwd=self.work, env={"LD_PRELOAD": str(self.clock), "PACKETS_TIME": str(seed)}, text=True,
+            cwd=self.work, env={"LD_PRELOAD": str(self.clock), "PACKETS_TIME": str(seed), "PACKETS_SEED": str(seed)}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found = []
         for line in done.stdout:
             lost = LOST.match(line)
-            if lost and program == "htsim_roce" and "ecmp_host" in command and lost[1] != "0":
+            if lost and program in ("htsim_roce", "htsim_dcqcn") and "ecmp_host" in command and lost[1] != "0":
                 sys.exit(f"{command}: {lost[1]} packets were sent again, without loss and on one path each")
             ended = FINISHED.match(line)
             if ended:
@@ -240,6 +276,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--htsim", type=pathlib.Path, help="folder of htsim_roce and htsim_eqds")
     parser.add_argument("--uet", type=pathlib.Path, help="folder of htsim_uec")
+    parser.add_argument("--dcqcn", type=pathlib.Path, help="folder of htsim_dcqcn")
     parser.add_argument("--out", type=pathlib.Path, help="folder for the tables")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/tmp/fabricast-packets"))
     parser.add_argument("--only", default="", help="cases whose name contains this")
@@ -249,9 +286,10 @@ def main():
     if given.list:
         print("\n".join(case.name for case in wanted))
         return
-    if not given.htsim or not given.uet or not given.out:
-        parser.error("--htsim, --uet and --out are required")
-    runner = Runner(given.htsim.resolve(), given.uet.resolve(), given.work.resolve())
+    if not given.out:
+        parser.error("--out is required")
+    folders = [folder and folder.resolve() for folder in (given.htsim, given.uet, given.dcqcn)]
+    runner = Runner(*folders, given.work.resolve())
     given.out.mkdir(parents=True, exist_ok=True)
     for case in wanted:
         results = []

@@ -8,7 +8,7 @@ import page
 import queues
 import reorder
 import traffic
-from choices import Mersenne, RoceEcmp
+from choices import DcqcnEcmp, Mersenne, RoceEcmp
 
 
 class Choices(unittest.TestCase):
@@ -25,6 +25,17 @@ class Choices(unittest.TestCase):
         used = collections.Counter(choices.spine(f.source, f.target, f.number) for f in flows)
         # Seven degrees of freedom: mean 7, deviation 3.7; five deviations.
         self.assertLess(sum((used[s] - 1000) ** 2 / 1000 for s in range(8)), 26)
+
+    def test_spines_of_dcqcn_are_used_evenly_and_follow_from_number_and_seed(self):
+        flows = [traffic.Flow(i % 8, 8 + i % 56, 1, number=i + 1) for i in range(8000)]
+        choices = DcqcnEcmp(8, 8, 8, 1, flows, len(flows))
+        spines = [choices.spine(f.source, f.target, f.number) for f in flows]
+        used = collections.Counter(spines)
+        self.assertLess(sum((used[s] - 1000) ** 2 / 1000 for s in range(8)), 26)
+        again = DcqcnEcmp(8, 8, 8, 1, flows, len(flows))
+        self.assertEqual(spines, [again.spine(f.source, f.target, f.number) for f in flows])
+        other = DcqcnEcmp(8, 8, 8, 2, flows, len(flows))
+        self.assertNotEqual(spines, [other.spine(f.source, f.target, f.number) for f in flows])
 
     def test_flows_below_a_leaf_have_no_spine(self):
         flows = [traffic.Flow(0, 1, 1, number=1)]

@@ -34,7 +34,7 @@ struct PacketRun {
 /// One table: runs that differ by their seed only.
 struct PacketCase {
   std::string name;
-  std::string transport;  ///< roce, eqds
+  std::string transport;  ///< roce, dcqcn, uec, eqds
   std::string routing;    ///< ecmp, flowlet, spray, adaptive
   std::string kind;       ///< permutation, ring, tree, alltoall, incast, bystanders
   std::uint32_t leaves = 0, hosts_per_leaf = 0, spines = 0;

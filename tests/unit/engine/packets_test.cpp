@@ -34,6 +34,8 @@ struct Selection {
   std::uint32_t least_degree = 0;
   std::uint32_t most_hosts = 4096, least_hosts = 0;
   std::uint32_t most_ratio = 64;  ///< of hosts to uplinks of a leaf
+  std::int64_t mebibytes = 0;     ///< of a flow; 0: all
+  std::uint32_t most_degree = 4096;
 };
 
 /// Packets / model of the last end, by run.
@@ -44,6 +46,8 @@ std::vector<double> ratios(const Selection& of) {
     if (of.kinds.find(packets.kind) == std::string_view::npos || packets.degree < of.least_degree) continue;
     if (packets.hosts() > of.most_hosts || packets.hosts() < of.least_hosts) continue;
     if (packets.hosts_per_leaf > of.most_ratio * packets.spines) continue;
+    if (of.mebibytes > 0 && packets.bytes.value != of.mebibytes << 20) continue;
+    if (packets.degree > of.most_degree) continue;
     for (const PacketRun& run : packets.runs)
       found.push_back(packet_ends(run, of.role).last /
                       model_ends(run, flow_ends(packets, run, of.model), of.role).last);
@@ -199,6 +203,56 @@ TEST_CASE("what max-min misses of PFC without congestion control", "[engine][pac
   CHECK(median(found) < 1.12);
   CHECK(worst(found) > 1.3);
   CHECK(worst(found) < 1.45);
+}
+
+TEST_CASE("what max-min misses of DCQCN: last flows, and short ones", "[engine][packets]") {
+  const auto late = [](std::int64_t mebibytes, std::string_view kinds, char role = 'c', std::uint32_t degree = 0) {
+    Selection of{"dcqcn", "ecmp", kinds, role};
+    of.mebibytes = mebibytes, of.least_degree = degree, of.most_degree = degree > 0 ? degree : 4096;
+    return ratios(of);
+  };
+  const auto longest = late(64, "permutation"), longer = late(16, "permutation"), shorter = late(4, "permutation");
+  CHECK(median(longest) > 1.3);
+  CHECK(median(longest) < 1.45);
+  CHECK(least(longest) > 1.1);
+  CHECK(worst(longest) < 1.75);
+  CHECK(median(longer) > median(longest) + 0.1);
+  CHECK(worst(longer) < 1.9);
+  CHECK(median(shorter) > 2.4);
+  CHECK(worst(shorter) < 2.9);
+  CHECK(worst(late(64, "tree")) < 1.9);
+  CHECK(worst(late(64, "incast")) < 1.15);
+  // The links are used: flows end late on average by a tenth at most.
+  for (const PacketCase& packets : all_cases()) {
+    if (packets.transport != "dcqcn" || packets.bytes.value != std::int64_t{64} << 20 || packets.degree > 0) continue;
+    CAPTURE(packets.name);
+    for (const PacketRun& run : packets.runs) {
+      const auto fair = flow_ends(packets, run, PacketModel::max_min);
+      const double mean = packet_ends(run, 'c').mean / model_ends(run, fair, 'c').mean;
+      CHECK(mean > 1);
+      CHECK(mean < 1.1);
+    }
+  }
+}
+
+TEST_CASE("DCQCN protects long bystanders of an incast, and short ones little", "[engine][packets]") {
+  const auto slowed = [](std::int64_t mebibytes, std::uint32_t degree, char role) {
+    Selection of{"dcqcn", "ecmp", "bystanders", role};
+    of.mebibytes = mebibytes, of.least_degree = degree, of.most_degree = degree;
+    return ratios(of);
+  };
+  for (const char role : {'n', 'u', 'd', 'a'}) {
+    CAPTURE(role);
+    CHECK(worst(slowed(64, 4, role)) < 1.2);
+    CHECK(worst(slowed(64, 14, role)) < 5);
+  }
+  CHECK(worst(slowed(64, 14, 'u')) < 2);
+  for (const char role : {'u', 'd'}) {
+    CAPTURE(role);
+    CHECK(least(slowed(4, 4, role)) > 2);
+    CHECK(least(slowed(4, 14, role)) > 3.5);
+    CHECK(worst(slowed(4, 28, role)) < 24);
+  }
 }
 
 TEST_CASE("what max-min misses of adaptive routing by flowlet: it is not spread at all", "[engine][packets]") {
