@@ -69,7 +69,7 @@ void say_inferencex(Json& scheduler, const ServingRow& row) {
   // The scheduler checks for new requests every 10 passes; with 16 clients or more, every 30.
   if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200")
     scheduler["receive"] = concurrency_of(row) >= 16 ? 30 : 10;
-  if (row.engine == "vllm") scheduler["ahead"] = "on";
+  if (row.engine == "vllm") scheduler["ahead"] = true;
 }
 
 /// The size of a pass for which AIConfigurator configures vLLM and TensorRT-LLM: the sequences, a prompt, and 1,500
@@ -92,7 +92,7 @@ bool plans_ahead_by_release(const ServingRow& row) {
 void say_scheduler(Json& workload, const ServingRow& row) {
   if (row.phase != "requests") return;
   Json scheduler = Json::object();
-  if (plans_ahead_by_release(row)) scheduler["ahead"] = "on";
+  if (plans_ahead_by_release(row)) scheduler["ahead"] = true;
   if (row.source.starts_with("inferencex")) say_inferencex(scheduler, row);
   if (row.source == "aic-gap") say_aiconfigurator(scheduler, row);
   if (!scheduler.empty()) workload["scheduler"] = std::move(scheduler);

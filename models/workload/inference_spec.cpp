@@ -85,9 +85,10 @@ void visit_fields(FieldVisitor& visit, SchedulerSpec& spec) {
         between(0, 1e6));
   visit("fill", spec.fill, "fraction of a pass's tokens at which prompts stop waiting", between(0, 1));
   visit("receive", spec.receive, "decode passes between two checks for new requests", between(1, 1e6));
-  visit("ahead", spec.ahead,
-        "on: the host plans a pass while the one before it runs, so a request that arrives during a pass joins the one "
-        "after the next; auto: as the engine does");
+  visit(
+      "ahead", spec.ahead,
+      "true: the host plans a pass while the one before it runs, so a request that arrives during a pass joins the one "
+      "after the next; auto: as the engine does");
   visit("tokens", spec.tokens,
         "maximum tokens of a pass with prompts, which are cut only if the engine does; 0: `chunk`, or as the engine "
         "does",

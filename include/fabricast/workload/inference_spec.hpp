@@ -49,7 +49,7 @@ struct EnumNames<Batching> {
 enum class PlanAhead { automatic, on, off };
 template <>
 struct EnumNames<PlanAhead> {
-  static constexpr std::array<std::string_view, 3> names{"auto", "on", "off"};
+  static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
 /// What runs small all-reduces inside an NVLink domain: the engine's own kernel or NCCL; automatic: as the engine does.

@@ -150,7 +150,7 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
     "node": {"profile": "hgx-h200", "gpus": 4}, "cluster": {"nodes": 1},
     "workload": {"kind": "inference", "framework": "vllm", "stack": "vllm-0.11", "model": {"preset": "llama3.1-70b"},
       "precision": "fp8", "parallel": {"tensor": 4, "data": 1}, "phase": "both", "batch": 64, "input": 922, "output": 7373,
-      "scheduler": {"ahead": "on"}, "load": {"spread": 0.11111111111111112, "warmup": 0}}})"));
+      "scheduler": {"ahead": true}, "load": {"spread": 0.11111111111111112, "warmup": 0}}})"));
   // Releases before V1 are nearer to 0.6 than to 0.11, and so is the last one that ran V0 by default.
   const auto stack_of = [](const std::string& release) {
     return scenario_of("x,gpu=h200-sxm;count=4;nodes=1;net=nvswitch,llama3.1-70b,vllm," + release +
@@ -230,7 +230,7 @@ TEST_CASE("loads of rows are those of the clients and launchers that measured th
   CHECK(workload_of("aic-gap", "trtllm,1.0.0", "8", "").at("scheduler") == json::parse(R"({"tokens": 2560})"));
   CHECK_FALSE(workload_of("aic-gap", "sglang,0.5.1", "8", "").contains("scheduler"));
   // vLLM plans ahead since 0.14.
-  CHECK(workload_of("x", "vllm,0.14.0", "8", "").at("scheduler") == json::parse(R"({"ahead": "on"})"));
+  CHECK(workload_of("x", "vllm,0.14.0", "8", "").at("scheduler") == json::parse(R"({"ahead": true})"));
   CHECK_FALSE(workload_of("x", "vllm,0.9.1", "8", "").contains("scheduler"));
   CHECK_FALSE(workload_of("x", "sglang,0.14", "8", "").contains("scheduler"));
   // What a client achieved is what it loads the service with.
