@@ -52,6 +52,7 @@ std::string limits_text(FieldType type, const Range& range) {
   if (range.low == -infinity && range.high == infinity) return {};
   if (range.low == range.high) return "write " + limit_text(type, range.low);
   if (range.high == infinity) return "at least " + limit_text(type, range.low);
+  if (range.low == -infinity) return "at most " + limit_text(type, range.high);
   return fmt::format("between {} and {}", limit_text(type, range.low), limit_text(type, range.high));
 }
 
