@@ -20,7 +20,7 @@ namespace fabricast {
 struct StepWhatIf {
   std::string what;
   std::vector<std::string> set;  ///< its `--set` words
-  Seconds time;                  ///< of the step, median over samples
+  Seconds time;                  ///< of the step, median over samples; the mean where packets are lost
   double gain = 0;               ///< fraction of the step that is saved
   Bytes memory;                  ///< per GPU of the stage that needs most
   bool fits = true;              ///< in memory

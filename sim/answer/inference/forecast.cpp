@@ -11,11 +11,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "../step/lost.hpp"
 #include "../step/parts.hpp"
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/rng.hpp"
 #include "fabricast/report/samples.hpp"
 #include "fabricast/report/serving_interval.hpp"
+#include "fabricast/scenario/lossy.hpp"
 #include "prefix.hpp"
 #include "requests.hpp"
 #include "sample.hpp"
@@ -176,6 +178,17 @@ InferenceStep on_all_gpus(const World& world, InferenceStep step) {
   return step;
 }
 
+/// Adds what the passes wait for timeouts of lost packets.
+void add_timeouts(const World& world, std::uint64_t seed, int rounds, TimedPasses& t) {
+  if (!is_lossy(world.scenario().fabric.congestion)) return;
+  const LostPackets::Waits waited = LostPackets(world, t.program, seed).waits(seed);
+  for (std::size_t part = 0; part < parts; ++part) {
+    t.time += waited[part] / rounds;
+    for (ActorTimes& stage : t.stages) stage.exposed[part] += waited[part] / rounds;
+  }
+  t.mean = mean_of(t.program, t.stages);
+}
+
 }  // namespace
 
 InferenceStep inference_of(const World& world) {
@@ -197,9 +210,13 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
   f.samples = world.samples().count;
   const auto samples = static_cast<std::size_t>(f.samples);
   const auto step_at = [&](std::size_t sample) {
-    const ServingSample d(world, world.samples().first_seed + sample);
-    if (reduces) return d.all_reduce(step, message_of(spec, step));
-    return prompts_only ? d.prefill(step, step.batch) : d.decode(step);
+    const std::uint64_t seed = world.samples().first_seed + sample;
+    const ServingSample d(world, seed);
+    TimedPasses t = reduces        ? d.all_reduce(step, message_of(spec, step))
+                    : prompts_only ? d.prefill(step, step.batch)
+                                   : d.decode(step);
+    add_timeouts(world, seed, reduces || prompts_only ? 1 : ServingSample::rounds_of(step), t);
+    return t;
   };
   std::vector<Seconds> times(samples);
   // The other half of the progress is the load, batches and prompts after the samples.

@@ -28,7 +28,7 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
   if (step.layout.pipeline == 1) return once(step, passes, graph);
   // With p stages, p passes are in flight. The first rounds fill the pipeline; the increment from two rounds to three
   // is the period of a full one. Breakdowns are differences in the same way. Collectives are averaged over the rounds.
-  constexpr int rounds = 3;
+  const int rounds = rounds_of(step);
   const RanProgram fewer = run(step, passes, rounds - 1, graph);
   RanProgram more = run(step, passes, rounds, graph);
   TimedPasses t;

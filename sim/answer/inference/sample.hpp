@@ -25,6 +25,8 @@ class ServingSample {
   /// Passes in steady state. With a pipeline, rounds of passes overlap, and the time is the increment of a third round.
   /// Without one it is that of `once`.
   TimedPasses steady(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const;
+  /// The rounds in the program of steady passes.
+  static int rounds_of(const InferenceStep& step) { return step.layout.pipeline == 1 ? 1 : 3; }
   /// Passes on idle GPUs.
   TimedPasses once(const InferenceStep& step, const std::vector<InferencePass>& passes, bool graph) const;
   TimedPasses decode(const InferenceStep& step) const { return steady(step, decode_passes(step), step.graph); }

@@ -11,8 +11,9 @@ LostPackets::LostPackets(const World& world, const Program& program, std::uint64
   if (model_) calls_ = exposed_calls(world, *model_, program, seed, model_->drops);
 }
 
-void LostPackets::add_to(Timeline& timeline, std::uint64_t sample) const {
-  if (!model_) return;
+LostPackets::Waits LostPackets::waits(std::uint64_t sample) const {
+  Waits waits{};
+  if (!model_) return waits;
   std::uint64_t number = 0;
   for (const Activity& a : program_.activities) {
     if (!a.is_collective()) continue;
@@ -20,12 +21,17 @@ void LostPackets::add_to(Timeline& timeline, std::uint64_t sample) const {
     for (int i = 0; i < a.calls; ++i) {
       const std::uint64_t draw = mix64(mix64(sample) ^ ++number);
       const int timeouts = timeouts_in_series(*model_, call.packets, call.overload, draw);
-      if (timeouts == 0) continue;
-      const Seconds wait = timeouts * model_->timeout;
-      timeline.time += wait;
-      const auto part = static_cast<std::size_t>(program_.collectives[a.collective].part);
-      for (ActorTimes& actor : timeline.actors) actor.exposed[part] += wait;
+      waits[static_cast<std::size_t>(program_.collectives[a.collective].part)] += timeouts * model_->timeout;
     }
+  }
+  return waits;
+}
+
+void LostPackets::add_to(Timeline& timeline, std::uint64_t sample) const {
+  const Waits waited = waits(sample);
+  for (std::size_t part = 0; part < parts; ++part) {
+    timeline.time += waited[part];
+    for (ActorTimes& actor : timeline.actors) actor.exposed[part] += waited[part];
   }
 }
 

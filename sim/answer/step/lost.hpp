@@ -5,6 +5,7 @@
 // Calls wait one after the other. Immutable after construction; threads may share it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,10 @@ class LostPackets {
  public:
   /// On the sample of the network with this seed. Both outlive this object.
   LostPackets(const World& world, const Program& program, std::uint64_t seed);
-  /// Adds the timeouts of a step to its time and to the waiting of all its actors. Equal samples give equal times.
+  using Waits = std::array<Seconds, parts>;
+  /// What a step waits for timeouts, by the part that its calls belong to. Equal samples give equal times.
+  Waits waits(std::uint64_t sample) const;
+  /// Adds the timeouts of a step to its time and to the waiting of all its actors.
   void add_to(Timeline& timeline, std::uint64_t sample) const;
 
  private:

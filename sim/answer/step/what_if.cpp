@@ -3,20 +3,36 @@
 #include <algorithm>
 
 #include "fabricast/report/step_advice.hpp"
+#include "fabricast/scenario/lossy.hpp"
 #include "step_time.hpp"
 #include "trials.hpp"
 
 namespace fabricast {
 
+namespace {
+
+/// The time by which changes are judged: the median over samples, or the mean where packets are lost. Timeouts are rare,
+/// so that a median does not see them.
+Seconds judged(const StepForecast& f, bool by_mean) {
+  if (!by_mean || f.sample_times.empty()) return f.time;
+  Seconds sum;
+  for (const Seconds t : f.sample_times) sum += t;
+  return sum / static_cast<double>(f.sample_times.size());
+}
+
+}  // namespace
+
 std::vector<StepWhatIf> what_would_help_step(const StepForecast& forecast, const RunOptions& options) {
   const World& world = forecast.world;
+  const bool by_mean = is_lossy(world.scenario().fabric.congestion);
+  const Seconds before = judged(forecast, by_mean);
   const auto run = [&](const World& other, const Trial& trial) {
     RunOptions alone;
     alone.threads = 1;
     const StepForecast f = run_step(other, alone);
-    return StepWhatIf{
-        trial.what,           trial.set, f.time, 1 - f.time / forecast.time, whole_bytes(f.memory.peak().total()),
-        f.memory.share() <= 1};
+    const Seconds after = judged(f, by_mean);
+    return StepWhatIf{trial.what,           trial.set, after, 1 - after / before, whole_bytes(f.memory.peak().total()),
+                      f.memory.share() <= 1};
   };
   // If the step itself does not fit, changes that make it fit are reported whatever they cost.
   const bool large = forecast.memory.share() > 1;

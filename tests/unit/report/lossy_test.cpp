@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "fabricast/planner/planner.hpp"
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/report/inference.hpp"
 #include "fabricast/report/step.hpp"
+#include "fabricast/report/step_advice.hpp"
 #include "fabricast/report/what_if.hpp"
 #include "support/worlds.hpp"
 
@@ -152,6 +155,29 @@ TEST_CASE("a step waits as well", "[lossy]") {
   CHECK(sum.value == Approx(lossy.timeline.time.value).epsilon(1e-6));
 }
 
+TEST_CASE("a decode step waits as well", "[lossy]") {
+  const auto step = [](const std::string& congestion) {
+    return run_inference(
+        world_of("node: {profile: hgx-h100, nics: {link: roce}}\ncluster: {nodes: 2}\nnccl: {version: \"2.27\"}\n"
+                 "fabric: {kind: leaf_spine" +
+                 congestion +
+                 "}\nworkload: {kind: inference, model: {preset: llama3-70b}, phase: decode, batch: 64, input: 1024,\n"
+                 "  output: 128, parallel: {tensor: 16}}\n"),
+        {}, false);
+  };
+  const InferenceForecast ideal = step("");
+  const InferenceForecast lossy = step(", congestion: {loss: 1e-3, retransmission: selective_repeat}");
+  REQUIRE(lossy.samples == lossy_samples);
+  const double timeout = 4.096e-6 * (1 << 20);
+  CHECK(lossy.step_worst.value > ideal.step.time.value + timeout);
+  // Whole timeouts, beyond what is sent again.
+  const double waited = (lossy.step_worst - ideal.step.time).value / timeout;
+  CHECK(waited == Approx(std::round(waited)).margin(0.01));
+  Seconds sum = lossy.step.mean.interference + lossy.step.mean.bubble;
+  for (std::size_t p = 0; p < parts; ++p) sum += lossy.step.mean.busy[p] + lossy.step.mean.exposed[p];
+  CHECK(sum.value == Approx(lossy.step.time.value).epsilon(1e-6));
+}
+
 TEST_CASE("advice on a network that loses packets", "[lossy]") {
   const auto helps = [](const std::string& more, const std::string& word) {
     const Forecast f = run_forecast(world_of(ring("loss: 1e-3, retransmission: go_back_n", more)));
@@ -163,6 +189,19 @@ TEST_CASE("advice on a network that loses packets", "[lossy]") {
   // Where timeouts are short, what is sent again matters.
   CHECK(helps(", NCCL_IB_TIMEOUT: 1", "fabric.congestion.retransmission=selective_repeat"));
   CHECK_FALSE(helps(", NCCL_IB_TIMEOUT: 1", "nccl.env.NCCL_IB_TIMEOUT=14"));
+}
+
+TEST_CASE("advice on a step counts timeouts that its median does not see", "[lossy]") {
+  const StepForecast f = run_step(world_of(
+      "node: {profile: hgx-h100, nics: {link: roce}}\ncluster: {nodes: 2}\nnccl: {version: \"2.27\"}\n"
+      "fabric: {kind: leaf_spine, congestion: {loss: 3e-5, retransmission: selective_repeat}}\n"
+      "workload: {kind: training_step, model: {preset: llama3-8b}, batch: {global: 256}, parallel: {tensor: 4}}\n"));
+  const Seconds fastest = *std::min_element(f.sample_times.begin(), f.sample_times.end());
+  REQUIRE(f.time.value < fastest.value + 0.1);
+  REQUIRE(f.time_worst.value > fastest.value + 4);
+  const std::vector<StepWhatIf> found = what_would_help_step(f);
+  CHECK(std::any_of(found.begin(), found.end(),
+                    [](const StepWhatIf& w) { return w.set.front() == "fabric.congestion.loss=0"; }));
 }
 
 TEST_CASE("networks whose losses are not known are refused", "[lossy]") {
