@@ -77,6 +77,8 @@ CLAIMS = [
             gain(("ecmp_fat_tree", "8GiB"), ("ecmp_fat_tree", "8GiB", FLOWLET))),
         Row("ring, 8 GiB, by packet, senders react", None, None, "%",
             gain(("ecmp_fat_tree", "8GiB", REACTIVE), ("ecmp_fat_tree", "8GiB", ADAPTIVE, REACTIVE))),
+        Row("ring, 8 GiB, by packet, lossy", None, None, "%",
+            gain(("ecmp_fat_tree", "8GiB", *LOSSY), ("ecmp_fat_tree", "8GiB", ADAPTIVE, *LOSSY))),
     ]),
     Claim("A8", "bus bandwidth of eight H100 behind NDR", [
         Row(f"{operation}, {size}", f"{least} to {usual} GB/s", between(least, usual), "GB/s",
@@ -110,10 +112,10 @@ CLAIMS = [
                       ("oversubscribed", "8GiB", f"cluster.placement={placement}")))
         for ratio in (2, 4) for placement in ("random", "in_order")
     ] + [
-        Row(f"{ratio}:1, random, senders react: bandwidth left", None, None, "",
-            left_over(("oversubscribed", "8GiB", f"fabric.oversubscription={ratio}", REACTIVE),
-                      ("oversubscribed", "8GiB", REACTIVE)))
-        for ratio in (2, 4)
+        Row(f"{ratio}:1, random, {how}: bandwidth left", None, None, "",
+            left_over(("oversubscribed", "8GiB", f"fabric.oversubscription={ratio}", *words),
+                      ("oversubscribed", "8GiB", *words)))
+        for how, words in (("senders react", (REACTIVE,)), ("lossy", LOSSY)) for ratio in (2, 4)
     ]),
     Claim("B5", "eight rails", [
         Row("eight NICs against one, 8 GiB", "8 times", about(8), "times",
@@ -138,6 +140,8 @@ CLAIMS = [
             lost(("binding", "8GiB"), ("binding", "8GiB", *NO_GDR))),
         Row("four nodes of one GPU, 8 GiB", "40 to 60 %", between(40, 60), "%",
             lost(("one_nic", "8GiB"), ("one_nic", "8GiB", *NO_GDR))),
+        Row("64 nodes of eight GPUs, 8 GiB, lossy RoCE", None, None, "%",
+            lost(("binding", "8GiB", *LOSSY), ("binding", "8GiB", *LOSSY, *NO_GDR))),
     ]),
     Claim("B8", "a NIC of the other socket", [
         Row("8 GiB, as NCCL would run it", "20 to 40 % less", between(20, 40), "%",

@@ -54,6 +54,8 @@ ROCE_100 = ("node.nics.link=roce", "node.nics.rate=100Gbps")
 ADAPTIVE = "routing={kind: adaptive}"
 FLOWLET = "routing={kind: adaptive, by: flowlet}"
 REACTIVE = "fabric.congestion.control=reactive"
+# Switches that drop and cables that lose a packet in a million.
+LOSSY = ("node.nics.link=roce", "fabric.congestion={control: reactive, lossless: false, loss: 1e-6}")
 TWO_LEAVES = ("cluster.nodes=2", "fabric={kind: leaf_spine, leaves: 2, spines: 2, nodes_per_leaf: 1}")
 
 

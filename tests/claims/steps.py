@@ -1,6 +1,6 @@
 """What guides claim about training steps. `run.step(scenario, *set words)` is the step of scenarios/claims/SCENARIO.yaml."""
 
-from rows import INFINITY, REACTIVE, Claim, Row, about, between, percent
+from rows import INFINITY, LOSSY, REACTIVE, Claim, Row, about, between, percent
 
 RAILS = ("node={profile: hgx-h100}", "cluster.nodes=32", "fabric={kind: rail_optimized, switch: {ports: 64}}")
 OVERLAP = ("workload.overlap.data=true",)
@@ -70,6 +70,9 @@ STEPS = [
                                 run.step("step_collision").worst)),
         Row("median sample, senders react: by how much less", None, None, "%",
             lambda run: percent(1 - run.step("step_collision", REACTIVE).tokens_per_gpu /
+                                run.step("step_collision", "routing={kind: adaptive}").tokens_per_gpu)),
+        Row("median sample, lossy: by how much less", None, None, "%",
+            lambda run: percent(1 - run.step("step_collision", *LOSSY).tokens_per_gpu /
                                 run.step("step_collision", "routing={kind: adaptive}").tokens_per_gpu)),
     ]),
     Claim("B4", "data parallelism and oversubscription", [
