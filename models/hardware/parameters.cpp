@@ -85,7 +85,9 @@ std::vector<ParameterRef> parameters(Network& n) {
         "fraction of a link between switches that flows of several ports reach, with fabric.congestion.control: "
         "reactive",
         &n.contended_efficiency},
-       {"sprayed_efficiency", "", "the same if packets are spread whatever the load of links", &n.sprayed_efficiency}});
+       {"sprayed_efficiency", "", "the same if packets are spread whatever the load of links", &n.sprayed_efficiency},
+       {"queue", "us", "wait in front of a link that others fill, with fabric.congestion.control: reactive",
+        &n.queue}});
   return list;
 }
 

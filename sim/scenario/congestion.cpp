@@ -10,6 +10,9 @@ void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("efficiency", spec.efficiency,
         "fraction of a link between switches that flows of several NIC ports reach; 0: by control, network and routing",
         between(0, 1));
+  visit("queue", spec.queue,
+        "how long a packet waits in front of a link that others fill; 0us: by control, network and buffer",
+        between(0, 10));
   visit("lossless", spec.lossless,
         "whether PFC or credits keep switches from dropping packets of NCCL's traffic; if not, buffers overflow and "
         "packets are sent again");
@@ -18,6 +21,9 @@ void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("retransmission", spec.retransmission,
         "what a NIC sends again after a lost packet: go_back_n: it and all after it; selective_repeat: it alone; "
         "by_nic: by the generation of the NIC");
+  visit("reordering", spec.reordering,
+        "what NICs do with packets that overtake others where routing spreads them: accepted, or sent_again with all "
+        "that follow");
   visit("loss", spec.loss, "fraction of packets that a cable loses, whatever its load", between(0, 0.5));
   visit("classes", spec.classes, "traffic classes that ports serve by weight; none: all traffic is in one");
 }
@@ -31,9 +37,9 @@ void visit_fields(FieldVisitor& visit, TrafficClass& spec) {
 }
 
 bool is_default(const CongestionSpec& spec) {
-  return spec.control == CongestionControl::ideal && spec.efficiency.value == 0 && spec.lossless &&
-         spec.buffer.value == 0 && spec.retransmission == Retransmission::by_nic && spec.loss.value == 0 &&
-         spec.classes.empty();
+  return spec.control == CongestionControl::ideal && spec.efficiency.value == 0 && spec.queue.value == 0 &&
+         spec.lossless && spec.buffer.value == 0 && spec.retransmission == Retransmission::by_nic &&
+         spec.reordering == Reordering::accepted && spec.loss.value == 0 && spec.classes.empty();
 }
 
 double contended_efficiency(const CongestionSpec& spec, const Network& network, PathKind paths) {

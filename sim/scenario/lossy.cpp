@@ -16,7 +16,6 @@ namespace {
 
 constexpr Seconds known_after{10e-6};      // guess; see the header
 constexpr Seconds slowed_after{50e-6};     // [Zhu2015]
-constexpr Bytes usual_slots{4 << 20};      // NCCL_BUFFSIZE [NCCL-env]
 constexpr double gigabit = 1e9 / 8;        // B/s
 constexpr std::uint32_t usual_cables = 4;  // through a spine
 
@@ -67,6 +66,15 @@ Bytes usual_buffer(BytesPerSecond port) {
   return Bytes{160000000};
 }
 
+double packets_under_way(const Communicator& comm) {
+  // Connections of a port share its rate, so fewer packets of each are under way.
+  const double connections = std::max(1.0, static_cast<double>(comm.channels) / std::max(1, comm.node.nics));
+  return std::max(1.0,
+                  comm.node.nic_line_rate.value * known_after.value / connections / fractional(LossModel{}.packet));
+}
+
+Bytes slots_of(const NcclSettings& settings) { return settings.buffer_size.value_or(Bytes{4 << 20}); }
+
 bool repeats_selectively(Retransmission how, LinkKind link, BytesPerSecond rate) {
   if (how != Retransmission::by_nic) return how == Retransmission::selective_repeat;
   return link == LinkKind::roce && rate.value >= 400 * gigabit * (1 - 1e-9);
@@ -83,17 +91,14 @@ std::optional<LossModel> loss_model(const Scenario& s, const ProviderEnvironment
   LossModel m;
   m.lost = lost_on_path(spec.loss.value, cables_between(setup));
   m.selective = repeats_selectively(spec.retransmission, nics.link, comm.node.nic_line_rate);
-  // Connections of a port share its rate, so fewer packets of each are under way.
-  const double connections = std::max(1.0, static_cast<double>(comm.channels) / std::max(1, comm.node.nics));
-  const double under_way = comm.node.nic_line_rate.value * known_after.value / connections;
-  m.window = std::max(1.0, under_way / fractional(m.packet));
+  m.window = packets_under_way(comm);
   m.timeout = Seconds{transport_of(s, provider, s.reliability.transport).timeout};
   m.drops = !spec.lossless && spec.control != CongestionControl::ideal;
   m.reacts = spec.control != CongestionControl::none;
   m.reaction = slowed_after;
   const BytesPerSecond port = topologies()[s.fabric.kind].basics(s.fabric.spec).switch_box.rate;
   m.buffer = spec.buffer.value > 0 ? spec.buffer : usual_buffer(port);
-  m.slots = settings.buffer_size.value_or(usual_slots);
+  m.slots = slots_of(settings);
   return m;
 }
 

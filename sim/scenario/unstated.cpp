@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "fabricast/core/enum_names.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/nccl.hpp"
 #include "fabricast/scenario/world.hpp"
 
@@ -35,10 +36,12 @@ UnstatedInput version_of(const Scenario& s) {
   return input;
 }
 
-/// The efficiency of contended links, at the ends of its 90 % interval. A distribution that takes each end with the
-/// probability 1 / (2 x 1.645^2), and else the middle, has the variance of the normal one with this interval.
+/// Of each end of a 90 % interval: a distribution that takes each end with the probability 1 / (2 x 1.645^2), and else
+/// the middle, has the variance of the normal one with this interval.
+constexpr double weight_of_end = 0.185;
+
+/// The efficiency of contended links.
 UnstatedInput efficiency_of(const Scenario& s) {
-  constexpr double weight = 0.185;
   const auto text = [&](double Parameter::*end) {
     Network network = s.hardware->network(network_name(s.node.spec));
     for (Parameter* p : {&network.contended_efficiency, &network.sprayed_efficiency}) p->value = p->*end;
@@ -47,8 +50,18 @@ UnstatedInput efficiency_of(const Scenario& s) {
   };
   return {"fabric.congestion.efficiency",
           text(&Parameter::value),
-          {{text(&Parameter::low), weight}, {text(&Parameter::high), weight}},
+          {{text(&Parameter::low), weight_of_end}, {text(&Parameter::high), weight_of_end}},
           "let all hosts of a leaf send to other leaves (ib_write_bw): their rate as a fraction of the uplinks'"};
+}
+
+/// The wait in front of links that others fill.
+UnstatedInput queue_of(const Scenario& s) {
+  const Parameter& queue = s.hardware->network(network_name(s.node.spec)).queue;
+  const auto text = [](double us) { return fmt::format("{:.6g}us", us); };
+  return {"fabric.congestion.queue",
+          text(queue.value),
+          {{text(queue.low), weight_of_end}, {text(queue.high), weight_of_end}},
+          "the thresholds of ECN marks over the rate of the switches' ports"};
 }
 
 }  // namespace
@@ -81,6 +94,9 @@ std::vector<UnstatedInput> unstated_inputs(const Scenario& s) {
   const CongestionSpec& congestion = s.fabric.congestion;
   if (network && congestion.control == CongestionControl::reactive && congestion.efficiency.value == 0)
     inputs.push_back(efficiency_of(s));
+  const bool others = !s.jobs.empty() || !s.background.empty();
+  if (network && others && congestion.control == CongestionControl::reactive && congestion.queue.value == 0)
+    inputs.push_back(queue_of(s));
   std::erase_if(inputs, [](const UnstatedInput& input) { return input.others.empty(); });
   return inputs;
 }
@@ -93,6 +109,7 @@ Scenario with_input(const Scenario& scenario, std::string_view key, std::string_
   if (key == "node.pcie_switches") made.node.spec.pcie_switches = 0;
   if (key == "fabric.congestion.efficiency")
     made.fabric.congestion.efficiency.value = std::strtod(std::string(value).c_str(), nullptr);
+  if (key == "fabric.congestion.queue") made.fabric.congestion.queue = parse_seconds(value).value;
   return made;
 }
 

@@ -22,6 +22,7 @@
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/planner/symmetric.hpp"
 #include "fabricast/scenario/lossy.hpp"
+#include "fabricast/scenario/reordering.hpp"
 
 namespace fabricast {
 
@@ -224,6 +225,7 @@ void warn_of_domain(const Scenario& s, std::vector<Diagnostic>& warnings) {
 void check_congestion(Parts& parts, const NetworkSetup& setup) {
   const Scenario& s = parts.scenario;
   if (auto warning = drops_nothing(s.fabric.congestion)) parts.warnings.push_back(*warning);
+  if (auto warning = reordering_warning(s, setup)) parts.warnings.push_back(*warning);
   if (s.fabric.congestion.control != CongestionControl::none || !setup.fabric) return;
   const auto warn = [&](std::string message, std::string hint) {
     parts.warnings.push_back(
@@ -480,6 +482,8 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
       segment.ports = goodput_of(*loss);
       segment.contended *= goodput_of(*loss);
     }
+  if (const std::optional<Reordered> order = reordered(s, setup))
+    for (NetworkSegment& segment : setup.segments) segment.contended *= goodput_of(*order);
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
   if (loss) {

@@ -53,6 +53,8 @@ struct NetworkSegment {
   double ports = 1;  ///< rate of NIC ports as a fraction of the rate of their links
   /// What flows of several NIC ports reach together of a link between switches, as a fraction of its rate.
   double contended = 1;
+  /// What packets wait on each path in queues that others keep (docs/models/congestion.md), on average.
+  Seconds queue;
   /// Rate of a link inside a node, as a fraction of the nominal rate.
   struct InsideFactor {
     std::uint32_t node;

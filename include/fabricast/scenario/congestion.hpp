@@ -42,6 +42,13 @@ struct EnumNames<Retransmission> {
   static constexpr std::array<std::string_view, 3> names{"by_nic", "go_back_n", "selective_repeat"};
 };
 
+/// What a NIC does with packets that overtake others: puts them where they belong, or asks for all of them again.
+enum class Reordering { accepted, sent_again };
+template <>
+struct EnumNames<Reordering> {
+  static constexpr std::array<std::string_view, 2> names{"accepted", "sent_again"};
+};
+
 /// One of the traffic classes that ports of switches and NICs serve by weight (ETS).
 struct TrafficClass {
   std::string name;
@@ -54,9 +61,11 @@ void visit_fields(FieldVisitor& visit, TrafficClass& spec);
 struct CongestionSpec {
   CongestionControl control = CongestionControl::ideal;
   Ratio efficiency{0};   ///< of a contended link; 0: by network and routing (Network::contended_efficiency)
+  Seconds queue{0};      ///< wait in front of a link that others fill; 0: by control, network and buffer
   bool lossless = true;  ///< whether pauses or credits keep switches from dropping packets of NCCL's class
   Bytes buffer{0};       ///< packet memory that the ports of a switch share; 0: by the rate of its ports
   Retransmission retransmission = Retransmission::by_nic;
+  Reordering reordering = Reordering::accepted;
   Ratio loss{0};                      ///< fraction of packets that a cable loses, whatever its load
   std::vector<TrafficClass> classes;  ///< empty: all traffic is in one class
 };

@@ -25,6 +25,10 @@ namespace fabricast {
 bool is_lossy(const CongestionSpec& spec);
 /// Memory of a switch with ports of this rate.
 Bytes usual_buffer(BytesPerSecond port);
+/// Packets that a connection sends until it learns of a loss.
+double packets_under_way(const Communicator& comm);
+/// What a connection may send before its receiver has freed a slot: NCCL_BUFFSIZE [NCCL-env].
+Bytes slots_of(const NcclSettings& settings);
 /// Whether NICs of this kind and rate send again what is missing alone.
 bool repeats_selectively(Retransmission how, LinkKind link, BytesPerSecond rate);
 

@@ -34,6 +34,15 @@ struct ClassWeight {
   bool strict = false;
 };
 
+/// The queue in front of a link that others fill: a time if senders react to it, and what finds room if only pauses stop
+/// them (sim/engine/traffic/queues.hpp).
+struct StandingQueue {
+  Seconds time;
+  Bytes buffer;  ///< packet memory of a switch
+  Bytes slots;   ///< what a connection sends before it waits
+  bool any() const { return time.value > 0 || buffer.value > 0; }
+};
+
 /// How links are shared where traffic meets. Without a fabric, max-min fair and wholly.
 struct MeetingRule {
   const Fabric* fabric = nullptr;
@@ -42,6 +51,7 @@ struct MeetingRule {
   std::vector<double> by_port;
   std::vector<ClassWeight> classes;  ///< empty: all traffic is in one
   std::uint32_t own = 0;             ///< class of the job's own channels
+  StandingQueue queue;
 };
 /// The rule of a world's `fabric.congestion`. Shares by ports need single paths: where the router spreads flows, links
 /// stay fair.
@@ -71,11 +81,16 @@ class CallBeside {
  public:
   CallBeside(const World& world, std::uint64_t seed);
   ~CallBeside();
-  /// Changes `result`, the engine's result for `plan` alone, to the time next to the others: makespan, work, transfer,
-  /// bottleneck and fingerprint. A result that the others do not slow down stays unchanged.
+  /// Changes `result`, the engine's result for `plan` alone, to the time next to the others: makespan, work, latency,
+  /// transfer, bottleneck and fingerprint. A result that the others do not slow down stays unchanged.
   void slow_down(const Plan& plan, CollectiveResult& result) const;
 
  private:
+  void wait_in_queues(const Background& others, std::span<const Background::Use> uses, const Plan& plan,
+                      GroupTime& group, CollectiveResult& result) const;
+  void share_links_with(const Background& others, std::span<const Background::Use> uses, const Plan& plan,
+                        const GroupTime& group, CollectiveResult& result) const;
+
   World world_;
   std::uint64_t seed_;
   std::unique_ptr<Router> router_;

@@ -216,6 +216,8 @@ constexpr Kind kinds[] = {
     [](S s) { return no_drops(s.world); },
     [](S s) { return sound_cables(s.world); },
     [](S s) { return selective_repeat(s.world); },
+    [](S s) { return any_order(s.world); },
+    [](S s) { return one_path(s.world); },
     [](S s) { return shorter_timeout(s.world); },
     [](S s) {
       return one(s.world.fabric() != nullptr, "no oversubscription",

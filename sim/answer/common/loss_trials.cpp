@@ -1,6 +1,7 @@
 #include "loss_trials.hpp"
 
 #include "fabricast/scenario/lossy.hpp"
+#include "fabricast/scenario/reordering.hpp"
 
 namespace fabricast {
 
@@ -17,8 +18,19 @@ Alternatives sound_cables(const World& world) {
 
 Alternatives selective_repeat(const World& world) {
   const std::optional<LossModel> loss = loss_model(world);
-  return one_if<Trial>(loss && !loss->selective, "NICs that repeat selectively",
+  const std::optional<Reordered> order = reordered(world.scenario(), world.setup());
+  return one_if<Trial>((loss && !loss->selective) || (order && !order->selective), "NICs that repeat selectively",
                        {"fabric.congestion.retransmission=selective_repeat"});
+}
+
+Alternatives any_order(const World& world) {
+  return one_if<Trial>(reordered(world.scenario(), world.setup()).has_value(), "NICs that accept packets in any order",
+                       {"fabric.congestion.reordering=accepted"});
+}
+
+Alternatives one_path(const World& world) {
+  return one_if<Trial>(reordered(world.scenario(), world.setup()).has_value(), "one path for each flow",
+                       {"routing={kind: ecmp}"});
 }
 
 Alternatives shorter_timeout(const World& world) {

@@ -1,4 +1,4 @@
-// What would help on a network that loses packets, for `explain` of collectives and of steps. Each is empty where it does
+// What would help on a network that loses or reorders packets, for `explain` of collectives and of steps. Each is empty where it does
 // not apply. Pure functions; safe to call concurrently.
 #pragma once
 
@@ -9,6 +9,9 @@ namespace fabricast {
 Alternatives no_drops(const World& world);
 Alternatives sound_cables(const World& world);
 Alternatives selective_repeat(const World& world);
+/// Only where packets overtake others.
+Alternatives any_order(const World& world);
+Alternatives one_path(const World& world);
 /// Only where a timeout is longer than 0.1 s.
 Alternatives shorter_timeout(const World& world);
 

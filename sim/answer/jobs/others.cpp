@@ -8,6 +8,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
+#include "fabricast/engine/group_time.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/traffic/beside.hpp"
@@ -103,6 +104,23 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
   return list;
 }
 
+/// Raises the uses of links between switches that flows of several NIC ports share to those of contended links.
+void mark_contended(const World& main, const std::vector<Connection>& connections, Background& all) {
+  const double carries = main.setup().segments.front().contended;
+  if (carries >= 1) return;
+  for (std::size_t first = 0, last = 0; first < all.uses.size(); first = last) {
+    const auto from = [&](std::size_t use) { return connections[all.uses[use].item].flow.from; };
+    bool several = false;
+    for (; last < all.uses.size() && all.uses[last].resource == all.uses[first].resource; ++last)
+      several |= from(last) != from(first);
+    if (!several || !between_switches(*main.fabric(), all.uses[first].resource)) continue;
+    for (std::size_t i = first; i < last; ++i) {
+      all.uses[i].use /= carries;
+      all.uses[i].contended = true;
+    }
+  }
+}
+
 }  // namespace
 
 bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !scenario.background.empty(); }
@@ -193,6 +211,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
     std::sort(all.uses.begin(), all.uses.end(), [](const Background::Use& a, const Background::Use& b) {
       return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
     });
+    mark_contended(main, connections, all);
   }
   return by_sample;
 }

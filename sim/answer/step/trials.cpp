@@ -99,6 +99,8 @@ std::vector<Alternatives> network_trials(const World& world) {
       no_drops(world),
       sound_cables(world),
       selective_repeat(world),
+      any_order(world),
+      one_path(world),
       shorter_timeout(world),
       one(world.fabric() != nullptr, "no oversubscription",
           {"fabric.oversubscription=1", "fabric.spine_oversubscription=1"}),

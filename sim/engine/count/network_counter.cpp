@@ -70,7 +70,7 @@ double NetworkCounter::mean_latency(std::uint32_t channel) const {
     sum += (as_counted ? trips.latency : path.latency.value) * static_cast<double>(trips.count);
     all += trips.count;
   }
-  return all ? sum / static_cast<double>(all) : 0;
+  return all ? sum / static_cast<double>(all) + segment_.queue.value : 0;
 }
 
 const EdgePaths* NetworkCounter::edge_paths() {
@@ -131,7 +131,7 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& routes, const EdgeRou
   }
   // Otherwise the latency is that of other hardware, or the path has not been routed, as below a leaf.
   if (count_->one_hardware() && route.latency > 0) {
-    view.latency = route.latency;
+    view.latency = route.latency + segment_.queue.value;
     view.port = group_of_[routes.groups_of(route).front()];
     return view;
   }
@@ -140,7 +140,7 @@ EdgeGroups::View NetworkCounter::view_of(const EdgeRoutes& routes, const EdgeRou
   for (int q = 0; q < comm_.qps_per_connection; ++q, ++flow.from_qp, ++flow.to_qp) {
     if (!router_.route(flow, path)) continue;  // its channel is blocked
     // The slowest of the queue pairs, which have consecutive numbers.
-    view.latency = std::max(view.latency, path.latency.value);
+    view.latency = std::max(view.latency, path.latency.value + segment_.queue.value);
     view.port = group_of_[count_->count().group_of(path.resources.front())];
   }
   return view;

@@ -3,7 +3,7 @@
 // the groups on their routes (edge_routes.hpp). With contention(g) in connections per B/s (loads.hpp),
 //
 //   view(e): group = argmax over all g on the path of e of contention(g),  middle = the same between switches,
-//            latency = max over its queue pairs                                                                     (1)
+//            latency = max over its queue pairs, and NetworkSegment::queue                                          (1)
 //
 // Views are computed on request, so only const functions are safe to call concurrently.
 #pragma once
@@ -37,7 +37,7 @@ class NetworkCounter {
   /// s; latency of a flow's path; 0 if it has none.
   double latency(const Flow& flow) const {
     Path path;
-    return router_.route(flow, path) ? path.latency.value : 0;
+    return router_.route(flow, path) ? path.latency.value + segment_.queue.value : 0;
   }
   /// s; mean over the paths and reducing trees of a channel; 0 if it is counted by its edge set.
   double mean_latency(std::uint32_t channel) const;

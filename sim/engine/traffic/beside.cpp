@@ -18,6 +18,7 @@
 #include "fabricast/core/stop.hpp"
 #include "fabricast/scenario/traffic_classes.hpp"
 #include "meeting_rule.hpp"
+#include "queues.hpp"
 
 namespace fabricast {
 
@@ -49,6 +50,10 @@ void for_each_common(std::span<const Background::Use> own, const std::vector<Bac
     other = end;
     first = last;
   }
+}
+
+std::uint64_t folded(std::uint64_t fingerprint, Seconds end) {
+  return fold(fingerprint, static_cast<std::uint64_t>(std::llround(end.value * 1e12)));
 }
 
 }  // namespace
@@ -172,22 +177,46 @@ CallBeside::~CallBeside() = default;
 void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   const Background* others = world_.beside_in(seed_);
   if (!others || !router_) return;
-  const GroupTime group = time_group(world_.setup(), plan, seed_, router_.get());
+  const NetworkSetup& setup = world_.setup();
+  GroupTime group = time_group(setup, plan, seed_, router_.get());
   std::vector<Background::Use> uses;
-  const FabricConnections own(world_.setup(), *router_, plan, group.crossed);
-  const double wire = wire_bytes(world_.setup(), plan);
+  const FabricConnections own(setup, *router_, plan, group.crossed);
+  const double wire = wire_bytes(setup, plan);
   own.for_each([&](std::uint32_t resource, std::uint32_t kind) {
-    const double rate = resource_rate(world_.setup(), *router_, resource).value;
-    const double carries = own.contended(kind) ? world_.setup().segments.front().contended : 1;
+    const double rate = resource_rate(setup, *router_, resource).value;
+    const double carries = own.contended(kind) ? setup.segments.front().contended : 1;
     for (const auto& [channel, connections] : own.of(kind))
       uses.push_back({resource, channel, connections * wire / rate / carries, own.contended(kind)});
   });
+  wait_in_queues(*others, uses, plan, group, result);
+  share_links_with(*others, uses, plan, group, result);
+}
+
+void CallBeside::wait_in_queues(const Background& others, std::span<const Background::Use> uses, const Plan& plan,
+                                GroupTime& group, CollectiveResult& result) const {
+  if (!rule_.queue.any()) return;
+  const std::vector<std::uint32_t> one_group(group.channels.size(), 0);
+  const RateOf rate = rates_of(world_.setup(), *router_);
+  const PathWait wait = waits_behind(others, uses, one_group, rule_, rate).front();
+  if (!wait.any()) return;
+  const Seconds before = group.result.makespan;
+  group = time_waiting(world_.setup(), plan, seed_, *router_, wait);
+  const Seconds waited = group.result.makespan - before;
+  if (waited.value <= 0) return;
+  result.work = result.work * ((result.makespan + waited) / result.makespan);
+  result.latency += waited;
+  result.makespan += waited;
+  result.fingerprint = folded(result.fingerprint, result.makespan);
+}
+
+void CallBeside::share_links_with(const Background& others, std::span<const Background::Use> uses, const Plan& plan,
+                                  const GroupTime& group, CollectiveResult& result) const {
   std::vector<BytesPerSecond> rate;
   for (const ChannelPace& channel : group.channels) rate.push_back(channel.rate);
   std::vector<Background::FlowPath> paths;
-  if (!rule_.by_port.empty() && !others->paths.empty()) add_paths(world_.setup(), *router_, plan, 0, paths);
+  if (!rule_.by_port.empty() && !others.paths.empty()) add_paths(world_.setup(), *router_, plan, 0, paths);
   const SharedRates shared =
-      rates_beside(*others, uses, rate, std::vector<double>(rate.size(), group.weight), rule_, paths);
+      rates_beside(others, uses, rate, std::vector<double>(rate.size(), group.weight), rule_, paths);
   const Seconds before = result.makespan;
   Seconds makespan = before;
   std::size_t slowest = rate.size();
@@ -212,7 +241,7 @@ void CallBeside::slow_down(const Plan& plan, CollectiveResult& result) const {
   for (const Background::Use& u : uses)
     if (u.resource == shared.link[slowest]) at.sharers.push_back({static_cast<int>(u.item), u.use * at.capacity.value});
   result.bottleneck = std::move(at);
-  result.fingerprint = fold(result.fingerprint, static_cast<std::uint64_t>(std::llround(makespan.value * 1e12)));
+  result.fingerprint = folded(result.fingerprint, makespan);
 }
 
 }  // namespace fabricast

@@ -22,6 +22,7 @@
 #include "fabricast/core/stop.hpp"
 #include "fabricast/protocol/costs.hpp"
 #include "fabricast/traffic/beside.hpp"
+#include "queues.hpp"
 
 namespace fabricast {
 
@@ -343,6 +344,39 @@ void CollectiveTimer::add_paths_of(const CollectiveKind& kind, const Collective&
   give_back(std::move(taken));
 }
 
+/// Replaces the times of shapes whose teams wait in the queues of other jobs. The team of a shape that waits longest
+/// stands for all of them. Pieces that are sent directly have no steps that could wait.
+void CollectiveTimer::wait_in_queues(Communicators& communicators, const CollectiveKind& kind, Collective& x) const {
+  if (kind.direct.is_on()) return;
+  std::vector<Background::Use> uses;
+  for_each_use(*x.fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
+    uses.push_back({link, item, use, contended});
+  });
+  const RateOf rate = rates_of(world_.setup(), *router_);
+  const std::vector<PathWait> waits = waits_behind(*others_, uses, x.team_of, rule_, rate);
+  std::map<const TimedShape*, PathWait> longest;
+  for (std::uint32_t t = 0; t < waits.size(); ++t)
+    if (waits[t].any()) longest[x.timed[t].get()] = longer(longest[x.timed[t].get()], waits[t]);
+  std::map<const TimedShape*, std::shared_ptr<const TimedShape>> waiting;
+  for (std::uint32_t t = 0; t < x.timed.size(); ++t) {
+    const auto wait = longest.find(x.timed[t].get());
+    if (wait == longest.end()) continue;
+    std::shared_ptr<const TimedShape>& known = waiting[wait->first];
+    if (!known) {
+      const Team& team = x.teams->teams[t];
+      const Planner& planner =
+          communicators.of(x.teams->shapes[team.shape], team, number_of(kind, team.shape), kind.direct);
+      auto slower = std::make_shared<TimedShape>(*wait->first);
+      GroupTime time = time_waiting(communicators.setup(planner, kind), slower->plan, seed_, *router_, wait->second);
+      slower->time.result = std::move(time.result);
+      slower->time.channels = std::move(time.channels);
+      slower->time.longest = time.longest;
+      known = std::move(slower);
+    }
+    x.timed[t] = known;
+  }
+}
+
 /// Lowers the rates to what other jobs leave. No channel gets more than without them.
 void CollectiveTimer::share_with_others(const CollectiveKind& kind, Collective& x) {
   std::vector<Background::Use> uses;
@@ -415,6 +449,7 @@ std::unique_ptr<Collective> CollectiveTimer::time(const CollectiveKind& kind) {
   }
   x->first_item.push_back(static_cast<std::uint32_t>(x->team_of.size()));
   x->fabric = fabric_of(communicators, kind, *x, crossed);
+  if (others_ && rule_.queue.any()) wait_in_queues(communicators, kind, *x);
   // From here on another thread may place these planners elsewhere. Nothing below uses them.
   give_back(std::move(taken));
   sign_nodes(*x);

@@ -148,6 +148,7 @@ class CollectiveTimer {
                    const Crossings& crossings) const;
   void sign_nodes(Collective& x) const;
   LinkShares share(const Collective& x) const;
+  void wait_in_queues(Communicators& communicators, const CollectiveKind& kind, Collective& x) const;
   void share_with_others(const CollectiveKind& kind, Collective& x);
   void add_loads(Collective& x) const;
   void find_behind(Collective& x) const;

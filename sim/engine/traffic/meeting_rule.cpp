@@ -18,6 +18,7 @@
 #include "fabricast/engine/class_shares.hpp"
 #include "fabricast/engine/max_min.hpp"
 #include "fabricast/engine/port_shares.hpp"
+#include "fabricast/scenario/lossy.hpp"
 #include "fabricast/scenario/traffic_classes.hpp"
 #include "item_classes.hpp"
 
@@ -115,6 +116,18 @@ std::uint32_t met_at(const Background::FlowPath& path, const Background& others)
   return path.resources[static_cast<std::size_t>(std::max_element(met.begin(), met.end()) - met.begin())];
 }
 
+/// Where senders react, the queue that their control aims at. Where only pauses stop them, ports share the memory by a
+/// dynamic threshold, as in engine/loss.hpp.
+StandingQueue standing_queue(const World& world) {
+  const Scenario& s = world.scenario();
+  const CongestionSpec& spec = s.fabric.congestion;
+  if (spec.queue.value > 0 || spec.control == CongestionControl::ideal) return {spec.queue, {}, {}};
+  if (spec.control == CongestionControl::reactive) return {world.planner().comm.node.network.queue.us(), {}, {}};
+  const BytesPerSecond port = topologies()[s.fabric.kind].basics(s.fabric.spec).switch_box.rate;
+  const Bytes buffer = spec.buffer.value > 0 ? spec.buffer : usual_buffer(port);
+  return {{}, buffer, slots_of(world.planner().settings)};
+}
+
 }  // namespace
 
 MeetingRule meeting_rule(const World& world, const Router& router) {
@@ -124,6 +137,7 @@ MeetingRule meeting_rule(const World& world, const Router& router) {
   for (const TrafficClass& c : world.scenario().fabric.congestion.classes)
     rule.classes.push_back({c.weight.value, c.strict});
   rule.own = class_of_main(world);
+  rule.queue = standing_queue(world);
   if (world.scenario().fabric.congestion.control != CongestionControl::none || is_spread(world.setup().paths()))
     return rule;
   for (std::uint32_t l = 0; l < rule.fabric->links(); ++l)
