@@ -93,9 +93,10 @@ struct Client {
 
 // Lengths of InferenceX are uniform from 0.8 to 1 of the nominal one, those of SGLang's cookbook from one token. The
 // clients of InferenceX, vLLM, SGLang and GenAI-Perf with a number of requests count all requests [InferenceX]
-// [VLLM-bench] [SGLang-bench] [AIConfigurator-eval], which is assumed of sources without an entry.
-// NIM's tables are of windows of time [NIM-benchmarking], which do not contain the beginning. In SGLang's cookbook, one client after the other sends the
-// same prompts to the same service, whose prefix cache holds those of its predecessor: the first ones cost nothing.
+// [VLLM-bench] [SGLang-bench] [AIConfigurator-eval], which is assumed of sources without an entry. NIM's tables are of
+// windows of time [NIM-benchmarking], which do not contain the beginning. In SGLang's cookbook, one client after the
+// other sends the same prompts to the same service, whose prefix cache holds those of its predecessor: the first ones
+// cost nothing.
 constexpr std::array<Client, 4> clients{{{"inferencex", 0.1 / 0.9, true},
                                          {"sgl-cookbook", 1, false, false},
                                          {"nim-docs", 0, false, false},

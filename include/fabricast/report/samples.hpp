@@ -40,4 +40,11 @@ class RankedSamples {
   std::vector<std::size_t> order_;
 };
 
+/// The mean over samples, which sees what is too rare for a median.
+/// \pre there is at least one value
+template <typename Value>
+Value mean_of_samples(const std::vector<Value>& values) {
+  return std::accumulate(values.begin(), values.end(), Value{}) / static_cast<double>(values.size());
+}
+
 }  // namespace fabricast

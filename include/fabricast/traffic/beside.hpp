@@ -57,6 +57,10 @@ struct MeetingRule {
 /// stay fair.
 MeetingRule meeting_rule(const World& world, const Router& router);
 
+/// Raises the uses of links between switches that items of several sources have to those of contended links.
+/// \param source  by item: its owner, or its NIC port
+void mark_contended(Background& all, const MeetingRule& rule, const std::vector<std::uint32_t>& source);
+
 /// The traffic of several jobs together. The rate of each item is reduced to its max-min share next to all others.
 Background combined(std::span<const Background* const> single, const MeetingRule& rule = {});
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "fabricast/report/samples.hpp"
 #include "fabricast/scenario/lossy.hpp"
 
 namespace fabricast {
@@ -29,13 +30,7 @@ double mean_gain(const std::vector<Seconds>& before, const std::vector<Seconds>&
 /// By size: the median over samples, or the mean. Timeouts are rare, so that a median does not see them.
 std::vector<Seconds> times_of(const Forecast& forecast, bool mean) {
   std::vector<Seconds> times;
-  for (const ForecastRow& row : forecast.rows) {
-    times.push_back(row.time);
-    if (!mean) continue;
-    Seconds sum;
-    for (const Seconds t : row.sample_times) sum += t;
-    times.back() = sum / static_cast<double>(row.sample_times.size());
-  }
+  for (const ForecastRow& row : forecast.rows) times.push_back(mean ? mean_of_samples(row.sample_times) : row.time);
   return times;
 }
 

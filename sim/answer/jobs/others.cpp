@@ -8,7 +8,6 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/parallel.hpp"
-#include "fabricast/engine/group_time.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/traffic/beside.hpp"
@@ -104,23 +103,6 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
   return list;
 }
 
-/// Raises the uses of links between switches that flows of several NIC ports share to those of contended links.
-void mark_contended(const World& main, const std::vector<Connection>& connections, Background& all) {
-  const double carries = main.setup().segments.front().contended;
-  if (carries >= 1) return;
-  for (std::size_t first = 0, last = 0; first < all.uses.size(); first = last) {
-    const auto from = [&](std::size_t use) { return connections[all.uses[use].item].flow.from; };
-    bool several = false;
-    for (; last < all.uses.size() && all.uses[last].resource == all.uses[first].resource; ++last)
-      several |= from(last) != from(first);
-    if (!several || !between_switches(*main.fabric(), all.uses[first].resource)) continue;
-    for (std::size_t i = first; i < last; ++i) {
-      all.uses[i].use /= carries;
-      all.uses[i].contended = true;
-    }
-  }
-}
-
 }  // namespace
 
 bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !scenario.background.empty(); }
@@ -186,7 +168,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
     const std::unique_ptr<Router> router =
         main.setup().policy->make(*main.setup().policy_spec, *main.fabric(), state, main.samples().first_seed + d);
     Background& all = by_sample[d];
-    const bool by_port = !meeting_rule(main, *router).by_port.empty();
+    const MeetingRule rule = meeting_rule(main, *router);
     Path path;
     for (const Connection& c : connections) {
       if (!router->route(c.flow, path))
@@ -201,7 +183,7 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
       all.owner.push_back(owner);
       all.duty.push_back(flows.duty.value);
       all.traffic_class.push_back(in);
-      if (by_port) all.paths.push_back({item, 1, path.resources});
+      if (!rule.by_port.empty()) all.paths.push_back({item, 1, path.resources});
       for (std::size_t i = 0; i < path.resources.size(); ++i)
         all.uses.push_back({path.resources[i], item,
                             // The fraction of the link that one B/s of the item takes; with spreading, each link
@@ -211,7 +193,9 @@ std::vector<Background> traffic_of_flows(const World& main, std::size_t index, s
     std::sort(all.uses.begin(), all.uses.end(), [](const Background::Use& a, const Background::Use& b) {
       return a.resource != b.resource ? a.resource < b.resource : a.item < b.item;
     });
-    mark_contended(main, connections, all);
+    std::vector<std::uint32_t> ports;
+    for (const Connection& c : connections) ports.push_back(c.flow.from);
+    mark_contended(all, rule, ports);
   }
   return by_sample;
 }

@@ -2,6 +2,7 @@
 // changes, explain.cpp the text.
 #include <algorithm>
 
+#include "fabricast/report/samples.hpp"
 #include "fabricast/report/step_advice.hpp"
 #include "fabricast/scenario/lossy.hpp"
 #include "step_time.hpp"
@@ -14,10 +15,7 @@ namespace {
 /// The time by which changes are judged: the median over samples, or the mean where packets are lost. Timeouts are rare,
 /// so that a median does not see them.
 Seconds judged(const StepForecast& f, bool by_mean) {
-  if (!by_mean || f.sample_times.empty()) return f.time;
-  Seconds sum;
-  for (const Seconds t : f.sample_times) sum += t;
-  return sum / static_cast<double>(f.sample_times.size());
+  return by_mean && !f.sample_times.empty() ? mean_of_samples(f.sample_times) : f.time;
 }
 
 }  // namespace

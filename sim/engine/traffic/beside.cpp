@@ -123,7 +123,7 @@ Background combined(std::span<const Background* const> single, const MeetingRule
   }
   // Also for a single owner: several hosts may send to one target, whose port cannot take all that they ask for.
   std::sort(all.uses.begin(), all.uses.end(), by_resource);
-  mark_contended(all, rule);
+  mark_contended(all, rule, all.owner);
   std::vector<LinkUse> uses;
   for (const Background::Use& u : all.uses) uses.push_back({u.resource, u.item, u.use});
   ItemClasses classes{rule.classes};

@@ -92,6 +92,14 @@ void send_directly(Seconds posting, GroupTime& time) {
   time.result.launch = {};
 }
 
+std::vector<Background::Use> list_uses(const LinkUses& fabric) {
+  std::vector<Background::Use> uses;
+  for_each_use(fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
+    uses.push_back({link, item, use, contended});
+  });
+  return uses;
+}
+
 }  // namespace
 
 Seconds Collective::at(std::uint32_t item, BytesPerSecond other) const {
@@ -348,10 +356,7 @@ void CollectiveTimer::add_paths_of(const CollectiveKind& kind, const Collective&
 /// stands for all of them. Pieces that are sent directly have no steps that could wait.
 void CollectiveTimer::wait_in_queues(Communicators& communicators, const CollectiveKind& kind, Collective& x) const {
   if (kind.direct.is_on()) return;
-  std::vector<Background::Use> uses;
-  for_each_use(*x.fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
-    uses.push_back({link, item, use, contended});
-  });
+  const std::vector<Background::Use> uses = list_uses(*x.fabric);
   const RateOf rate = rates_of(world_.setup(), *router_);
   const std::vector<PathWait> waits = waits_behind(*others_, uses, x.team_of, rule_, rate);
   std::map<const TimedShape*, PathWait> longest;
@@ -379,10 +384,7 @@ void CollectiveTimer::wait_in_queues(Communicators& communicators, const Collect
 
 /// Lowers the rates to what other jobs leave. No channel gets more than without them.
 void CollectiveTimer::share_with_others(const CollectiveKind& kind, Collective& x) {
-  std::vector<Background::Use> uses;
-  for_each_use(*x.fabric, [&](std::uint32_t link, std::uint32_t item, double use, bool contended) {
-    uses.push_back({link, item, use, contended});
-  });
+  const std::vector<Background::Use> uses = list_uses(*x.fabric);
   std::vector<double> weights(x.rate.size());
   for (std::uint32_t i = 0; i < weights.size(); ++i) weights[i] = x.weight(i);
   std::vector<Background::FlowPath> paths;

@@ -145,12 +145,12 @@ MeetingRule meeting_rule(const World& world, const Router& router) {
   return rule;
 }
 
-void mark_contended(Background& all, const MeetingRule& rule) {
+void mark_contended(Background& all, const MeetingRule& rule, const std::vector<std::uint32_t>& source) {
   if (rule.contended >= 1) return;
   for (std::size_t first = 0, last = 0; first < all.uses.size(); first = last) {
     bool several = false;
     for (; last < all.uses.size() && all.uses[last].resource == all.uses[first].resource; ++last)
-      several |= all.owner[all.uses[last].item] != all.owner[all.uses[first].item];
+      several |= source[all.uses[last].item] != source[all.uses[first].item];
     for (std::size_t i = first; several && i < last; ++i) {
       Background::Use& use = all.uses[i];
       use.use = use_where_contended(rule, use);

@@ -15,9 +15,6 @@ inline double use_where_contended(const MeetingRule& rule, const Background::Use
   return u.use / rule.contended;
 }
 
-/// Raises the uses of resources that items of several owners have to those of contended links.
-void mark_contended(Background& all, const MeetingRule& rule);
-
 /// Lowers the rates `shared` of a job's channels to what ports leave them that others make wait. Rates of channels with
 /// several connections stay at most at their fair shares, since their connections advance together. If the rates by
 /// port are not settled, fair shares stay. \param alone  by channel: rate without the others

@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
+#include "fabricast/engine/loss.hpp"
 #include "meeting_rule.hpp"
 
 namespace fabricast {
 
 namespace {
 
-constexpr double packet = 4096;       // bytes, of RDMA messages
 constexpr double nearly_full = 0.98;  // a link that carries this while others send counts as full
 
 bool starts_at_nic(const Fabric& fabric, std::uint32_t resource) {
@@ -45,7 +45,7 @@ class OthersQueues {
     if (ports <= 1) return 0;
     if (while_sending >= nearly_full) return std::min(load, 1.0) * standing(ports, connections, link);
     const double random = std::min(load, nearly_full);
-    return random / (2 * (1 - random)) * packet / link.rate * link.links;
+    return random / (2 * (1 - random)) * fractional(LossModel{}.packet) / link.rate * link.links;
   }
 
  private:
