@@ -5,6 +5,7 @@ those of their authors [Jenkins1997]; what the simulator feeds them was read fro
 ports that its packets took.
 """
 import random
+from collections import defaultdict
 
 WORD = 0xFFFFFFFF
 
@@ -61,7 +62,18 @@ class Leaves:
         return self._order[leaf]
 
 
-class RoceEcmp:
+class Ecmp:
+    """A hash of a flow's number, a path number and the salt of its switch."""
+
+    def spine(self, source, target, number):
+        """The spine of flow `number`, or None if it stays below its leaf."""
+        leaf = source // self._hosts
+        if leaf == target // self._hosts:
+            return None
+        return self._order[leaf][jenkins(number, self._path[number], self._salt[leaf]) % self._spines]
+
+
+class RoceEcmp(Ecmp):
     """htsim_roce: a hash of the flow's number, one path number for all and the switch's salt.
 
     Salts come from the seed. The path number and the shuffles come from the time of day.
@@ -71,19 +83,13 @@ class RoceEcmp:
         self._hosts, self._spines = hosts_per_leaf, spines
         salts, draws = Mersenne(seed), Mersenne(second)
         self._salt = [salts.draw() for _ in range(leaves)]
-        self._path = draws.draw() % 256
+        path = draws.draw() % 256
+        self._path = defaultdict(lambda: path)
         self._order = Leaves(spines, draws)
         self._order.arrive(flows, hosts_per_leaf)
 
-    def spine(self, source, target, number):
-        """The spine of flow `number`, or None if it stays below its leaf."""
-        leaf = source // self._hosts
-        if leaf == target // self._hosts:
-            return None
-        return self._order[leaf][jenkins(number, self._path, self._salt[leaf]) % self._spines]
 
-
-class UecEcmp:
+class UecEcmp(Ecmp):
     """htsim_uec with one path per flow: the same hash, with a path number of each flow.
 
     Everything comes from the seed: salts of all switches, a port of each NIC, two numbers of each flow, one of each
@@ -107,14 +113,8 @@ class UecEcmp:
         self._order = Leaves(spines, draws)
         self._order.arrive(flows, hosts_per_leaf)
 
-    def spine(self, source, target, number):
-        leaf = source // self._hosts
-        if leaf == target // self._hosts:
-            return None
-        return self._order[leaf][jenkins(number, self._path[number], self._salt[leaf]) % self._spines]
 
-
-class DcqcnEcmp:
+class DcqcnEcmp(Ecmp):
     """The changed htsim_roce of uet-htsim (README.md): a hash of the flow's number and the switch's salt.
 
     All draws come from the seed: salts of all switches, one number for each of `count` flows, which is not used, and
@@ -127,11 +127,6 @@ class DcqcnEcmp:
         self._salt = [draws.draw() for _ in range(leaves + spines)]
         for _ in range(count):
             draws.draw()
+        self._path = defaultdict(int)
         self._order = Leaves(spines, draws)
         self._order.arrive(flows, hosts_per_leaf)
-
-    def spine(self, source, target, number):
-        leaf = source // self._hosts
-        if leaf == target // self._hosts:
-            return None
-        return self._order[leaf][jenkins(number, 0, self._salt[leaf]) % self._spines]

@@ -5,13 +5,11 @@
 
 The folders hold the programs htsim_roce and htsim_eqds, and htsim_uec. See README.md.
 """
-import argparse
-import pathlib
 import random
 import re
 import sys
 
-from simulator import Simulator, ends_by_id, summary, topology
+from simulator import ends_by_id, summary, topology, write_tables
 from study import COMMITS, HEADER, PAYLOAD, RATE, SEEDS
 
 LEAVES, PER_LEAF, SPINES = 4, 16, 1
@@ -157,17 +155,5 @@ def below(simulator):
     return lines
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--htsim", type=pathlib.Path, required=True, help="folder of htsim_roce and htsim_eqds")
-    parser.add_argument("--uet", type=pathlib.Path, required=True, help="folder of htsim_uec")
-    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tables")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    simulator = Simulator(given.htsim.resolve(), given.uet.resolve())
-    for name, table in (("below", below), ("probes", full)):
-        (given.out / f"{name}.csv").write_text("\n".join(table(simulator)) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    write_tables(__doc__, (("below", below), ("probes", full)))

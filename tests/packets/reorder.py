@@ -5,8 +5,6 @@
 
 The folders hold htsim_roce with the changes that README.md describes, and htsim_uec.
 """
-import argparse
-import pathlib
 import random
 import re
 import sys
@@ -15,7 +13,7 @@ from math import exp
 
 import traffic
 from lossy import HOSTS, LEAVES, PER_LEAF
-from simulator import Simulator, ends_by_id, summary, topology
+from simulator import ends_by_id, summary, topology, write_tables
 from study import COMMITS, FINISHED, HEADER, MEBI, PAYLOAD, RATE, SEEDS
 
 TIMEOUT = 1000  # us
@@ -167,18 +165,5 @@ def message(simulator):
     return lines
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--htsim", type=pathlib.Path, required=True, help="folder of htsim_roce")
-    parser.add_argument("--uet", type=pathlib.Path, required=True, help="folder of htsim_uec")
-    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tables")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    simulator = Simulator(given.htsim.resolve(), given.uet.resolve())
-    for name, table in (("message", message), ("roce", roce)):
-        (given.out / f"{name}.csv").write_text("\n".join(table(simulator)) + "\n")
-        print(name, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    write_tables(__doc__, (("message", message), ("roce", roce)))

@@ -1,4 +1,5 @@
-"""Runs a program of htsim once, for queues.py and reorder.py."""
+"""Runs a program of htsim once, and writes tables of such runs, for queues.py and reorder.py."""
+import argparse
 import pathlib
 import re
 import statistics
@@ -54,3 +55,17 @@ def summary(waits, digits=2):
     """Mean, median and the value that one in twenty exceeds, as cells."""
     high = sorted(waits)[min(len(waits) - 1, int(0.95 * len(waits)))]
     return ",".join(f"{us:.{digits}f}" for us in (statistics.mean(waits), statistics.median(waits), high))
+
+
+def write_tables(doc, tables):
+    """The scripts' main: writes each of (name, function of the simulator that gives its lines)."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--htsim", type=pathlib.Path, required=True, help="folder of htsim_roce and htsim_eqds")
+    parser.add_argument("--uet", type=pathlib.Path, required=True, help="folder of htsim_uec")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the tables")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    simulator = Simulator(given.htsim.resolve(), given.uet.resolve())
+    for name, table in tables:
+        (given.out / f"{name}.csv").write_text("\n".join(table(simulator)) + "\n")
+        print(name, flush=True)

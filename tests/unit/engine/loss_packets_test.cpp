@@ -4,41 +4,20 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "fabricast/engine/loss.hpp"
+#include "support/packet_table.hpp"
 
 namespace fabricast {
 namespace {
 
-using Row = std::map<std::string, std::string>;
+using test::number;
+using Row = test::PacketRow;
 
-std::vector<Row> table(const std::string& name) {
-  std::ifstream in(std::string(FABRICAST_TEST_DATA) + "/packets/lossy/" + name + ".csv");
-  REQUIRE(in);
-  std::vector<std::string> columns;
-  std::vector<Row> rows;
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line.front() == '#') continue;
-    std::vector<std::string> cells;
-    std::istringstream words(line);
-    for (std::string cell; std::getline(words, cell, ',');) cells.push_back(cell);
-    if (columns.empty()) {
-      columns = cells;
-      continue;
-    }
-    REQUIRE(cells.size() == columns.size());
-    Row& row = rows.emplace_back();
-    for (std::size_t i = 0; i < cells.size(); ++i) row[columns[i]] = cells[i];
-  }
-  return rows;
-}
-
-double number(const Row& row, const std::string& column) { return std::stod(row.at(column)); }
+std::vector<Row> table(const std::string& name) { return test::packet_table(FABRICAST_TEST_DATA, "lossy/" + name); }
 
 constexpr double payload = 4096, header = 64, rate = 400e9 / 8, timeout = 1e-3;
 constexpr double packet = (payload + header) / rate, acknowledgement = header / rate;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -189,6 +190,28 @@ constexpr const char* direct[] = {
     // Quarters are exact in units of counts, so loads that are equal stay equal.
     "{kind: multi_plane, planes: 4, nodes_per_leaf: 4, leaf_up: 4, switch: {ports: 32}}"};
 
+/// Routes every message by itself and compares counts, in units of 2^-20.
+/// \returns numbers of messages by latency, counted and routed. Sums of latencies are rounded; picoseconds tell them apart.
+std::array<std::map<double, std::uint64_t>, 2> compare_with_messages(const Collective& x, const Router& router,
+                                                                     const PairCount& found) {
+  const Communicator& comm = x.world.planner().comm;
+  std::vector<double> routed(x.world.fabric()->links());
+  std::array<std::map<double, std::uint64_t>, 2> latencies;
+  const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
+  Path path;
+  for (std::size_t e = 0; e < edges.size(); ++e)
+    for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
+      REQUIRE(router.route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
+      for (std::size_t i = 0; i < path.resources.size(); ++i)
+        routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
+      ++latencies[1][std::round(path.latency.value * 1e12)];
+    }
+  for (std::size_t l = 0; l < routed.size(); ++l)
+    REQUIRE(std::abs(static_cast<double>(found.counts[l]) - routed[l]) <= 1);
+  for (const FabricCount::Trips& t : found.trips) latencies[0][std::round(t.latency * 1e12)] += t.count;
+  return latencies;
+}
+
 TEST_CASE("between directly connected switches, fractions of spread messages equal those of each one", "[engine]") {
   const std::string spray = "spray", detours = "valiant, choice: packet, nonminimal: 0.7";
   for (const auto& [routing, fabric] : std::vector<std::pair<std::string, const char*>>{{spray, direct[0]},
@@ -206,23 +229,7 @@ TEST_CASE("between directly connected switches, fractions of spread messages equ
         const auto found = count_pairs(x.input(*router));
         REQUIRE(found);
         REQUIRE(found->weighted);
-        // Every message by itself, in units of 2^-20.
-        const Communicator& comm = x.world.planner().comm;
-        std::vector<double> routed(x.world.fabric()->links());
-        std::map<double, std::uint64_t> latencies, trips;
-        const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
-        Path path;
-        for (std::size_t e = 0; e < edges.size(); ++e)
-          for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
-            REQUIRE(router->route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
-            for (std::size_t i = 0; i < path.resources.size(); ++i)
-              routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
-            // Sums of latencies are rounded; picoseconds tell them apart.
-            ++latencies[std::round(path.latency.value * 1e12)];
-          }
-        for (std::size_t l = 0; l < routed.size(); ++l)
-          REQUIRE(std::abs(static_cast<double>(found->counts[l]) - routed[l]) <= 1);
-        for (const FabricCount::Trips& t : found->trips) trips[std::round(t.latency * 1e12)] += t.count;
+        const auto [trips, latencies] = compare_with_messages(x, *router, *found);
         // The latency of one flow stands for all of its distance, which is not exact for detours.
         if (routing == spray) CHECK(trips == latencies);
       }
@@ -246,19 +253,7 @@ TEST_CASE("around links that are down, fractions of spread messages equal those 
     const Communicator& comm = x.world.planner().comm;
     const auto found = count_pairs({comm, x.plan, of, *router, segment});
     REQUIRE(found);
-    std::vector<double> routed(of.links());
-    std::map<double, std::uint64_t> latencies, trips;
-    const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
-    Path path;
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-      REQUIRE(router->route(flow_of(comm, of, edges[e], 0, e, 0), path));
-      for (std::size_t i = 0; i < path.resources.size(); ++i)
-        routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
-      ++latencies[std::round(path.latency.value * 1e12)];
-    }
-    for (std::size_t l = 0; l < routed.size(); ++l)
-      REQUIRE(std::abs(static_cast<double>(found->counts[l]) - routed[l]) <= 1);
-    for (const FabricCount::Trips& t : found->trips) trips[std::round(t.latency * 1e12)] += t.count;
+    const auto [trips, latencies] = compare_with_messages(x, *router, *found);
     if (routing == std::string("spray")) CHECK(trips == latencies);
     // A port that is down matters if its node takes part.
     const std::uint32_t port = comm.endpoint(20, 0, of.ports_per_node());

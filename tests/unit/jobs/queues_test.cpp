@@ -4,20 +4,19 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <numeric>
-#include <sstream>
-#include <utility>
 
 #include "fabricast/core/rng.hpp"
 #include "fabricast/jobs/jobs.hpp"
 #include "sim/engine/traffic/queues.hpp"
+#include "support/packet_table.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {
 namespace {
 
+using test::number;
 using test::world_of;
 
 constexpr std::int64_t size = 1024;
@@ -174,38 +173,12 @@ TEST_CASE("a link that is not full keeps a packet for as long as its queue of pa
   }
 }
 
-/// Columns of tests/data/packets/queues/probes.csv (tests/packets/queues.py).
-struct Probes {
-  std::string transport, place;
-  double latency = 0, senders = 0, bytes = 0, mean = 0;  // ns, flows, B, us
-};
-
-/// Rows of tests/data/packets/queues/NAME.csv.
-std::vector<std::vector<std::string>> read_table(const std::string& name) {
-  std::ifstream in(std::string(FABRICAST_TEST_DATA) + "/packets/queues/" + name + ".csv");
-  std::vector<std::vector<std::string>> rows;
-  bool head = true;
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line.front() == '#' || std::exchange(head, false)) continue;
-    std::vector<std::string>& cells = rows.emplace_back();
-    std::istringstream words(line);
-    for (std::string cell; std::getline(words, cell, ',');) cells.push_back(cell);
-  }
-  return rows;
-}
-
-std::vector<Probes> read_probes() {
-  std::vector<Probes> rows;
-  for (const std::vector<std::string>& c : read_table("probes"))
-    rows.push_back({c.at(0), c.at(1), std::stod(c.at(2)), std::stod(c.at(3)), std::stod(c.at(4)), std::stod(c.at(8))});
-  return rows;
-}
-
 TEST_CASE("single packets on a link that is not full wait as long in runs of packets", "[queues]") {
   MeetingRule rule;
   rule.queue.time = Seconds{1};
   std::map<double, std::vector<double>> means;  // us, by load
-  for (const std::vector<std::string>& c : read_table("below")) means[std::stod(c.at(0))].push_back(std::stod(c.at(4)));
+  for (const test::PacketRow& row : test::packet_table(FABRICAST_TEST_DATA, "queues/below"))
+    means[number(row, "load")].push_back(number(row, "mean_us"));
   REQUIRE(means.size() == 4);
   for (const auto& [load, us] : means) {
     CAPTURE(load);
@@ -219,26 +192,27 @@ TEST_CASE("messages wait as long in runs of packets", "[queues]") {
   constexpr double packet = 4160;
   const auto round_trip = [](double latency) { return 8 * latency * 1e-9 + 4 * (packet + 64) / rate; };
   std::map<std::string, int> compared;
-  for (const Probes& p : read_probes()) {
+  for (const test::PacketRow& row : test::packet_table(FABRICAST_TEST_DATA, "queues/probes")) {
+    const std::string& transport = row.at("transport");
     // Behind two full links in a row each flow sees one of them less than full. Several packets also share the link with
     // those of others between them, which is a matter of rates.
-    if (p.place == "both" || p.transport == "eqds" || p.bytes > 4096) continue;
-    CAPTURE(p.transport, p.place, p.latency, p.senders, p.bytes);
-    const int n = static_cast<int>(p.senders);
+    if (row.at("place") == "both" || transport == "eqds" || number(row, "bytes") > 4096) continue;
+    CAPTURE(row);
+    const int n = static_cast<int>(number(row, "senders"));
     MeetingRule rule;
-    if (p.transport == "uec") rule.queue.time = Seconds{0.75 * round_trip(p.latency)};  // NSCC's target
+    if (transport == "uec") rule.queue.time = Seconds{0.75 * round_trip(number(row, "latency_ns"))};  // NSCC's target
     // Pauses at 25 or 75 packets of each port: a memory of which every one of n ports may take as much.
-    const double most = p.transport == "roce" ? 25 : 75;
-    if (p.transport != "uec") {
+    const double most = transport == "roce" ? 25 : 75;
+    if (transport != "uec") {
       rule.queue.buffer = Bytes{std::llround((1 + n) * most * packet)};
       rule.queue.slots = Bytes{std::int64_t{1} << 40};
     }
-    const double us = 1e6 * wait_behind(n, 1, rule).value;
+    const double us = 1e6 * wait_behind(n, 1, rule).value, mean = number(row, "mean_us");
     if (n == 1)
-      CHECK(std::abs(us - p.mean) < 1.8);  // probes meet what others of them have left behind
+      CHECK(std::abs(us - mean) < 1.8);  // probes meet what others of them have left behind
     else
-      CHECK(us == Approx(p.mean).epsilon(0.2));
-    ++compared[p.transport];
+      CHECK(us == Approx(mean).epsilon(0.2));
+    ++compared[transport];
   }
   CHECK(compared["uec"] == 80);
   CHECK(compared["roce"] == 40);

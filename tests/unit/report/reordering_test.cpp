@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "fabricast/planner/planner.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/report/what_if.hpp"
+#include "support/packet_table.hpp"
 #include "support/worlds.hpp"
 
 namespace fabricast {
@@ -72,20 +71,15 @@ TEST_CASE("links with room to spare lose nothing", "[reordering]") {
 }
 
 TEST_CASE("NICs that keep order send as much in runs of packets", "[reordering]") {
-  std::ifstream in(std::string(FABRICAST_TEST_DATA) + "/packets/reorder/roce.csv");
-  REQUIRE(in);
   // Packets of a round trip on four links of 500 ns each way at 400 Gb/s.
   const double packet = 4160 / 50e9, window = (8 * 500e-9 + 4 * (packet + 64 / 50e9)) / packet;
   std::map<std::string, int> compared;
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> c;
-    std::istringstream words(line);
-    for (std::string cell; std::getline(words, cell, ',');) c.push_back(cell);
+  for (const test::PacketRow& row : test::packet_table(FABRICAST_TEST_DATA, "reorder/roce")) {
     // Full links alone: all eight hosts of a leaf send over eight spines.
-    if (c.size() != 16 || c[1] != "8" || c[2] != "8" || c[3] != "500") continue;
-    CAPTURE(line);
-    const std::string& nic = c[5];
-    const double sent = std::stod(c[8]) / std::stod(c[7]);
+    if (row.at("senders") != "8" || row.at("spines") != "8" || row.at("latency_ns") != "500") continue;
+    CAPTURE(row);
+    const std::string& nic = row.at("nic");
+    const double sent = test::number(row, "sent") / test::number(row, "packets");
     ++compared[nic];
     if (nic == "any_order") CHECK(sent == Approx(1).margin(1e-9));
     if (nic == "selective_repeat") CHECK(1 / goodput_of(Reordered{0.5, true, window}) == Approx(sent).epsilon(0.15));

@@ -46,28 +46,28 @@ std::vector<double> parted(const Fabric& fabric, const Router& router, const std
 }
 double most(const std::vector<double>& load) { return *std::max_element(load.begin(), load.end()); }
 
+/// The most flows on a link of 1,024 switches with 24 hosts each, by load. Minimal paths put all on one.
+double most_by_load(const Grouped& x, const Router& empty, const std::vector<SwitchFlows>& pairs) {
+  CHECK(most(parted(x.fabric, empty, pairs)) == 24);
+  const auto router = empty.under_load(pairs, x.port());
+  REQUIRE(router);
+  return most(parted(x.fabric, *router, pairs));
+}
+
 TEST_CASE("on 1,024 switches, traffic to the next group takes the best part of detours", "[routing]") {
   const Grouped x(32, 32, 24);
   const LinkState state;
   const auto empty = router_of("ugal", x.fabric, state);
-  const std::vector<SwitchFlows> pairs = x.shifted(1, 0);
-  CHECK(most(parted(x.fabric, *empty, pairs)) == 24);
   // p (1 - q) on the cable to the next group and 2 p q / (G - 2) on the others: 2 p / G at q = (G - 2) / G.
-  const auto router = empty->under_load(pairs, x.port());
-  REQUIRE(router);
-  CHECK(most(parted(x.fabric, *router, pairs)) == Approx(2 * 24. / 32).epsilon(0.005));
+  CHECK(most_by_load(x, *empty, x.shifted(1, 0)) == Approx(2 * 24. / 32).epsilon(0.005));
 }
 
 TEST_CASE("on 1,024 switches, those of a group help each other, and what fits stays minimal", "[routing]") {
   const Grouped x(32, 32, 24);
   const LinkState state;
   const auto empty = router_of("ugal", x.fabric, state);
-  const std::vector<SwitchFlows> pairs = x.shifted(0, 1);
-  CHECK(most(parted(x.fabric, *empty, pairs)) == 24);
   // p (1 - q) on the cable to the next switch and 2 p q / (a - 2) on the others.
-  const auto router = empty->under_load(pairs, x.port());
-  REQUIRE(router);
-  CHECK(most(parted(x.fabric, *router, pairs)) == Approx(2 * 24. / 32).epsilon(0.005));
+  CHECK(most_by_load(x, *empty, x.shifted(0, 1)) == Approx(2 * 24. / 32).epsilon(0.005));
   // An alltoall of N hosts puts (a p)^2 flows on the a cables between two groups, and as many on local ones:
   // at most p^2 (1 + 2 (G - 1) / 2) on each, of N that leave a host.
   std::vector<SwitchFlows> all;
