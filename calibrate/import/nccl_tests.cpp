@@ -321,13 +321,11 @@ class NcclTests : public NcclTestsFormat {
     const auto word = [&](int i) { return i < 0 ? std::string_view() : words[static_cast<std::size_t>(i)]; };
     TestRow r;
     r.line = line;
-    r.type = shown(word(columns_.type), 40);
-    r.redop = shown(word(columns_.redop), 20);
-    r.root = shown(word(columns_.root), 20);
-    r.cpu_time = columns_.cpu_time;
+    r.kind = {shown(word(columns_.type), 40), shown(word(columns_.redop), 20), shown(word(columns_.root), 20),
+              columns_.cpu_time};
     const auto bytes = whole_number(words[0]);
     if (!bytes) return sink_.problem(line, "the size '" + shown(words[0], 40) + "' is not a whole number of bytes");
-    if (!is_type(r.type)) return sink_.problem(line, "unknown data type '" + r.type + "'");
+    if (!is_type(r.kind.type)) return sink_.problem(line, "unknown data type '" + r.kind.type + "'");
     r.bytes = *bytes;
     int at = columns_.count;
     for (const int place : {1, 2}) {

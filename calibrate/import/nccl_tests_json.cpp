@@ -169,16 +169,16 @@ class Events : public json::json_sax_t {
         has_size_ = whole.has_value() && *whole >= 0;
         row_.bytes = whole.value_or(0);
       }
-      if (name == "type") row_.type = shown(text, 20);
-      if (name == "redop") row_.redop = shown(text, 20);
-      if (name == "root") row_.root = shown(text, 20);
+      if (name == "type") row_.kind.type = shown(text, 20);
+      if (name == "redop") row_.kind.redop = shown(text, 20);
+      if (name == "root") row_.kind.root = shown(text, 20);
     } else if (path_.size() == 4 && path_[0].name == "results" && path_[1].list) {
       const std::string& place = path_[2].name;
       if (place != "out_of_place" && place != "in_place") return true;
       Words& words = words_[place == "in_place" ? 1 : 0];
       if (name == "time" || name == "cpu_time") {
         words[0] = text.substr(0, 60);
-        row_.cpu_time = name == "cpu_time";
+        row_.kind.cpu_time = name == "cpu_time";
       }
       if (name == "alg_bw") words[1] = text.substr(0, 60);
       if (name == "bus_bw") words[2] = text.substr(0, 60);

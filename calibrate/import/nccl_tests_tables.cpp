@@ -55,11 +55,6 @@ std::string fault_of(const TestTiming& t, std::int64_t bytes) {
   return {};
 }
 
-std::string detail(const LogTable& table, const char* key) {
-  const auto it = table.details.find(key);
-  return it == table.details.end() ? std::string() : it->second;
-}
-
 bool fits(const std::pair<double, double>& ratio, double factor) {
   return ratio.first <= factor * (1 + slack) && factor * (1 - slack) <= ratio.second;
 }
@@ -106,7 +101,7 @@ void TestTables::open(const TestRow& row) {
   LogTable t;
   t.tool = "nccl_tests";
   t.line = row.line;
-  t.cpu_time = row.cpu_time;
+  t.cpu_time = row.kind.cpu_time;
   t.operation = run_.operation.empty() ? run_.command : run_.operation;
   t.ranks = static_cast<int>(run_.devices.ranks.size());
   t.nodes = static_cast<int>(run_.devices.hosts.size());
@@ -120,9 +115,11 @@ void TestTables::open(const TestRow& row) {
   t.iterations = run_.iterations;
   t.nccl_version = run_.nccl_version;
   t.details = run_.details;
-  for (const auto& [key, value] : {std::pair{"type", row.type}, {"redop", row.redop}, {"root", row.root}})
+  for (const auto& [key, value] :
+       {std::pair{"type", row.kind.type}, {"redop", row.kind.redop}, {"root", row.kind.root}})
     if (!value.empty()) t.details[key] = value;
   table_ = std::move(t);
+  kind_ = row.kind;
   ratios_.clear();
 }
 
@@ -133,9 +130,7 @@ void TestTables::add(const TestRow& row) {
   for (const auto& place : {row.out_of_place, row.in_place})
     if (place)
       if (const std::string fault = fault_of(*place, row.bytes); !fault.empty()) return sink_.problem(row.line, fault);
-  if (table_ && (detail(*table_, "type") != row.type || detail(*table_, "redop") != row.redop ||
-                 detail(*table_, "root") != row.root || table_->cpu_time != row.cpu_time))
-    close();
+  if (table_ && kind_ != row.kind) close();
   if (!table_) open(row);
   LogRow out;
   out.line = row.line;
@@ -166,7 +161,7 @@ void TestTables::check_operation(LogTable& table) {
                          [&](const auto& r) { return fits(r, bus_factor(op, table.ranks)); });
   };
   const auto rows = static_cast<std::ptrdiff_t>(table.rows.size());
-  const std::string redop = detail(table, "redop"), root = detail(table, "root");
+  const std::string &redop = kind_.redop, &root = kind_.root;
   const auto looks_like = [&](const TestLook& l) {
     // Versions without the column print no operator; -1 is "no root".
     return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));

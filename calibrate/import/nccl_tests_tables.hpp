@@ -37,11 +37,17 @@ struct TestTiming {
   std::int64_t wrong = 0;
 };
 
+/// What all rows of a table have in common.
+struct TestKind {
+  std::string type, redop, root;
+  bool cpu_time = false;
+  friend bool operator==(const TestKind&, const TestKind&) = default;
+};
+
 struct TestRow {
   int line = 0;
   std::int64_t bytes = 0;
-  std::string type, redop, root;
-  bool cpu_time = false;
+  TestKind kind;
   std::optional<TestTiming> out_of_place, in_place;
 };
 
@@ -77,6 +83,7 @@ class TestTables {
   TestRun run_;
   bool run_has_rows_ = false;
   std::optional<LogTable> table_;
+  TestKind kind_;  ///< of the rows of the table
   /// By row, the range of busbw / algbw that the rounding of its numbers allows.
   std::vector<std::pair<double, double>> ratios_;
 };
