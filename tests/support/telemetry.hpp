@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,11 +17,13 @@
 namespace fabricast {
 
 /// A file that is held in memory.
+/// Copies of a source share its text, so that tests of speed measure reading.
 inline LiveSource text_source(std::string name, std::string text) {
-  return {std::move(name), [text = std::move(text)](std::uint64_t offset, char* to, std::size_t size) {
-            if (offset >= text.size()) return std::size_t{0};
-            const std::size_t count = std::min<std::size_t>(size, text.size() - offset);
-            std::memcpy(to, text.data() + offset, count);
+  return {std::move(name), [text = std::make_shared<const std::string>(std::move(text))](std::uint64_t offset, char* to,
+                                                                                         std::size_t size) {
+            if (offset >= text->size()) return std::size_t{0};
+            const std::size_t count = std::min<std::size_t>(size, text->size() - offset);
+            std::memcpy(to, text->data() + offset, count);
             return count;
           }};
 }
