@@ -17,6 +17,10 @@ namespace fabricast {
 /// The version of fabricast, `MAJOR.MINOR.PATCH`.
 std::string version_text();
 
+/// The first line of a text: the version, and what the text is about, such as the name of a scenario. A user's text
+/// cannot break the line (comment_text).
+std::string heading_line(const std::string& subject);
+
 /// A line of context that names the other jobs and the background traffic of the scenario, and says whether they were
 /// left out. Empty if there are none.
 std::string beside_line(const World& world);

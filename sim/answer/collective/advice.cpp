@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 
@@ -74,16 +73,6 @@ bool for_all_operations(const Communicator& comm, const std::string& variable) {
 // must unset it, because the shell that sources the script may have exported it.
 std::string shell_command(const Variable& v) {
   return v.value ? fmt::format("export {}={}", v.name, quoted(*v.value)) : fmt::format("unset {}", v.name);
-}
-
-// Names of scenarios are free text. A line break in one would end the comment, and the shell or the tuner plugin would
-// read what follows as a command or as a line of the table.
-std::string comment_text(const std::string& text) {
-  constexpr std::size_t most = 100;
-  std::string out = text.substr(0, most);
-  std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  return out;
 }
 
 std::string advice_text(const Advice& advice) {

@@ -17,7 +17,6 @@
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/unstated.hpp"
 #include "fabricast/report/versions.hpp"
-#include "fabricast/scenario/traffic_classes.hpp"
 
 namespace fabricast {
 
@@ -44,24 +43,6 @@ std::string_view chooser_text(Chooser chooser) { return chooser_texts[static_cas
 std::string_view tuner_name(Chooser chooser) { return chooser_names[static_cast<std::size_t>(chooser)]; }
 
 std::string gbps(double bytes_per_second) { return fixed(bytes_per_second * 1e-9); }
-
-}  // namespace
-
-// Commands that forecast the job alone, such as `explain`, leave `world.beside()` empty, and the line says so.
-std::string beside_line(const World& world) {
-  const Scenario& s = world.scenario();
-  if (s.jobs.empty() && s.background.empty()) return {};
-  std::vector<std::string> names;
-  for (const JobSpec& job : s.jobs)
-    names.push_back(fmt::format("{} ({} nodes){}", job.name, job.nodes, in_class(world, class_of_job(world, job))));
-  for (const BackgroundSpec& flows : s.background)
-    names.push_back(flows.name + in_class(world, class_of_flows(world, flows)));
-  const std::string own = in_class(world, class_of_main(world));
-  return fmt::format("# {}: {}{}\n", world.beside().empty() ? "left out, as if the job were alone" : "concurrent with",
-                     fmt::join(names, ", "), own.empty() ? own : "; the job" + own);
-}
-
-namespace {
 
 /// Variables of NCCL that the provider sets, not the user; empty if there are none.
 /// Images of cloud providers set variables by nccl.conf or a plugin. A user who does not see them in the scenario
@@ -117,7 +98,7 @@ std::string forecast_text(const Forecast& forecast) {
   const World& world = forecast.world;
   const Scenario& s = world.scenario();
   const Communicator& comm = world.planner().comm;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  std::string out = heading_line(s.name);
   // Nodes are those that NCCL sees: hosts that share NVLink are one.
   out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
                      comm.gpus(), comm.node.gpu.name);

@@ -15,7 +15,7 @@ namespace {
 
 std::string gate_heading(const World& world) {
   const Communicator& comm = world.planner().comm;
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario().name);
+  std::string out = heading_line(world.scenario().name);
   out +=
       fmt::format("# {} ranks = {} nodes x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(), comm.gpus(),
                   comm.node.gpu.name, to_text(comm.version), name_of(world.scenario().workload.harness.tool));
@@ -72,7 +72,7 @@ std::string gate_text(const Gate& gate) {
 }
 
 std::string verdict_text(const Scenario& scenario, const GateVerdict& verdict) {
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
+  std::string out = heading_line(scenario.name);
   const std::size_t below = verdict.below(), count = verdict.rows.size();
   const double chance = verdict.probability * static_cast<double>(count);
   // Wrong results outweigh any time.

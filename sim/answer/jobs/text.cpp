@@ -149,7 +149,7 @@ Json shape_json(const PlacementShape& shape) {
 std::string jobs_text(const JobsForecast& f) {
   const World& world = f.world;
   const Scenario& s = world.scenario();
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), s.name);
+  std::string out = heading_line(s.name);
   const auto count = [](std::size_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };

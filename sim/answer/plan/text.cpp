@@ -188,8 +188,7 @@ std::string plan_text(const PlanReport& r, std::size_t top) {
   const Decision& d = r.decision;
   std::vector<std::string> axes;
   for (const SweepAxis& axis : r.study.axes) axes.push_back(fmt::format("{} ({})", axis.name, axis.values.size()));
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(),
-                                comment_text(r.study.name.empty() ? r.study.file : r.study.name));
+  std::string out = heading_line(r.study.name.empty() ? r.study.file : r.study.name);
   out += fmt::format("# {} configurations of {}: {} forecast, {} refused", r.rows.size(), fmt::join(axes, " x "),
                      d.done, d.refused);
   if (d.not_run > 0) out += fmt::format(", {} not run", d.not_run);

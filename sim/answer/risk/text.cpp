@@ -178,7 +178,7 @@ std::string saving(const Risk& risk) {
 std::string risk_text(const Risk& risk) {
   const World& world = risk.world;
   const Scenario& s = world.scenario();
-  std::string out = fmt::format("# fabricast {}   risk of {}\n", version_text(), comment_text(s.name));
+  std::string out = heading_line(s.name.empty() ? "risk" : "risk of " + s.name);
   out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
                      s.node.spec.gpus, time_text(risk.time));

@@ -38,7 +38,7 @@ std::string row_text(const PlanRow& row) {
 std::string plan_text(const PlanResult& result, std::size_t top) {
   const World& world = result.world;
   const TrainingStep base = step_of(world);
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), world.scenario().name);
+  std::string out = heading_line(world.scenario().name);
   out += fmt::format("# splits of {} over {} GPUs, {} sequences per step; `*` marks the scenario's own\n",
                      base.model.name, result.gpus, base.global_batch);
   out += fmt::format("# {} considered: {} do not divide, {} do not fit in {:.1f} GiB, {} left out by a quick estimate",
