@@ -15,6 +15,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/workload/dispatcher.hpp"
 #include "fabricast/workload/stages.hpp"
+#include "linear_layers.hpp"
 #include "stage_queue.hpp"
 #include "token_messages.hpp"
 
@@ -106,6 +107,7 @@ class InferenceBuilder {
 
  private:
   static constexpr const char* own_kernel = "engine's own all-reduce";
+  static constexpr int feed_forward_linears = 2;
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
 
   TimedPass time_with_halves(const InferencePass& pass) const {
@@ -249,9 +251,21 @@ class InferenceBuilder {
   /// Host time to launch the kernels of half a layer or of the vocabulary.
   Seconds launch_time(const LayerTime& t, Part gemms) const {
     const ServingStack& stack = step_.stack;
-    Seconds beside = gemms == Part::vocabulary ? Seconds{} : stack.layer_launch.us() / 2;
+    Seconds beside{};
+    // The host passes through the code of each linear layer. `layer_launch` is that of the four of a dense model.
+    if (gemms != Part::vocabulary) beside = linear_layers(t) / 4.0 * stack.layer_launch.us();
     if (&t == &times_->sparse) beside += stack.expert_launch.us();
     return t.kernels * stack.kernel_launch.us() + beside;
+  }
+
+  /// Linear layers of half a layer, besides those of routed experts, which are one call.
+  int linear_layers(const LayerTime& t) const {
+    const Transformer& m = step_.model;
+    if (&t == &times_->dense) return feed_forward_linears;
+    if (&t == &times_->sparse) return 1 + (m.shared_experts > 0 ? feed_forward_linears : 0);  // the router
+    // Both projections down to latent vectors are one layer [DeepSeek2024a].
+    const int fused = m.kv_rank > 0 && m.q_rank > 0 ? 1 : 0;
+    return static_cast<int>(attention_gemms(m, 1).size()) - fused;
   }
 
   void call(std::uint32_t groups, Part part, CollectiveOp op, double bytes, int count) {

@@ -444,8 +444,11 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.chunk = spec.chunk > 0 ? spec.chunk : spec.scheduler.tokens > 0 ? spec.scheduler.tokens : step.stack.tokens;
   step.kernels = resolve_kernels(node, hardware);
   // Engines' kernels for experts do not reach the rate of large tiles. Small tiles are slower than that in any case.
-  const bool four_bits = step.experts.weights == Precision::fp4;
-  step.kernels.grouped_limit = (four_bits ? step.stack.expert_rate_4 : step.stack.expert_rate).value;
+  // Where the GPU multiplies 4 bits, engines have kernels of their own for such weights, which also route tokens.
+  // Elsewhere the general kernels convert them.
+  const bool own_kernels = step.experts.weights == Precision::fp4 && step.kernels.has(Precision::fp4);
+  step.kernels.grouped_limit = (own_kernels ? step.stack.expert_rate_4 : step.stack.expert_rate).value;
+  if (own_kernels) step.stack.expert_fixed.value = 0;
   if (spec.all_reduce != AllReduceBy::automatic) step.stack.own_all_reduce = spec.all_reduce == AllReduceBy::own;
   step.own_all_reduce = own_all_reduce(step.stack, node, nvlink_nodes, hardware);
   const KvCacheSpec& kv = spec.kv_cache;

@@ -76,12 +76,12 @@ class PassTimer {
     // One grouped GEMM over the experts that have tokens, with equal numbers of rows.
     for (const Linear& p : gemms) multiply(t, copies / busy, p, step_.experts, busy);
     multiply(t, tokens_, {d(m_.hidden), d(m_.experts)}, step_.linear);
-    if (m_.shared_experts > 0)
-      for (const Linear& p : ffn_gemms(m_, d(m_.expert_ffn * m_.shared_experts) / tensor_))
-        multiply(t, tokens_, p, step_.experts);
-    // Permutation into the order of experts and back.
+    if (m_.shared_experts > 0) shared(t);
+    // Copies are written in the order of experts in the precision of GEMMs, and their results of 16 bits are read and
+    // summed. A token itself is read, and its sum written, once.
+    const double permuted = bytes_of(step_.experts.compute) + bytes_16;
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
-                outside() + copies * (8 * d(m_.hidden) + activation() * width));
+                outside() + copies * (permuted * d(m_.hidden) + activation() * width));
     cast(t, gemms, step_.experts);
     t.elementwise += stack_.expert_fixed.us();
     return t;
@@ -106,6 +106,17 @@ class PassTimer {
   }
 
  private:
+  static constexpr double bytes_16 = 2;
+
+  /// Adds shared experts: another feed-forward block over all tokens, with casts, activation and sum of its own.
+  void shared(LayerTime& t) const {
+    const double width = d(m_.expert_ffn * m_.shared_experts) / tensor_;
+    const std::vector<Linear> gemms = ffn_gemms(m_, width);
+    for (const Linear& p : gemms) multiply(t, tokens_, p, step_.experts);
+    elementwise(t, stack_.ffn_kernels, tokens_ * activation() * width);
+    cast(t, gemms, step_.experts);
+  }
+
   // Rounded up, but not because of a rounding error of the division.
   static std::int64_t whole(double x) { return std::max<std::int64_t>(1, std::llround(std::ceil(x - 1e-9))); }
 

@@ -7,24 +7,10 @@
 #include "fabricast/core/error.hpp"
 #include "fabricast/workload/inference_spec.hpp"
 #include "support/ideal_kernels.hpp"
+#include "support/inference_steps.hpp"
 
 namespace fabricast {
 namespace {
-
-InferenceSpec spec_of(std::string_view preset, int tensor = 1) {
-  InferenceSpec spec;
-  spec.model = preset_model(preset);
-  spec.parallel.tensor = tensor;
-  spec.all_reduce = AllReduceBy::nccl;
-  return spec;
-}
-
-NodeSpec node_of(std::string_view preset = "hgx-h100") { return default_node(shipped_hardware(), {}, preset); }
-
-InferenceStep step_of(InferenceSpec spec, int nodes = 1, const NodeSpec& node = node_of()) {
-  complete(spec, shipped_hardware(), node, nodes, 1);
-  return inference_step(spec, node, 1, shipped_hardware());
-}
 
 Diagnostic diagnostic_of(InferenceSpec spec, int nodes = 1) {
   try {
@@ -46,19 +32,6 @@ double computing(const InferenceStep& step, const InferencePass& pass) {
     for (const LayerTime& half : {t.attention, step.model.has_experts(l) ? t.sparse : t.dense})
       time += half.gemms + half.attention + half.elementwise;
   return (time + t.vocabulary.gemms + t.vocabulary.elementwise).value;
-}
-
-double calls_of(const Program& program, CollectiveOp op, Part part) {
-  double calls = 0;
-  for (const Activity& a : program.activities)
-    if (a.is_collective() && program.collectives[a.collective].op == op && a.part == part) calls += a.calls;
-  return calls;
-}
-
-std::int64_t bytes_of_collective(const Program& program, CollectiveOp op) {
-  for (const CollectiveKind& k : program.collectives)
-    if (k.op == op) return k.bytes;
-  return -1;
 }
 
 }  // namespace
@@ -203,40 +176,21 @@ TEST_CASE("the host launches each kernel unless there is a graph", "[inference]"
   CHECK(host(eager.program) == Approx(fixed + (kernels * step.stack.kernel_launch.value + layers) * 1e-6));
 }
 
-TEST_CASE("few tokens read few experts", "[inference]") {
-  InferenceSpec spec = spec_of("deepseek-v3");
-  spec.precision = Precision::fp8, spec.parallel.expert = 32;
-  const InferenceStep step = step_of(spec, 4);
-  InferencePass pass;
-  pass.sequences = 1, pass.context = 100;
-  const Seconds one = time_pass(step, pass).sparse.gemms;
-  pass.sequences = 64;
-  CHECK(time_pass(step, pass).sparse.gemms > 1.2 * one);
-  const Program p = inference_program(step, {pass}, 1, true).program;
-  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 2 * 58);
-  // To the experts in 8 bits: 8 copies of 64 tokens of 7168.
-  CHECK(bytes_of_collective(p, CollectiveOp::alltoall) == 64 * 8 * 7168);
-  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 0);
-}
-
-TEST_CASE("many tokens go once to each rank that has one of their experts", "[inference]") {
-  InferenceSpec spec = spec_of("deepseek-v3");
-  spec.precision = Precision::fp8, spec.parallel.expert = 2;
+TEST_CASE("the host takes time for each linear layer of a model", "[inference]") {
+  // DeepSeek-V3: 61 x 4 of latent attention (down to both latent vectors, up to queries, up to keys and values,
+  // output), 3 x 2 of dense feed-forward blocks, 58 x 3 of routers and shared experts. Qwen3: 94 x 2 of attention, and
+  // as many routers. Its experts are one call in each layer.
+  const auto [preset, linears, sparse] = GENERATE(table<std::string, int, int>(
+      {{"deepseek-v3", 61 * 4 + 3 * 2 + 58 * 3, 58}, {"qwen3-235b-a22b", 94 * 3, 94}, {"llama3-8b", 32 * 4, 0}}));
+  InferenceSpec spec = spec_of(preset);
+  spec.launch = PassLaunch::eager;
   InferenceStep step = step_of(spec);
-  // Of the six pairs of four experts, one lies on the other rank of two: a token reaches 2 (1 - 1/6) ranks on average.
-  step.model.experts = 4, step.model.active_experts = 2, step.model.expert_groups = step.model.active_groups = 0;
-  InferencePass prompts;
-  prompts.prompts = 1, prompts.queries = prompts.keys = 12;
-  const auto dispatched = [&](const InferencePass& pass) {
-    return bytes_of_collective(inference_program(step, {pass}, 1, true).program, CollectiveOp::alltoall);
-  };
-  CHECK(dispatched(prompts) == 20 * 7168);
-  // One copy per expert in decode passes, unless the engine merges them, too.
-  InferencePass decode;
-  decode.sequences = 12, decode.context = 100;
-  CHECK(dispatched(decode) == 24 * 7168);
-  step.stack.merges = true;
-  CHECK(dispatched(decode) == 20 * 7168);
+  step.stack.kernel_launch.value = step.stack.step_fixed.value = step.stack.sequence_fixed.value = 0;
+  Seconds host;
+  for (const Activity& a : inference_program(step, decode_passes(step), 1, false).program.activities)
+    if (a.part == Part::host) host += a.time;
+  const double us = linears * step.stack.layer_launch.value / 4 + sparse * step.stack.expert_launch.value;
+  CHECK(host.value == Approx(us * 1e-6));
 }
 
 TEST_CASE("attention's output projection may have fewer bits than the rest", "[inference]") {
@@ -255,71 +209,6 @@ TEST_CASE("attention's output projection may have fewer bits than the rest", "[i
   CHECK(time_pass(narrow, pass).sparse.gemms == time_pass(wide, pass).sparse.gemms);
   // Experts of fewer than 8 bits bring a cache of 8.
   CHECK(wide.cache == Precision::fp8);
-}
-
-TEST_CASE("experts split over several replicas receive the tokens of all", "[inference]") {
-  InferenceSpec spec = spec_of("deepseek-v3");
-  spec.precision = Precision::fp8;
-  spec.batch = 64;
-  spec.parallel.expert_tensor = 8;
-  const InferenceStep split = step_of(spec);
-  CHECK(split.layout.data == 8);
-  const Program p = inference_program(split, decode_passes(split), 1, true).program;
-  // 58 of 61 layers have experts. 8 x 64 tokens of 7168 go there in 8 bits, and come back in 16.
-  CHECK(calls_of(p, CollectiveOp::all_gather, Part::expert) == 58);
-  CHECK(calls_of(p, CollectiveOp::reduce_scatter, Part::expert) == 58);
-  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 0);
-  CHECK(bytes_of_collective(p, CollectiveOp::all_gather) == 8 * 64 * 7168);
-  CHECK(bytes_of_collective(p, CollectiveOp::reduce_scatter) == 8 * 64 * 7168 * 2);
-  for (const CollectiveKind& k : p.collectives)
-    if (k.part == Part::expert) CHECK(p.groups[k.groups] == RankGroups{{0, 1, 2, 3, 4, 5, 6, 7}});
-  // A rank holds as much as with whole experts of an eighth, and multiplies as much.
-  spec.parallel.expert_tensor = 0;
-  spec.parallel.expert = 8;
-  const InferenceStep whole = step_of(spec);
-  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 64, 8)).parameters; };
-  CHECK(held(split) == Approx(held(whole)));
-  InferencePass pass;
-  pass.sequences = 2048;
-  pass.context = 100;
-  // Narrower GEMMs, and more output.
-  CHECK(time_pass(split, pass).sparse.gemms >= time_pass(whole, pass).sparse.gemms);
-  CHECK(time_pass(split, pass).sparse.gemms < 1.5 * time_pass(whole, pass).sparse.gemms);
-}
-
-TEST_CASE("redundant experts take memory and reads, and count for divisibility", "[inference]") {
-  InferenceSpec spec = spec_of("deepseek-v3");
-  spec.precision = Precision::fp8, spec.parallel.expert = 32;
-  const InferenceStep plain = step_of(spec, 4);
-  spec.experts.redundant = 32;
-  const InferenceStep more = step_of(spec, 4);
-  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
-  // One expert more on each rank, three matrices of 7168 x 2048 in each of 58 layers.
-  CHECK(held(more) - held(plain) == Approx(58. * 3 * 7168 * 2048).epsilon(0.01));
-  // 288 experts lie on 36 ranks, 256 do not.
-  spec.parallel.expert = 36;
-  CHECK_NOTHROW(step_of(spec, 9));
-  spec.experts.redundant = 0;
-  CHECK_THROWS_WITH(step_of(spec, 9), Catch::Contains("expert 36 does not divide 256 experts"));
-  // With many tokens every expert is read: nine instead of eight.
-  InferencePass pass;
-  pass.sequences = 512, pass.context = 100;
-  CHECK(time_pass(more, pass).sparse.gemms > time_pass(plain, pass).sparse.gemms);
-}
-
-TEST_CASE("experts may be split by two degrees inside a replica", "[inference]") {
-  InferenceSpec spec = spec_of("mixtral-8x7b", 4);
-  const InferenceStep all = step_of(spec);
-  spec.parallel.expert = 2;
-  spec.parallel.expert_tensor = 2;
-  const InferenceStep two = step_of(spec);
-  CHECK(two.layout.expert_tensor == 2);
-  const Program p = inference_program(two, decode_passes(two), 1, true).program;
-  // As of any layer: two all-reduces each, and one behind the embedding.
-  CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 65);
-  CHECK(calls_of(p, CollectiveOp::alltoall, Part::expert) == 0);
-  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
-  CHECK(held(two) == Approx(held(all)));
 }
 
 TEST_CASE("latent attention caches its latent vector on every rank", "[inference]") {
@@ -423,15 +312,6 @@ TEST_CASE("halves add up to the pass, and each has its collectives", "[inference
   const Program p = inference_program(step, decode_passes(step), 1, true).program;
   // Twice a layer and half, and once behind the embedding.
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 2 * 2 * 80 + 1);
-}
-
-TEST_CASE("experts with weights in 4 bits have a rate of their own", "[inference]") {
-  InferenceSpec spec = spec_of("gpt-oss-120b");
-  const ServingStack stack = step_of(spec).stack;
-  CHECK(stack.expert_rate.value < stack.expert_rate_4.value);  // as measured
-  CHECK(step_of(spec).kernels.grouped_limit == stack.expert_rate.value);
-  spec.experts.weight_precision = WeightChoice::fp4;
-  CHECK(step_of(spec).kernels.grouped_limit == stack.expert_rate_4.value);
 }
 
 TEST_CASE("bad inference sections name the number to change", "[inference]") {
