@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <limits>
 #include <numeric>
+#include <shared_mutex>
+#include <unordered_map>
 
 namespace fabricast {
 
@@ -147,6 +151,20 @@ const std::vector<std::uint16_t>& GraphPaths::distances_to(std::uint32_t to, std
   return own;
 }
 
+bool GraphPaths::latency_by_length() const {
+  if (metric_) return false;
+  const std::uint32_t endpoints = fabric_.endpoints();
+  std::array<Seconds, 3> of;
+  of.fill(Seconds{-1});
+  for (std::uint32_t l = 0; l < fabric_.links(); ++l) {
+    const auto [from, to] = fabric_.link(LinkId(l));
+    Seconds& alike = of[from.value < endpoints ? 0 : to.value < endpoints ? 1 : 2];
+    if (alike < Seconds{0}) alike = latency(l);
+    if (alike != latency(l)) return false;
+  }
+  return true;
+}
+
 // From the destination, against the direction of the links. Lengths are small integers, so the switches that wait are
 // kept by distance instead of in a heap.
 const std::vector<std::uint16_t>& GraphPaths::searched(std::uint32_t to) const {
@@ -272,9 +290,9 @@ class ClosSpreader final : public Router {
 };
 
 /// Spreads flows on an arbitrary graph: at each switch, equal parts take each of the next hops.
-class GraphSpreader final : public Router {
+class GraphSpreader final : public MinimalRouter {
  public:
-  GraphSpreader(const Fabric& fabric, const LinkState& state) : paths_(fabric, state) {}
+  using MinimalRouter::MinimalRouter;
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -283,7 +301,9 @@ class GraphSpreader final : public Router {
     if (!paths_.usable(from.up) || !paths_.usable(to.down)) return false;
     take(path, from.up, 1);
     path.latency = paths_.latency(from.up);
-    if (!between(from.at, to.at, path)) return false;
+    if (!(from.at == to.at || known(from.at, to.at, path) ||
+          (between(from.at, to.at, path) && keep(from.at, to.at, path))))
+      return false;
     take(path, to.down, 1);
     path.latency += paths_.latency(to.down);
     return true;
@@ -341,6 +361,35 @@ class GraphSpreader final : public Router {
     path.latency = front[0].latency;
     return true;
   }
+
+  // Channels of a ring or a tree send between the same switches, so the first paths are kept: between two switches, and
+  // from a port of some latency.
+  struct Kept {
+    Seconds begin;
+    Path path;  ///< without links of ports
+  };
+  bool known(std::uint32_t from, std::uint32_t to, Path& path) const {
+    const std::shared_lock lock(mutex_);
+    const auto it = kept_.find(std::uint64_t{from} * paths_.switches() + to);
+    if (it == kept_.end() || it->second.begin != path.latency) return false;
+    const Path& found = it->second.path;
+    path.resources.insert(path.resources.end(), found.resources.begin(), found.resources.end());
+    path.weights.insert(path.weights.end(), found.weights.begin(), found.weights.end());
+    path.latency = found.latency;
+    return true;
+  }
+  bool keep(std::uint32_t from, std::uint32_t to, const Path& path) const {
+    constexpr std::size_t most_links = std::size_t{1} << 19;
+    if (kept_links_ > most_links) return true;
+    const std::unique_lock lock(mutex_);
+    Kept kept{paths_.latency(path.resources[0]), path};
+    kept.path.resources.erase(kept.path.resources.begin());
+    kept.path.weights.erase(kept.path.weights.begin());
+    if (kept_.emplace(std::uint64_t{from} * paths_.switches() + to, std::move(kept)).second)
+      kept_links_ += path.resources.size();
+    return true;
+  }
+
   static void arrive(std::vector<Reached>& front, const Reached& part) {
     const auto it = std::find_if(front.begin(), front.end(), [&](const Reached& r) { return r.at == part.at; });
     if (it == front.end()) return front.push_back(part);
@@ -348,7 +397,9 @@ class GraphSpreader final : public Router {
     it->latency = std::max(it->latency, part.latency);
   }
 
-  GraphPaths paths_;
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<std::uint64_t, Kept> kept_;  ///< by pair of switches
+  mutable std::atomic<std::size_t> kept_links_ = 0;
 };
 
 }  // namespace

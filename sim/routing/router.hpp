@@ -256,6 +256,9 @@ class GraphPaths {
   std::uint32_t end_of(LinkId link) const { return fabric_.link(link).to.value - fabric_.endpoints(); }
   const Fabric& fabric() const { return fabric_; }
   const LinkState& state() const { return state_; }
+  /// Whether the latency of a minimal path follows from its length: links of one kind (between switches, to ports, from
+  /// ports) are alike, and each has length 1.
+  bool latency_by_length() const;
 
   /// Distributes flows between switches over the links between them. All flows to a destination are moved together,
   /// those that are farthest first.
@@ -314,14 +317,15 @@ void GraphPaths::next_by(std::uint32_t here, Distance distance, std::vector<Link
   const std::uint32_t all = distance(here);
   if (all == far) return;
   std::uint8_t dimension = 0xFF;
-  for (const Hop& hop : hops(here)) {
-    if ((any_down_ && state_.down(hop.link)) || std::uint32_t{hop.length} + distance(hop.to) != all) continue;
+  for (std::uint32_t c = first_cables_[here]; c < first_cables_[here + 1]; ++c) {
+    const Hop& hop = hops_[cables_[c].first];
+    if (std::uint32_t{hop.length} + distance(hop.to) != all) continue;
     if (ordered_ && hop.dimension != dimension) {
       if (hop.dimension > dimension) continue;
       links.clear();
       dimension = hop.dimension;
     }
-    links.push_back(LinkId(hop.link));
+    for (std::uint32_t i = 0; i < cables_[c].count; ++i) links.push_back(LinkId(hops_[cables_[c].first + i].link));
   }
 }
 
@@ -383,12 +387,22 @@ class RandomSplit {
   Rng rng_;
 };
 
-/// A router on an arbitrary graph.
+/// A router on an arbitrary graph, all of whose paths are minimal.
+class MinimalRouter : public Router {
+ public:
+  MinimalRouter(const Fabric& fabric, const LinkState& state) : paths_(fabric, state) {}
+  const GraphPaths& paths() const { return paths_; }
+
+ protected:
+  GraphPaths paths_;
+};
+
+/// One that chooses a path for each flow.
 template <class Chooser>
-class GraphRouter final : public Router {
+class GraphRouter final : public MinimalRouter {
  public:
   GraphRouter(const Fabric& fabric, const LinkState& state, Chooser chooser)
-      : paths_(fabric, state), chooser_(std::move(chooser)) {}
+      : MinimalRouter(fabric, state), chooser_(std::move(chooser)) {}
 
   bool route(const Flow& flow, Path& path) const override {
     path.clear();
@@ -415,7 +429,6 @@ class GraphRouter final : public Router {
   }
 
  private:
-  GraphPaths paths_;
   Chooser chooser_;
 };
 

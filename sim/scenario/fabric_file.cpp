@@ -16,19 +16,8 @@ namespace fabricast {
 
 namespace {
 
-/// `[a, b]` is a short form of `[{name: a}, {name: b}]`.
-void spell_out_names(YAML::Node list) {
-  if (!list.IsDefined() || !list.IsSequence()) return;
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].IsScalar()) {
-      YAML::Node map(YAML::NodeType::Map);
-      map["name"] = list[i].Scalar();
-      list[i] = map;
-    }
-}
-
 // InfraGraph [InfraGraph].
-FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFileResult& result) {
+FileFabric read_graph(const YamlView& root, const std::string& file, FabricFileResult& result) {
   FileProblems problems(file);
   const InfraGraph graph = read_infragraph(root, problems);
   problems.check();
@@ -41,13 +30,13 @@ FileFabric read_graph(const YAML::Node& root, const std::string& file, FabricFil
 }
 
 // Positions of keys are kept, since later errors (a cable to an unknown switch) refer to them.
-FileFabric read_own(const YAML::Node& given, const NamedText& named, FabricFileResult& result) {
-  YAML::Node root = given;
-  spell_out_names(root["switches"]);
-  if (const YAML::Node hosts = std::as_const(root)["hosts"]; hosts.IsDefined() && hosts.IsSequence())
-    for (YAML::Node host : hosts)
-      if (host.IsMap()) spell_out_names(host["nics"]);
-  YamlReader reader(root, named.file, {});
+FileFabric read_own(YamlTree& tree, const NamedText& named, FabricFileResult& result) {
+  // `[a, b]` is a short form of `[{name: a}, {name: b}]`.
+  tree.spell_out(tree.root().find("switches"), "name");
+  if (const YamlView hosts = tree.root().find("hosts"); hosts.sequence())
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+      if (hosts.at(i).map()) tree.spell_out(hosts.at(i).find("nics"), "name");
+  YamlReader reader(tree.root(), named.file, {});
   FileFabric fabric;
   visit_fields(reader, fabric);
   reader.finish();
@@ -121,11 +110,11 @@ FabricFileResult read_fabric_file(const std::vector<NamedText>& texts, const Fab
     result.format = "topology.conf";
     result.fabric = sketch_slurm(first, options);
   } else {
-    const YAML::Node root =
-        parse_yaml(first.text, first.file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
-    graph = is_infragraph(root);
+    YamlTree tree =
+        parse_yaml_tree(first.text, first.file, "e.g. switches: [tor0] and links: [{from: node0.nic0, to: tor0}]");
+    graph = is_infragraph(tree.root());
     result.format = graph ? "InfraGraph" : "fabric file";
-    result.fabric = graph ? read_graph(root, first.file, result) : read_own(root, first, result);
+    result.fabric = graph ? read_graph(tree.root(), first.file, result) : read_own(tree, first, result);
   }
   const bool any = !result.fabric.hosts.empty();
   // Hosts of a Slurm file have no NICs to select. Selecting precedes ordering, so numbers are those of the hosts that

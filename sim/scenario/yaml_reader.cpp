@@ -5,8 +5,6 @@
 #include "yaml_reader.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <limits>
@@ -20,15 +18,17 @@ namespace fabricast {
 
 namespace {
 
-SourceSpan span_of(const YAML::Node& node, const std::string& file) {
-  const YAML::Mark mark = node.Mark();
-  const int width = node.IsScalar() ? static_cast<int>(node.Scalar().size()) : 1;
-  if (mark.is_null()) return {file, 0, 0, 1};
-  return {file, mark.line + 1, mark.column + 1, std::max(1, width)};
+SourceSpan span_of(const YamlView& node, const std::string& file) {
+  const auto [line, column] = node.position();
+  if (line == 0) return {file, 0, 0, 1};
+  return {file, line, column, node.scalar() ? std::max(1, static_cast<int>(node.text().size())) : 1};
 }
 
 std::string child(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : path + "." + std::string(name);
+  std::string full;
+  full.reserve(path.size() + 1 + name.size());
+  if (!path.empty()) full.append(path).push_back('.');
+  return full.append(name);
 }
 
 Parsed<bool> parse_bool(std::string_view text) {
@@ -49,95 +49,7 @@ SourceSpan place_of(const std::map<std::string, SourceSpan>& places, const std::
   }
 }
 
-namespace {
-
-/// A hint on the usual cause of a syntax error from yaml-cpp.
-std::string syntax_hint(std::string_view what, std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(" \t");
-  if (line.substr(0, begin).find('\t') != std::string_view::npos) return "indent with spaces; YAML does not allow tabs";
-  if (what == "end of map flow not found") return "is a } missing before this?";
-  if (what == "end of sequence flow not found") return "is a ] missing before this?";
-  if (what == "end of map not found") return "all keys of a map must start in the same column";
-  if (what == "the referenced anchor is not defined") return "a value that starts with * needs quotes";
-  return {};
-}
-
-std::string line_at(std::string_view text, int line) {
-  std::size_t begin = 0;
-  for (int i = 1; i < line && begin != std::string_view::npos; ++i) begin = text.find('\n', begin) + 1;
-  return std::string(text.substr(begin, text.find('\n', begin) - begin));
-}
-
-/// Counts documents and records where they begin. The library's own LoadAll does not end if the rest of the text, such
-/// as a comma, begins no document: it creates empty documents until memory is full.
-class DocumentCounter : public YAML::EventHandler {
- public:
-  int documents = 0;
-  YAML::Mark last;  ///< start of the content of the last document
-
-  void OnDocumentStart(const YAML::Mark&) override {
-    ++documents;
-    begins_ = true;
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { see(mark); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { see(mark); }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override { see(mark); }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    see(mark);
-  }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    see(mark);
-  }
-  void OnMapEnd() override {}
-
- private:
-  void see(const YAML::Mark& mark) {
-    if (begins_) last = mark;
-    begins_ = false;
-  }
-
-  bool begins_ = false;
-};
-
-}  // namespace
-
-YAML::Node parse_yaml(const std::string& text, const std::string& file, const std::string& begin) {
-  const auto fail = [&](int line, int column, std::string what, std::string hint = {}) {
-    Diagnostic d;
-    d.where = {file, line, column, 1};
-    d.message = std::move(what);
-    d.hint = std::move(hint);
-    throw UserError({std::move(d)});
-  };
-  if (const std::size_t bad = std::min(text.find('\0'), find_not_utf8(text)); bad != std::string::npos) {
-    const SourceSpan at = span_at(file, text, bad);
-    fail(at.line, at.column, "not a UTF-8 text file");
-  }
-  YAML::Node document;
-  DocumentCounter counter;
-  try {
-    // Load reads the first document only. The parser runs again to see whether there is another.
-    document = YAML::Load(text);
-    std::istringstream in(text);
-    YAML::Parser parser(in);
-    while (counter.documents < 2 && parser.HandleNextDocument(counter)) {}
-  } catch (const YAML::DeepRecursion& e) {
-    fail(e.mark.line + 1, e.mark.column + 1, "nested too deeply");
-  } catch (const YAML::Exception& e) {
-    const int line = e.mark.is_null() ? 1 : e.mark.line + 1;
-    fail(line, e.mark.is_null() ? 1 : e.mark.column + 1, fmt::format("not YAML: {}", e.msg),
-         syntax_hint(e.msg, line_at(text, line)));
-  }
-  if (!document.IsMap()) fail(1, 1, text.empty() ? "the file is empty" : "not a map of sections", begin);
-  if (counter.documents > 1)
-    fail(counter.last.line + 1, counter.last.column + 1, "a second document begins here",
-         "a file must hold a single document");
-  return document;
-}
-
-YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides)
+YamlReader::YamlReader(const YamlView& root, std::string file, std::vector<Override> overrides)
     : file_(std::move(file)), overrides_(std::move(overrides)) {
   for (const Override& o : overrides_)
     if (find_not_utf8(o.path + o.value) != std::string::npos)
@@ -147,29 +59,30 @@ YamlReader::YamlReader(const YAML::Node& root, std::string file, std::vector<Ove
   levels_.push_back({root, "", "", {}, false, 0});
 }
 
-SourceSpan YamlReader::span(const YAML::Node& node, const std::string& origin) const {
+SourceSpan YamlReader::span(const YamlView& node, const std::string& origin) const {
   return origin.empty() ? span_of(node, file_) : SourceSpan{origin, 0, 0, 1};
 }
 
-void YamlReader::check_keys(const YAML::Node& map, const std::string& path, const std::string& origin) {
-  std::set<std::string> seen;
-  for (const auto& entry : map) {
-    if (!entry.first.IsScalar()) {
-      Diagnostic d;
-      d.where = span(entry.first, origin);
-      d.path = path;
-      d.message = "a key must be a single word";
-      add(std::move(d));
-      continue;
-    }
-    if (!seen.insert(entry.first.Scalar()).second) {
-      Diagnostic d;
-      d.where = span(entry.first, origin);
-      d.path = child(path, entry.first.Scalar());
-      d.message = "duplicate key";
-      add(std::move(d));
-    }
-  }
+void YamlReader::check_keys(const YamlView& map, const std::string& path, const std::string& origin) {
+  // Most maps are short, and comparing a few keys is faster than a set of them.
+  constexpr std::size_t few = 8;
+  std::vector<std::string_view> first;
+  std::set<std::string_view> others;
+  const auto is_new = [&](std::string_view key) {
+    if (std::find(first.begin(), first.end(), key) != first.end()) return false;
+    if (first.size() == few) return others.insert(key).second;
+    if (first.empty()) first.reserve(few);
+    first.push_back(key);
+    return true;
+  };
+  map.each_pair([&](const YamlView& key, const YamlView&) {
+    if (key.scalar() && is_new(key.text())) return;
+    Diagnostic d;
+    d.where = span(key, origin);
+    d.path = key.scalar() ? child(path, key.text()) : path;
+    d.message = key.scalar() ? "duplicate key" : "a key must be a single word";
+    add(std::move(d));
+  });
 }
 
 YamlReader::Found YamlReader::find(const FieldInfo& info) {
@@ -181,27 +94,29 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
   if (level.list) {
     const std::size_t i = level.next++;
     found.path = fmt::format("{}[{}]", level.path, i);
-    if (level.node.IsDefined() && i < level.node.size()) {
-      found.node = level.node[i];
+    if (i < level.node.size()) {
+      found.node = level.node.at(i);
       found.there = true;
     }
   } else {
-    level.known.insert(std::string(info.name));
+    level.known.push_back(info.name);
     found.path = child(level.path, info.name);
-    if (level.node.IsDefined() && level.node.IsMap()) {
-      const YAML::Node node = std::as_const(level.node)[std::string(info.name)];
-      if (node.IsDefined()) {
-        found.node = node;
-        found.there = true;
-      }
+    if (level.node.map()) {
+      found.node = level.node.find(info.name);
+      found.there = found.node.defined();
       // For a key without a value, yaml-cpp points past it, so the position of the key is used.
-      if (node.IsDefined() && node.IsNull())
-        for (const auto& entry : level.node)
-          if (entry.first.IsScalar() && entry.first.Scalar() == info.name) key = span(entry.first, level.origin);
+      if (found.node.null())
+        level.node.each_pair([&](const YamlView& k, const YamlView&) {
+          if (k.scalar() && k.text() == info.name) key = span(k, level.origin);
+        });
     }
   }
   // For suggestions on misspelt overrides.
-  known_.insert(found.path);
+  if (overrides_.empty()) {
+    if (!found.there) return found;
+  } else {
+    known_.insert(found.path);
+  }
   // Elements of a list that an option gives are where the list is, and `place_of` finds that.
   const bool as_list = level.list && !level.origin.empty();
   if (found.there && !as_list) places_[found.path] = key.line > 0 ? key : span(found.node, level.origin);
@@ -213,7 +128,7 @@ YamlReader::Found YamlReader::find(const FieldInfo& info) {
       found.node = YAML::Load(o.value);
       // An empty value, `~` or text that is not YAML is taken literally, for example a name that begins with a special
       // character.
-      if (found.node.IsNull()) found.node = YAML::Node(o.value);
+      if (found.node.null()) found.node = YAML::Node(o.value);
     } catch (const YAML::Exception&) { found.node = YAML::Node(o.value); }
     found.there = true;
     found.origin = fmt::format("--set {}={}", o.path, o.value);
@@ -247,7 +162,7 @@ std::vector<Diagnostic> YamlReader::take_diagnostics() {
 
 template <class T>
 void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
-  const std::string& text = found.node.Scalar();
+  const std::string_view text = found.node.text();
   // Each type has a parser that explains what is wrong, and SI values are compared with the limits of the field.
   const auto take = [&](auto parsed, auto si, auto assign) {
     if (!parsed) return fail(found.path, parsed.error, parsed.hint);
@@ -289,9 +204,9 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
 void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
   const Found found = find(info);
   if (!found.there) return;
-  if (!found.node.IsScalar()) return fail(found.path, found.node.IsNull() ? "has no value" : "must be a single value");
+  if (!found.node.scalar()) return fail(found.path, found.node.null() ? "has no value" : "must be a single value");
   if (const auto* words = std::get_if<WordRef>(&value)) {
-    const std::string& text = found.node.Scalar();
+    const std::string_view text = found.node.text();
     const auto it = std::find(words->words.begin(), words->words.end(), text);
     if (it == words->words.end())
       return fail(found.path, fmt::format("unknown value '{}'", text), suggestion(text, words->words));
@@ -306,34 +221,33 @@ void YamlReader::scalar(const FieldInfo& info, ScalarRef value) {
 
 bool YamlReader::enter(const FieldInfo& info) {
   Found found = find(info);
-  if (found.there && !found.node.IsMap()) {
-    fail(found.path, found.node.IsNull() ? "is empty" : "must be a map", "write {key: value, ...}");
+  if (found.there && !found.node.map()) {
+    fail(found.path, found.node.null() ? "is empty" : "must be a map", "write {key: value, ...}");
     return false;
   }
   if (found.there) check_keys(found.node, found.path, found.origin);
   // A section that the file does not have may still get overrides.
-  levels_.push_back(
-      {found.there ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, false, 0});
+  levels_.push_back({found.node, found.path, found.origin, {}, false, 0});
   return true;
 }
 
 void YamlReader::report_unknown(const Level& level) {
-  if (!level.node.IsDefined() || !level.node.IsMap()) return;
-  const std::vector<std::string_view> known(level.known.begin(), level.known.end());
+  if (!level.node.map()) return;
   std::size_t unknown = 0;
   constexpr std::size_t most = 1000;  // finding a suggestion takes a while
-  for (const auto& entry : level.node) {
-    if (unknown == most) return;
-    if (!entry.first.IsScalar() || level.known.contains(entry.first.Scalar())) continue;
+  level.node.each_pair([&](const YamlView& key, const YamlView&) {
+    if (unknown == most || !key.scalar()) return;
+    if (std::find(level.known.begin(), level.known.end(), key.text()) != level.known.end()) return;
     ++unknown;
+    std::vector<std::string_view> known = level.known;
+    std::sort(known.begin(), known.end());
     Diagnostic d;
-    d.where = span(entry.first, level.origin);
-    d.path = child(level.path, entry.first.Scalar());
+    d.where = span(key, level.origin);
+    d.path = child(level.path, key.text());
     d.message = "unknown key";
-    d.hint = entry.first.Scalar() == "<<" ? "merge keys are not supported; write the keys out"
-                                          : suggestion(entry.first.Scalar(), known);
+    d.hint = key.text() == "<<" ? "merge keys are not supported; write the keys out" : suggestion(key.text(), known);
     add(std::move(d));
-  }
+  });
 }
 
 void YamlReader::leave() {
@@ -343,10 +257,9 @@ void YamlReader::leave() {
 
 std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
   const Found found = find(info);
-  const bool usable = found.there && found.node.IsSequence();
+  const bool usable = found.there && found.node.sequence();
   if (found.there && !usable) fail(found.path, "must be a list", "write [a, b, ...]");
-  levels_.push_back(
-      {usable ? found.node : YAML::Node(YAML::NodeType::Undefined), found.path, found.origin, {}, true, 0});
+  levels_.push_back({usable ? found.node : YamlView(), found.path, found.origin, {}, true, 0});
   if (!usable) return size;
   // Nested lists of aliases could make a small file expand until memory is full.
   constexpr std::size_t most = 10'000'000;
@@ -359,18 +272,18 @@ std::size_t YamlReader::enter_list(const FieldInfo& info, std::size_t size) {
 void YamlReader::string_map(const FieldInfo& info, std::map<std::string, std::string>& map) {
   const Found found = find(info);
   const std::string path = found.path;
-  if (found.there && !found.node.IsMap()) return fail(path, "must be a map", "write {NAME: \"value\", ...}");
+  if (found.there && !found.node.map()) return fail(path, "must be a map", "write {NAME: \"value\", ...}");
   if (found.there) {
     check_keys(found.node, path, found.origin);
-    for (const auto& entry : found.node) {
-      if (!entry.first.IsScalar()) continue;
-      const std::string key = entry.first.Scalar();
-      places_[child(path, key)] = span(entry.second, found.origin);
-      if (!entry.second.IsScalar())
+    found.node.each_pair([&](const YamlView& k, const YamlView& value) {
+      if (!k.scalar()) return;
+      const std::string key(k.text());
+      places_[child(path, key)] = span(value, found.origin);
+      if (!value.scalar())
         fail(child(path, key), "must be a single value");
       else
-        map[key] = entry.second.Scalar();
-    }
+        map[key] = value.text();
+    });
   }
   for (const Override& o : overrides_)
     if (o.path.starts_with(path + ".")) {

@@ -14,6 +14,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/fields.hpp"
+#include "yaml_tree.hpp"
 
 namespace fabricast {
 
@@ -31,11 +32,11 @@ std::vector<Override> split_overrides(const std::vector<std::string>& words, std
 /// The visitor that reads fields. Use: construct, visit the spec, `finish`, then check `failed`.
 class YamlReader final : public FieldVisitor {
  public:
-  /// \param root       a map with the keys of the spec
+  /// \param root       a map with the keys of the spec; a tree must outlive the reader
   /// \param file       name of the file, for messages
   /// \param overrides  in order; the last one of a path wins
   /// \throws UserError if an override is not UTF-8
-  YamlReader(const YAML::Node& root, std::string file, std::vector<Override> overrides);
+  YamlReader(const YamlView& root, std::string file, std::vector<Override> overrides);
 
   void scalar(const FieldInfo& info, ScalarRef value) override;
   bool enter(const FieldInfo& info) override;
@@ -57,23 +58,23 @@ class YamlReader final : public FieldVisitor {
 
  private:
   struct Level {
-    YAML::Node node;  ///< a map or a sequence; undefined if absent
+    YamlView node;  ///< a map or a sequence, or absent
     std::string path;
-    std::string origin;  ///< the override that gave it; empty: the file
-    std::set<std::string> known;
+    std::string origin;                   ///< the override that gave it; empty: the file
+    std::vector<std::string_view> known;  ///< names of fields, which are constants
     bool list = false;
     std::size_t next = 0;  ///< next element of a list
   };
   struct Found {
-    YAML::Node node;
+    YamlView node;
     std::string path;
     std::string origin;
     bool there = false;
   };
   Found find(const FieldInfo& info);
   void fail(const std::string& path, std::string message, std::string hint = {});
-  void check_keys(const YAML::Node& map, const std::string& path, const std::string& origin);
-  SourceSpan span(const YAML::Node& node, const std::string& origin) const;
+  void check_keys(const YamlView& map, const std::string& path, const std::string& origin);
+  SourceSpan span(const YamlView& node, const std::string& origin) const;
   void report_unknown(const Level& level);
   template <class T>
   void store(const Found& found, const FieldInfo& info, T& target);
@@ -82,7 +83,7 @@ class YamlReader final : public FieldVisitor {
   std::vector<Override> overrides_;
   std::set<std::string> used_overrides_;
   std::vector<Level> levels_;
-  std::set<std::string> known_;  ///< every path that a field has read
+  std::set<std::string> known_;  ///< every path that a field has read, if there are overrides
   std::map<std::string, SourceSpan> places_;
   std::vector<Diagnostic> diagnostics_;
   std::size_t entries_ = 0;  ///< list elements read so far, to bound the expansion of aliases

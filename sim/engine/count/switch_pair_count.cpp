@@ -26,6 +26,8 @@ class SwitchPairCounter {
   SwitchPairCounter(const FabricCount::Input& in, const std::vector<NetworkEdge>& edges)
       : in_(in), nodes_(static_cast<std::uint32_t>(in.comm.nodes())), switches_(in.fabric.switches()) {
     if (in.segment.links.any_down()) around_.emplace(in.fabric, in.segment.links);
+    if (const auto* minimal = dynamic_cast<const MinimalRouter*>(&in.router))
+      if (minimal->paths().latency_by_length()) alike_ = &minimal->paths();
     const auto pairs = static_cast<std::uint64_t>(in.comm.qps_per_connection);
     for (const NetworkEdge& edge : edges) messages_[{edge.from_nic, edge.to_nic}][edge.weight] += pairs;
     for (const auto& [nics, by_weight] : messages_) {
@@ -120,15 +122,22 @@ class SwitchPairCounter {
   };
 
   /// Pairs of switches at one distance have paths of one latency (fabric/metric.hpp), so a flow stands for all of them. In a
-  /// fabric from a file each pair of switches has its own. Around links that are down distances are searched.
+  /// fabric from a file each pair of switches has its own, unless paths are minimal and links alike. Around links that are
+  /// down distances are searched.
   bool add_trips(std::size_t pair, std::uint64_t flows) {
     const auto find = [&](FabricCount::Trips& trips) {
       return std::any_of(messages_.begin(), messages_.end(),
                          [&](const auto& m) { return find_trip(pair, m.first, trips); });
     };
     if (!in_.fabric.metric()) {
+      const std::uint32_t length = alike_ ? alike_->distance(source(pair), target(pair)) : 0;
+      if (const auto known = latency_.find(length); alike_ && known != latency_.end()) {
+        trips_.at(known->second).count += flows;
+        return true;
+      }
       FabricCount::Trips own;
       if (!find(own)) return false;
+      latency_.emplace(length, own.latency);
       const auto it = trips_.try_emplace(own.latency, own).first;
       it->second.count += flows;
       return true;
@@ -163,7 +172,9 @@ class SwitchPairCounter {
 
   const FabricCount::Input& in_;
   std::uint32_t nodes_, switches_;
-  std::optional<GraphPaths> around_;  ///< if a link is down
+  std::optional<GraphPaths> around_;         ///< if a link is down
+  const GraphPaths* alike_ = nullptr;        ///< if the latency of a path follows from its length
+  std::map<std::uint32_t, double> latency_;  ///< the same by length
   std::uint64_t flows_ = 0;
   std::map<NicPair, std::map<std::uint32_t, std::uint64_t>> messages_;  ///< by weight: queue pairs
   static constexpr std::uint32_t no_node = static_cast<std::uint32_t>(-1);
