@@ -87,6 +87,18 @@ class DetourRouter : public Router {
   bool by_load_;
 };
 
+/// What a router says of flows that take so many detours that their paths list only some of them.
+class ManyDetours {
+ public:
+  virtual ~ManyDetours() = default;
+  /// Whether paths leave detours out, and the other functions may be used. No link is down then.
+  virtual bool leaves_out() const = 0;
+  /// Adds to each link between switches what flows put on it, over all detours. \param pairs  sorted by destination
+  virtual void spread(std::span<const SwitchFlows> pairs, std::span<double> on) const = 0;
+  /// The latency of a path, from NIC port to NIC port.
+  virtual Seconds latency(const Flow& flow) const = 0;
+};
+
 /// A router with detours: one path for each queue pair, or all detours in equal parts (valiant_spread.cpp).
 /// \param by_load  whether the parts become those of the traffic, once that is known
 std::unique_ptr<Router> make_detour_router(const Fabric& fabric, const LinkState& state, DetourParts parts,

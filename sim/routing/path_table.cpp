@@ -6,7 +6,7 @@
 
 namespace fabricast {
 
-PathTable::PathTable(const GraphPaths& paths) : n_(paths.switches()) {
+PathTable::PathTable(const GraphPaths& paths, bool ways) : n_(paths.switches()) {
   for (std::uint32_t at = 0; at < n_; ++at) first_.push_back(paths.first_cables(at));
   for (std::uint32_t c = 0; c < paths.cables(); ++c) {
     cables_.push_back({paths.end_of_cables(c), paths.links_of_cables(c)});
@@ -36,6 +36,25 @@ PathTable::PathTable(const GraphPaths& paths) : n_(paths.switches()) {
     }
   }
   columns_.push_back({heads_.size(), chosen_.size()});
+  if (ways) list_places(paths.fabric().links());
+}
+
+void PathTable::list_places(std::uint32_t links) {
+  words_ = links / 64 + 1;
+  places_.resize(std::size_t{n_} * n_);
+  for (std::uint32_t to = 0; to < n_; ++to) {
+    std::uint32_t chosen = 0;
+    for (std::size_t h = columns_[to].heads; h < columns_[to + 1].heads; ++h) {
+      const auto [at, choices] = heads_[h];
+      places_[std::size_t{to} * n_ + at] = {chosen, static_cast<std::uint16_t>(h - columns_[to].heads), choices};
+      chosen += choices;
+    }
+  }
+  cables_of_.resize(links);
+  for (std::uint32_t c = 0, link = 0; c < cables_.size(); ++c) {
+    first_link_.push_back(link);
+    for (std::uint32_t i = 0; i < cables_[c].links; ++i) cables_of_[links_[link++]] = c;
+  }
 }
 
 // From far to near, so that all flows over a switch leave it together.
@@ -57,21 +76,38 @@ void PathTable::spread(std::vector<double>& flows, std::span<double> on) const {
   for_each_link(on_cables, [&](std::uint32_t link, double part) { on[link] += part; });
 }
 
-void PathTable::move_to(std::uint32_t to, Front& front, std::span<double> on) const {
-  std::size_t chosen = columns_[to + 1].chosen;
-  for (std::size_t h = columns_[to + 1].heads; h-- > columns_[to].heads + 1;) {
-    const std::uint32_t at = heads_[h].at;
-    chosen -= heads_[h].choices;
-    const Seconds latency = front.latency[at];
-    if (latency < Seconds{0}) continue;
+// The switches that wait are a heap by rank, the highest first. Next hops are nearer, so of a lower rank.
+void PathTable::move_to(std::uint32_t to, Front& front, Load& load) const {
+  const Place* const places = places_.data() + std::size_t{to} * n_;
+  const std::uint16_t* const chosen = chosen_.data() + columns_[to].chosen;
+  std::vector<std::uint32_t> waiting;
+  const auto wait = [&](std::uint32_t at) {
+    if (places[at].rank == 0) return false;
+    waiting.push_back(std::uint32_t{places[at].rank} << 16 | at);
+    return true;
+  };
+  for (const std::uint32_t at : front.where) wait(at);
+  front.where.clear();
+  std::make_heap(waiting.begin(), waiting.end());
+  while (!waiting.empty()) {
+    std::pop_heap(waiting.begin(), waiting.end());
+    const std::uint32_t at = waiting.back() & 0xFFFF;
+    waiting.pop_back();
     const double here = front.flows[at];
-    for_each_choice(heads_[h], chosen_.data() + chosen, [&](std::uint32_t c, double part) {
-      on[c] += here * part;
-      front.flows[cables_[c].to] += here * part;
-      front.latency[cables_[c].to] = std::max(front.latency[cables_[c].to], latency + latency_[c]);
-    });
+    const Seconds latency = front.latency[at];
+    for_each_choice({static_cast<std::uint16_t>(at), places[at].choices}, chosen + places[at].chosen,
+                    [&](std::uint32_t c, double part) {
+                      if (load.on[c] == 0) load.cables.push_back(c);
+                      load.on[c] += here * part;
+                      const std::uint32_t next = cables_[c].to;
+                      if (front.latency[next] < Seconds{0} && wait(next))
+                        std::push_heap(waiting.begin(), waiting.end());
+                      front.flows[next] += here * part;
+                      front.latency[next] = std::max(front.latency[next], latency + latency_[c]);
+                    });
     front.clear(at);
   }
+  front.where.push_back(to);
 }
 
 // From near to far, so that the costs of all next hops are known.

@@ -11,12 +11,15 @@
 // A path lists all detours up to `most_listed`. Of more it lists `listed_of_more`, evenly spaced in the order of switches,
 // and gives each the weight of those that it stands for. Which ones depends on the two switches and on the port that
 // sends: over many flows, links carry the same as with all detours. The latency is that of the longest detour, listed or
-// not. Numbers of flows between switches are parted over all detours in any case.
+// not. Numbers of flows between switches are parted over all detours in any case, and so are the flows of collectives
+// whose paths would list only some (ManyDetours).
 //
 // With `ugal`, q is that of a pair of switches (detours_by_load.cpp).
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
@@ -31,7 +34,7 @@ namespace {
 /// A path over all of 1,000 detours would list most links of the fabric.
 constexpr std::uint32_t most_listed = 256, listed_of_more = 64;
 
-class DetourSpreader final : public DetourRouter {
+class DetourSpreader final : public DetourRouter, public ManyDetours {
  public:
   DetourSpreader(const Fabric& fabric, const LinkState& state, DetourParts parts, bool by_load)
       : DetourRouter(fabric, state, std::move(parts), by_load), port_of_(fabric.switches(), 0) {
@@ -55,10 +58,8 @@ class DetourSpreader final : public DetourRouter {
     if (from.at != to.at) {
       const std::shared_ptr<const Between> between = this->between(from.at, to.at, flow.from);
       if (!between->connected) return false;
-      for (const auto& [link, share] : between->shares) {
-        path.resources.push_back(link);
-        path.weights.push_back(share);
-      }
+      path.resources.insert(path.resources.end(), between->links.begin(), between->links.end());
+      path.weights.insert(path.weights.end(), between->shares.begin(), between->shares.end());
       path.latency = between->latency;
     }
     path.resources.push_back(to.down);
@@ -88,13 +89,30 @@ class DetourSpreader final : public DetourRouter {
     minimal_->part_pairs(list, stream, [&](std::uint32_t link, double flows) { add_to(link, flows / whole); });
   }
 
+  bool leaves_out() const override { return detours_.with_nics().size() > most_listed && paths_.ends_at_ports(); }
+  void spread(std::span<const SwitchFlows> pairs, std::span<double> on) const override {
+    std::vector<double> part;
+    part.reserve(pairs.size());
+    for (const SwitchFlows& pair : pairs) part.push_back(parts_.of(pair.from, pair.to));
+    std::unique_ptr<Room> room = take_room();
+    sums().halves(pairs, part, room->matrix);
+    table().spread(room->matrix, on);
+    give_back(std::move(room));
+  }
+  // Of the longest detour, or of minimal paths if these are longer.
+  Seconds latency(const Flow& flow) const override {
+    const GraphPaths::Port &from = paths_.port(flow.from), &to = paths_.port(flow.to);
+    const Seconds begin = paths_.latency(from.up), end = paths_.latency(to.down);
+    return from.at == to.at ? begin + end : slowest(from.at, to.at, begin) + end;
+  }
+
  private:
-  using Shares = std::vector<std::pair<std::uint32_t, double>>;  ///< by link
   /// What a flow has on the links between two switches.
   struct Between {
     bool connected = false;
-    Shares shares;    ///< ascending by link
-    Seconds latency;  ///< with the links of NIC ports
+    std::vector<std::uint32_t> links;  ///< ascending
+    std::vector<double> shares;        ///< of these links
+    Seconds latency;                   ///< with the links of NIC ports
   };
 
   std::unique_ptr<Router> with_parts(DetourParts parts) const override {
@@ -103,6 +121,11 @@ class DetourSpreader final : public DetourRouter {
   const DetourSums& sums() const {
     std::call_once(summed_, [&] { sums_ = std::make_unique<DetourSums>(paths_, detours_); });
     return *sums_;
+  }
+
+  const PathTable& table() const {
+    std::call_once(listed_, [&] { table_ = std::make_unique<PathTable>(paths_, true); });
+    return *table_;
   }
 
   /// Which of many detours a path lists: two switches begin at a place of their own, and the kinds of ports divide the
@@ -133,63 +156,146 @@ class DetourSpreader final : public DetourRouter {
     auto found = std::make_shared<Between>();
     found->connected = find(from, to, {mix64(from * n + to) % n, kind, kinds}, *found);
     const std::scoped_lock lock(mutex_);
-    // Flows mostly repeat the pairs of switches of the flows just before.
-    constexpr std::size_t most_kept = std::size_t{1} << 22;
-    if (kept_ > most_kept) {
-      known_.clear();
-      kept_ = 0;
-    }
+    if (!known_.emplace(key, found).second) return found;
+    // Flows mostly repeat the pairs of switches of the flows just before. The oldest are dropped one by one, so that their
+    // memory serves the next.
+    const std::size_t most_kept = std::size_t{1} << (n > most_listed ? 20 : 22);
     kept_ += found->shares.size() + 1;
-    known_.insert_or_assign(key, found);
+    oldest_.push_back(key);
+    while (kept_ > most_kept && oldest_.size() > 1) {
+      const auto it = known_.find(oldest_.front());
+      kept_ -= it->second->shares.size() + 1;
+      known_.erase(it);
+      oldest_.pop_front();
+    }
     return found;
+  }
+
+  /// Memory for one flow, for one thread at a time.
+  struct Room {
+    PathTable::Front front, turn;
+    PathTable::Load load;
+    std::vector<std::uint32_t> over;
+    std::vector<double> matrix;  ///< by second switch, then by first
+  };
+  std::unique_ptr<Room> take_room() const {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!rooms_.empty()) {
+        std::unique_ptr<Room> room = std::move(rooms_.back());
+        rooms_.pop_back();
+        return room;
+      }
+    }
+    const std::uint32_t n = paths_.switches();
+    return std::make_unique<Room>(Room{PathTable::Front(n), PathTable::Front(n), table().no_load(), {}, {}});
+  }
+  void give_back(std::unique_ptr<Room> room) const {
+    const std::scoped_lock lock(mutex_);
+    rooms_.push_back(std::move(room));
+  }
+  Seconds slowest(std::uint32_t from, std::uint32_t to, Seconds begin) const {
+    const std::pair key{std::uint64_t{from} * paths_.switches() + to, begin.value};
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto it = slowest_.find(key);
+      if (it != slowest_.end()) return it->second;
+    }
+    std::unique_ptr<Room> room = take_room();
+    const double detour = parts_.of(from, to);
+    room->over.clear();
+    for (const std::uint32_t v : detours_.among(from, to))
+      if (detour > 0 && detours_.suits(from, v, to)) room->over.push_back(v);
+    if (!room->over.empty()) {
+      const std::uint32_t v = longest(from, to, room->over);
+      room->front.put(from, 0, begin);
+      table().move_to(v, room->front, room->load);
+      room->turn.put(v, 0, room->front.latency[v]);
+      room->front.clear();
+    }
+    if (detour < 1 || room->over.empty()) room->turn.put(from, 0, begin);
+    table().move_to(to, room->turn, room->load);
+    const Seconds found = room->turn.latency[to];
+    room->turn.clear();
+    room->load.cables.clear();
+    give_back(std::move(room));
+    const std::scoped_lock lock(mutex_);
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (slowest_.size() > most) slowest_.clear();
+    slowest_.emplace(key, found);
+    return found;
+  }
+  /// The detour that is longest, the first of several.
+  std::uint32_t longest(std::uint32_t from, std::uint32_t to, const std::vector<std::uint32_t>& over) const {
+    const std::uint64_t key = std::uint64_t{from} * paths_.switches() + to;
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto it = longest_.find(key);
+      if (it != longest_.end()) return it->second;
+    }
+    std::uint32_t best = over.front(), length = 0;
+    for (const std::uint32_t v : over)
+      if (const std::uint32_t l = paths_.distance(from, v) + paths_.distance(v, to); l > length) {
+        best = v;
+        length = l;
+      }
+    const std::scoped_lock lock(mutex_);
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (longest_.size() > most) longest_.clear();
+    longest_.emplace(key, best);
+    return best;
   }
   bool find(std::uint32_t from, std::uint32_t to, const Listing& listing, Between& out) const {
     const double detour = parts_.of(from, to);
-    std::vector<std::uint32_t> over;
-    if (detour > 0)
-      for (const std::uint32_t v : detours_.among(from, to))
-        if (detours_.suits(from, v, to)) over.push_back(v);
+    if (detour == 0 || detours_.among(from, to).empty()) return find_minimal(from, to, out);
+    std::unique_ptr<Room> room = take_room();
+    const bool found = find_detours(from, to, detour, listing, *room, out);
+    give_back(std::move(room));
+    return found;
+  }
+  bool find_detours(std::uint32_t from, std::uint32_t to, double detour, const Listing& listing, Room& room,
+                    Between& out) const {
+    std::vector<std::uint32_t>& over = room.over;
+    over.clear();
+    for (const std::uint32_t v : detours_.among(from, to))
+      if (detours_.suits(from, v, to)) over.push_back(v);
     if (over.empty()) return find_minimal(from, to, out);
     if (detour < 1 && paths_.distance(from, to) == GraphPaths::far) return false;
-    std::call_once(listed_, [&] { table_ = std::make_unique<PathTable>(paths_); });
     const Seconds begin = paths_.latency(paths_.port(port_of_[from]).up),
                   end = paths_.latency(paths_.port(port_of_[to]).down);
-    std::vector<double> on(table_->cables(), 0);
-    PathTable::Front front(paths_.switches()), turn(front);
-    const auto send = [&](std::uint32_t over, double part) {
-      front.flows[from] = part;
-      front.latency[from] = begin;
-      table_->move_to(over, front, on);
-      turn.flows[over] += front.flows[over];
-      turn.latency[over] = front.latency[over];
-      front.clear(over);
+    PathTable::Front &front = room.front, &turn = room.turn;
+    const auto send = [&](std::uint32_t v, double part) {
+      front.put(from, part, begin);
+      table().move_to(v, front, room.load);
+      turn.put(v, front.flows[v], front.latency[v]);
+      front.clear();
     };
     const std::vector<std::uint32_t> listed = listing.of(over);
     for (const std::uint32_t v : listed) send(v, detour / static_cast<double>(listed.size()));
-    if (listed.size() < over.size()) {
-      const auto length = [&](std::uint32_t v) { return paths_.distance(from, v) + paths_.distance(v, to); };
-      send(*std::max_element(over.begin(), over.end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return length(a) < length(b); }),
-           0);
-    }
+    if (listed.size() < over.size()) send(longest(from, to, over), 0);
     // All second halves together, and with them what takes no detour.
-    if (detour < 1) {
-      turn.flows[from] = 1 - detour;
-      turn.latency[from] = begin;
-    }
-    table_->move_to(to, turn, on);
+    if (detour < 1) turn.put(from, 1 - detour, begin);
+    table().move_to(to, turn, room.load);
     out.latency = turn.latency[to] + end;
-    table_->for_each_link(on, [&](std::uint32_t link, double share) { out.shares.emplace_back(link, share); });
-    std::sort(out.shares.begin(), out.shares.end());
+    turn.clear();
+    out.links.reserve(room.load.cables.size());
+    out.shares.reserve(room.load.cables.size());
+    table().take_links(room.load, [&](std::uint32_t link, double share) {
+      out.links.push_back(link);
+      out.shares.push_back(share);
+    });
     return true;
   }
   bool find_minimal(std::uint32_t from, std::uint32_t to, Between& out) const {
     Path path;
     if (!minimal_->route({port_of_[from], port_of_[to], 0, 0}, path)) return false;
-    for (std::size_t i = 1; i + 1 < path.resources.size(); ++i)
-      out.shares.emplace_back(path.resources[i], path.weight(i));
-    std::stable_sort(out.shares.begin(), out.shares.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::pair<std::uint32_t, double>> sorted;
+    for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) sorted.emplace_back(path.resources[i], path.weight(i));
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [link, share] : sorted) {
+      out.links.push_back(link);
+      out.shares.push_back(share);
+    }
     out.latency = path.latency;
     return true;
   }
@@ -202,7 +308,12 @@ class DetourSpreader final : public DetourRouter {
   mutable std::unique_ptr<DetourSums> sums_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint64_t, std::shared_ptr<const Between>> known_;  ///< by pair of switches and kind
+  mutable std::deque<std::uint64_t> oldest_;                                         ///< their keys, oldest first
   mutable std::size_t kept_ = 0;                                                     ///< shares in all
+  mutable std::vector<std::unique_ptr<Room>> rooms_;                                 ///< not in use
+  mutable std::unordered_map<std::uint64_t, std::uint32_t> longest_;                 ///< by pair of switches
+  mutable std::map<std::pair<std::uint64_t, double>, Seconds>
+      slowest_;  ///< by pair of switches and latency of the port
 };
 
 }  // namespace

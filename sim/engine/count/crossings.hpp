@@ -7,10 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "../../routing/detours.hpp"
 #include "fabric_count.hpp"
 #include "fabricast/core/error.hpp"
+#include "node_pairs.hpp"
 
 namespace fabricast {
 
@@ -68,10 +71,40 @@ struct Walk {
   }
 };
 
+/// The same as cross_paths over all detours of the flows: between switches, since each flow would cross most links.
+template <class Add>
+void cross_all_detours(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel,
+                       const ManyDetours& detours, Walk& walk, Add add) {
+  walk.weighted = true;
+  constexpr auto whole = static_cast<std::uint64_t>(1 / weight_unit);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> flows;  // by second switch, then by first
+  std::size_t e = 0;
+  const auto count = static_cast<std::uint32_t>(in.comm.qps_per_connection);
+  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    for (std::uint32_t q = 0; q < count; ++q) {
+      const Flow flow = flow_of(in.comm, in.fabric, edge, channel, e, q);
+      add(2 * flow.from, whole * edge.weight);
+      add(2 * flow.to + 1, whole * edge.weight);
+      flows[{switch_of_port(in.fabric, flow.to), switch_of_port(in.fabric, flow.from)}] += edge.weight;
+      walk.took(detours.latency(flow).value, flow);
+    }
+    ++e;
+  });
+  std::vector<SwitchFlows> pairs;
+  for (const auto& [ends, all] : flows)
+    if (ends.first != ends.second) pairs.push_back({ends.second, ends.first, all});
+  std::vector<double> on(in.fabric.links(), 0);
+  if (!pairs.empty()) detours.spread(pairs, on);
+  for (std::uint32_t link = 0; link < on.size(); ++link)
+    if (const auto parts = static_cast<std::uint64_t>(on[link] / weight_unit + 0.5); parts > 0) add(link, parts);
+}
+
 /// Calls add(resource, count) for what a channel crosses, ports included.
 template <class Add>
 void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
                  Add add) {
+  if (const auto* many = dynamic_cast<const ManyDetours*>(&in.router); many && many->leaves_out())
+    return cross_all_detours(in, algorithm, channel, *many, walk, add);
   Path path;
   std::size_t e = 0;
   const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "sim/routing/detours.hpp"
 #include "support/routed_loads.hpp"
 
 namespace fabricast {
@@ -111,6 +112,48 @@ TEST_CASE("a path lists some of many detours, and flows together use all of them
     longest = std::max(longest, path.latency);
   }
   CHECK(slowest.value == Approx(longest.value));
+}
+
+TEST_CASE("flows of collectives take all of many detours, as one by one", "[routing]") {
+  const Grouped x(20, 16, 16);
+  LinkState state;
+  const auto router = router_of("valiant", x.fabric, state, 1, {{"choice", "packet"}}),
+             spray = router_of("spray", x.fabric, state);
+  const auto* many = dynamic_cast<const ManyDetours*>(router.get());
+  REQUIRE(many);
+  REQUIRE(many->leaves_out());
+  // Between groups and within one, with other numbers for each pair.
+  std::vector<SwitchFlows> pairs;
+  for (std::uint32_t to = 0; to < x.switches(); to += 37)
+    for (std::uint32_t from = 3; from < x.switches(); from += 61)
+      if (from != to) pairs.push_back({from, to, 1 + (from + to) % 5});
+  pairs.push_back({5, x.switches() - 1, 3});
+  std::vector<double> all(x.fabric.links(), 0), one_by_one(all);
+  many->spread(pairs, all);
+  Path path;
+  const auto add = [&](std::uint32_t from, std::uint32_t to, double flows) {
+    REQUIRE(spray->route({from * x.p, to * x.p, 0, 0}, path));
+    for (std::size_t i = 1; i + 1 < path.resources.size(); ++i) one_by_one[path.resources[i]] += flows * path.weight(i);
+  };
+  for (const auto& [from, to, flows] : pairs) {
+    const bool inside = from / x.a == to / x.a;
+    std::vector<std::uint32_t> over;
+    for (std::uint32_t v = 0; v < x.switches(); ++v)
+      if (inside ? v / x.a == from / x.a && v != from && v != to : v / x.a != from / x.a && v / x.a != to / x.a)
+        over.push_back(v);
+    for (const std::uint32_t v : over) {
+      add(from, v, static_cast<double>(flows) / static_cast<double>(over.size()));
+      add(v, to, static_cast<double>(flows) / static_cast<double>(over.size()));
+    }
+    REQUIRE(router->route({from * x.p, to * x.p, 0, 0}, path));
+    CHECK(many->latency({from * x.p, to * x.p, 0, 0}).value == Approx(path.latency.value));
+  }
+  for (std::uint32_t l = 2 * x.fabric.endpoints(); l < x.fabric.links(); ++l)
+    REQUIRE(all[l] == Approx(one_by_one[l]).epsilon(1e-9).margin(1e-12));
+  // Around a link that is down, and with few detours, paths are listed.
+  state.set(LinkId(2 * x.fabric.endpoints()), 0);
+  const auto around = router_of("valiant", x.fabric, state, 1, {{"choice", "packet"}});
+  CHECK_FALSE(dynamic_cast<const ManyDetours*>(around.get())->leaves_out());
 }
 
 TEST_CASE("detours over thousands of switches are refused", "[routing]") {
