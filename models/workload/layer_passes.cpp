@@ -61,7 +61,14 @@ LayerPasses::LayerPasses(const TrainingStep& step, ProgramBuilder& builder, Stag
     host_bound_ = host_bound_ || is_host_bound(layer->attention) || is_host_bound(layer->ffn);
 }
 
+// Passes ask for the same few kinds for each chunk and micro-batch.
 std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op, double bytes) {
+  const KnownKind asked{groups, part, op, bytes, 0};
+  const auto known = std::find_if(kinds_.begin(), kinds_.end(), [&](const KnownKind& k) {
+    return k.groups == groups && k.part == part && k.op == op && k.bytes == bytes;
+  });
+  if (known != kinds_.end()) return known->kind;
+  kinds_.push_back(asked);
   CollectiveKind k;
   k.name = fmt::format("{} {}", name_of(part), name_of(op));
   k.part = part;
@@ -69,7 +76,7 @@ std::uint32_t LayerPasses::kind(std::uint32_t groups, Part part, CollectiveOp op
   k.bytes = std::max<std::int64_t>(1, std::llround(bytes));
   k.groups = groups;
   if (part == Part::expert) k.sms = static_cast<double>(step_.dispatcher_sms) / step_.kernels.multiprocessors;
-  return builder_.collective(std::move(k));
+  return kinds_.back().kind = builder_.collective(std::move(k));
 }
 
 std::uint32_t LayerPasses::tensor_kind(CollectiveOp op, double bytes) {

@@ -54,6 +54,14 @@ class LayerPasses {
   std::uint32_t gathered_kind(bool experts);
   double exposed() const { return step_.overlap_tensor ? step_.stack.tensor_exposed.value : 1; }
 
+  struct KnownKind {
+    std::uint32_t groups;
+    Part part;
+    CollectiveOp op;
+    double bytes;
+    std::uint32_t kind;
+  };
+
   const TrainingStep& step_;
   ProgramBuilder& builder_;
   StageQueue& queue_;
@@ -61,6 +69,7 @@ class LayerPasses {
   LayerTimes dense_, sparse_;
   VocabularyTimes vocabulary_;
   MtpTimes mtp_;
+  std::vector<KnownKind> kinds_;
   bool host_bound_ = false;           ///< some block takes longer to launch than to run
   Seconds dense_copy_, sparse_copy_;  ///< to copy what a layer keeps to host memory
   std::uint32_t away_ = no_activity;  ///< copy to host memory in progress

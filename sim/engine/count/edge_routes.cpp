@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "fabricast/core/rng.hpp"
 
@@ -18,8 +19,9 @@ class Finder {
  public:
   Finder(const FabricCount& count, const FabricCount::Input& input, EdgeRoutes& out)
       : count_(count), in_(input), out_(out) {
-    // A table of fixed size that forgets, instead of a map that grows with the routes.
-    recent_.resize(1 << 14);
+    // A table that forgets, instead of a map that grows with the routes. A few nodes have few routes.
+    const auto nodes = static_cast<std::size_t>(input.comm.nodes());
+    recent_.resize(std::min(std::size_t{1} << 14, std::bit_ceil(16 * nodes)));
   }
 
   std::uint32_t direct(std::uint32_t from, std::uint32_t to, const Flow& first) {
