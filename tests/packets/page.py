@@ -90,7 +90,7 @@ def summary(rows):
     lines = []
     for transport, routing in sorted({(r.transport, r.routing) for r in rows}, key=lambda k: (
             list(TRANSPORTS).index(k[0]), list(ROUTINGS).index(k[1]))):
-        for kind, size in ((kind, size) for kind in KINDS for size in (0, 64, 16, 4)):
+        for kind, size in ((kind, size) for kind in KINDS for size in (0, 64, 16, 4, 1)):
             own = [r for r in rows if (r.transport, r.routing, r.kind, r.role) == (transport, routing, kind, "c")
                    and mebibytes(r) == size]
             if not own:

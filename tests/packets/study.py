@@ -111,19 +111,23 @@ def cases():
             add("eqds", "spray", kind, small(ratio), 4 * MEBI)
     for degree in (8, 32):
         add("eqds", "spray", "incast", small(1), 4 * MEBI, degree)
-    dcqcn_cases(add, small)
+    dcqcn_cases(add, small, medium)
     return listed
 
 
-def dcqcn_cases(add, small):
+def dcqcn_cases(add, small, medium):
     """Flows of 64 MiB, and shorter ones, because senders need milliseconds to find their rates."""
-    def run(kind, ratio, mebibytes=64, degree=0):
+    def run(kind, ratio, mebibytes=64, degree=0, fabric=small):
         note = "" if mebibytes == 64 else f"_{mebibytes}mib"
-        add("dcqcn", "ecmp", kind, small(ratio), mebibytes * MEBI, degree, PFC_DCQCN, note)
+        add("dcqcn", "ecmp", kind, fabric(ratio), mebibytes * MEBI, degree, PFC_DCQCN, note)
 
-    for ratio in (1, 2, 4, 8):
-        run("permutation", ratio)
-    run("tree", 1)
+    for kind in ("permutation", "ring", "tree"):
+        for ratio in (1, 2, 4, 8):
+            run(kind, ratio)
+        for ratio in (1, 4) if kind != "tree" else (1,):
+            run(kind, ratio, fabric=medium)
+    for ratio in (1, 2, 4):
+        run("alltoall", ratio, 1)
     for mebibytes in (4, 16):
         for ratio in (1, 4):
             run("permutation", ratio, mebibytes)

@@ -221,6 +221,12 @@ TEST_CASE("what max-min misses of DCQCN: last flows, and short ones", "[engine][
   CHECK(median(shorter) > 2.4);
   CHECK(worst(shorter) < 2.9);
   CHECK(worst(late(64, "tree")) < 1.9);
+  const auto rings = late(64, "ring"), all_to_all = late(1, "alltoall");
+  CHECK(median(rings) > 1.35);
+  CHECK(median(rings) < 1.55);
+  CHECK(worst(rings) < 1.85);
+  CHECK(least(all_to_all) > 1.1);
+  CHECK(worst(all_to_all) < 1.8);
   CHECK(worst(late(64, "incast")) < 1.15);
   // The links are used: flows end late on average by an eighth at most.
   for (const PacketCase& packets : all_cases()) {
