@@ -301,9 +301,10 @@ class GraphSpreader final : public MinimalRouter {
     if (!paths_.usable(from.up) || !paths_.usable(to.down)) return false;
     take(path, from.up, 1);
     path.latency = paths_.latency(from.up);
-    if (!(from.at == to.at || known(from.at, to.at, path) ||
-          (between(from.at, to.at, path) && keep(from.at, to.at, path))))
-      return false;
+    if (from.at != to.at && !known(from.at, to.at, path)) {
+      if (!between(from.at, to.at, path)) return false;
+      keep(from.at, to.at, path);
+    }
     take(path, to.down, 1);
     path.latency += paths_.latency(to.down);
     return true;
@@ -378,16 +379,15 @@ class GraphSpreader final : public MinimalRouter {
     path.latency = found.latency;
     return true;
   }
-  bool keep(std::uint32_t from, std::uint32_t to, const Path& path) const {
+  void keep(std::uint32_t from, std::uint32_t to, const Path& path) const {
     constexpr std::size_t most_links = std::size_t{1} << 19;
-    if (kept_links_ > most_links) return true;
+    if (kept_links_ > most_links) return;
     const std::unique_lock lock(mutex_);
     Kept kept{paths_.latency(path.resources[0]), path};
     kept.path.resources.erase(kept.path.resources.begin());
     kept.path.weights.erase(kept.path.weights.begin());
     if (kept_.emplace(std::uint64_t{from} * paths_.switches() + to, std::move(kept)).second)
       kept_links_ += path.resources.size();
-    return true;
   }
 
   static void arrive(std::vector<Reached>& front, const Reached& part) {

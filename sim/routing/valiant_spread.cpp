@@ -204,8 +204,7 @@ class DetourSpreader final : public DetourRouter, public ManyDetours {
     std::unique_ptr<Room> room = take_room();
     const double detour = parts_.of(from, to);
     room->over.clear();
-    for (const std::uint32_t v : detours_.among(from, to))
-      if (detour > 0 && detours_.suits(from, v, to)) room->over.push_back(v);
+    if (detour > 0) list_detours(from, to, room->over);
     if (!room->over.empty()) {
       const std::uint32_t v = longest(from, to, room->over);
       room->front.put(from, 0, begin);
@@ -224,6 +223,11 @@ class DetourSpreader final : public DetourRouter, public ManyDetours {
     if (slowest_.size() > most) slowest_.clear();
     slowest_.emplace(key, found);
     return found;
+  }
+  void list_detours(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& over) const {
+    over.clear();
+    for (const std::uint32_t v : detours_.among(from, to))
+      if (detours_.suits(from, v, to)) over.push_back(v);
   }
   /// The detour that is longest, the first of several.
   std::uint32_t longest(std::uint32_t from, std::uint32_t to, const std::vector<std::uint32_t>& over) const {
@@ -256,9 +260,7 @@ class DetourSpreader final : public DetourRouter, public ManyDetours {
   bool find_detours(std::uint32_t from, std::uint32_t to, double detour, const Listing& listing, Room& room,
                     Between& out) const {
     std::vector<std::uint32_t>& over = room.over;
-    over.clear();
-    for (const std::uint32_t v : detours_.among(from, to))
-      if (detours_.suits(from, v, to)) over.push_back(v);
+    list_detours(from, to, over);
     if (over.empty()) return find_minimal(from, to, out);
     if (detour < 1 && paths_.distance(from, to) == GraphPaths::far) return false;
     const Seconds begin = paths_.latency(paths_.port(port_of_[from]).up),
