@@ -22,6 +22,11 @@ inline InferenceStep step_of(InferenceSpec spec, int nodes = 1, const NodeSpec& 
   return inference_step(spec, node, 1, shipped_hardware());
 }
 
+/// Bytes of parameters on a GPU of a node of eight.
+inline double held(const InferenceStep& step, int batch = 1) {
+  return peak_memory(step.model, memory_question(step, batch, 8)).parameters;
+}
+
 inline double calls_of(const Program& program, CollectiveOp op, Part part) {
   double calls = 0;
   for (const Activity& a : program.activities)

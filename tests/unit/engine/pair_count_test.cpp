@@ -49,19 +49,27 @@ struct Routed {
   std::map<double, std::uint64_t> trips;
 };
 
-Routed route_all(const Collective& x, const Router& router) {
-  Routed routed;
+/// Calls use(path, weight) for every message.
+template <class Use>
+void route_messages(const Collective& x, const Router& router, Use use) {
   const Communicator& comm = x.world.planner().comm;
-  routed.counts.resize(x.world.fabric()->links() + router.bundles());
   const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
   Path path;
   for (std::size_t e = 0; e < edges.size(); ++e)
     for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
       REQUIRE(router.route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
-      for (std::size_t i = 0; i < path.resources.size(); ++i)
-        routed.counts[path.resources[i]] += edges[e].weight * count_of(path, i);
-      ++routed.trips[path.latency.value];
+      use(path, edges[e].weight);
     }
+}
+
+Routed route_all(const Collective& x, const Router& router) {
+  Routed routed;
+  routed.counts.resize(x.world.fabric()->links() + router.bundles());
+  route_messages(x, router, [&](const Path& path, std::uint32_t weight) {
+    for (std::size_t i = 0; i < path.resources.size(); ++i)
+      routed.counts[path.resources[i]] += weight * count_of(path, i);
+    ++routed.trips[path.latency.value];
+  });
   return routed;
 }
 
@@ -194,18 +202,13 @@ constexpr const char* direct[] = {
 /// \returns numbers of messages by latency, counted and routed. Sums of latencies are rounded; picoseconds tell them apart.
 std::array<std::map<double, std::uint64_t>, 2> compare_with_messages(const Collective& x, const Router& router,
                                                                      const PairCount& found) {
-  const Communicator& comm = x.world.planner().comm;
   std::vector<double> routed(x.world.fabric()->links());
   std::array<std::map<double, std::uint64_t>, 2> latencies;
-  const auto edges = list_edges(*find_by_algorithm(Algorithm::p2p), comm, x.plan, 0);
-  Path path;
-  for (std::size_t e = 0; e < edges.size(); ++e)
-    for (std::uint32_t pair = 0; pair < static_cast<std::uint32_t>(comm.qps_per_connection); ++pair) {
-      REQUIRE(router.route(flow_of(comm, *x.world.fabric(), edges[e], 0, e, pair), path));
-      for (std::size_t i = 0; i < path.resources.size(); ++i)
-        routed[path.resources[i]] += edges[e].weight * path.weight(i) * 0x1p20;
-      ++latencies[1][std::round(path.latency.value * 1e12)];
-    }
+  route_messages(x, router, [&](const Path& path, std::uint32_t weight) {
+    for (std::size_t i = 0; i < path.resources.size(); ++i)
+      routed[path.resources[i]] += weight * path.weight(i) * 0x1p20;
+    ++latencies[1][std::round(path.latency.value * 1e12)];
+  });
   for (std::size_t l = 0; l < routed.size(); ++l)
     REQUIRE(std::abs(static_cast<double>(found.counts[l]) - routed[l]) <= 1);
   for (const FabricCount::Trips& t : found.trips) latencies[0][std::round(t.latency * 1e12)] += t.count;

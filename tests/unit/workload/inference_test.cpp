@@ -80,7 +80,6 @@ TEST_CASE("weights with fewer bits are read faster and multiplied at the same ra
   pass.prompts = 1;
   pass.queries = pass.keys = 8192;
   CHECK(computing(narrow, pass) == Approx(computing(wide, pass)).epsilon(0.01));
-  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
   CHECK(held(wide) - held(narrow) == Approx((2 - 0.5 - 1. / 16) * 6.979e9).epsilon(0.001));
   // An H100 multiplies nothing in fp4, and reads it all the same.
   spec.precision = Precision::fp4;
@@ -200,7 +199,6 @@ TEST_CASE("attention's output projection may have fewer bits than the rest", "[i
   const InferenceStep wide = step_of(spec, 1, node);
   spec.projection_precision = GemmChoice::fp4;
   const InferenceStep narrow = step_of(spec, 1, node);
-  const auto held = [](const InferenceStep& s) { return peak_memory(s.model, memory_question(s, 1, 8)).parameters; };
   // 128 heads of 128 by 7168 in each of 61 layers: 4 bits and their scales of 8 for 16 elements, instead of 16 bits.
   CHECK(held(wide) - held(narrow) == Approx(61. * 128 * 128 * 7168 * (2 - 0.5625)));
   InferencePass pass;
