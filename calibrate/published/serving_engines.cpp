@@ -70,6 +70,9 @@ void say_inferencex(Json& scheduler, const ServingRow& row) {
   if (row.engine == "sglang" && !apart && system_of(row).gpu == "b200")
     scheduler["receive"] = concurrency_of(row) >= 16 ? 30 : 10;
   if (row.engine == "vllm") scheduler["ahead"] = true;
+  // Its recipes multiply the size of a chunk by the ranks with attention of their own, by which SGLang divides it; most
+  // by twice as many [srt-slurm] [SGLang-chunk].
+  if (row.engine == "sglang" && apart) scheduler["tokens"] = 8192;
 }
 
 /// The size of a pass for which AIConfigurator configures vLLM and TensorRT-LLM: the sequences, a prompt, and 1,500

@@ -127,6 +127,7 @@ void read_serving(const json& file, std::map<std::string, ServingStack, std::les
     s.memory_of_free = j.at("memory_of_free");
     s.own_all_reduce = j.at("own_all_reduce");
     s.merges = j.at("merges");
+    s.divides_tokens = j.at("divides_tokens");
     const auto library = enum_from<KvLibrary>(j.at("kv_library").get<std::string>());
     const auto stream = enum_from<KvStream>(j.at("kv_stream").get<std::string>());
     if (!library || !stream) bad_data(name + ": kv_library, kv_stream");

@@ -410,6 +410,15 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   if (spec.batch == 0) spec.batch = largest_batch(inference_step(spec, node, nvlink_nodes, hardware), node);
 }
 
+namespace {
+
+/// An engine's own limit, of one replica. Replicas without experts are servers of their own.
+std::int64_t tokens_of_pass(const ServingStack& stack, const ParallelLayout& layout) {
+  return std::max(1, stack.divides_tokens ? stack.tokens / layout.sharing_replicas() : stack.tokens);
+}
+
+}  // namespace
+
 PromptPolicy prompt_policy(const InferenceSpec& spec, const ServingStack& stack) {
   PromptPolicy policy;
   policy.mixed = spec.scheduler.batching == Batching::mixed;
@@ -441,7 +450,9 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.imbalance = spec.imbalance;
   step.speculation = {spec.speculation.tokens, spec.speculation.acceptance, spec.speculation.layers};
   step.stack = find_serving_stack(hardware, spec.framework, spec.stack);
-  step.chunk = spec.chunk > 0 ? spec.chunk : spec.scheduler.tokens > 0 ? spec.scheduler.tokens : step.stack.tokens;
+  step.chunk = spec.chunk > 0              ? spec.chunk
+               : spec.scheduler.tokens > 0 ? spec.scheduler.tokens
+                                           : tokens_of_pass(step.stack, step.layout);
   step.kernels = resolve_kernels(node, hardware);
   // Engines' kernels for experts do not reach the rate of large tiles. Small tiles are slower than that in any case.
   // Where the GPU multiplies 4 bits, engines have kernels of their own for such weights, which also route tokens.

@@ -66,7 +66,7 @@ class PassTimer {
                  width = d(m_.expert_ffn) / l.expert_tensor;
     // Replicas that share experts each contribute a batch. A rank's experts receive their share of all of them. Ranks
     // that split the same experts receive the same tokens.
-    const double sharing = std::max(1.0, d(l.expert) * l.expert_tensor / tensor_);
+    const double sharing = l.sharing_replicas();
     const double copies = tokens_ * m_.active_experts * l.expert_tensor / tensor_ * step_.imbalance;
     // Experts without tokens are not read. Each token uses `active` experts, and one of the copies of each.
     // t tokens that choose A of E experts independently leave (1 - A/E)^t of them without a token.

@@ -81,9 +81,7 @@ FABRICS = {
 }
 
 
-def main():
-    program = sys.argv[1]
-    folder = sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()
+def print_table(program, folder):
     heads = [f"{op}, {routing}" for op in ("all_reduce", "alltoall") for routing in ROUTINGS]
     print(f"| | lines | {' | '.join(heads)} |")
     print("|---" * (len(heads) + 2) + "|")
@@ -101,6 +99,15 @@ def main():
                 command = [program, "run", scenario, "--no-intervals"]
                 cells.append(f"{min(processor_time(command) for _ in range(3)):.2f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def main():
+    program = sys.argv[1]
+    if len(sys.argv) > 2:
+        print_table(program, sys.argv[2])
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        print_table(program, folder)
 
 
 if __name__ == "__main__":

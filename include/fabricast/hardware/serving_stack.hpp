@@ -45,6 +45,8 @@ struct ServingStack {
   double reserves = 1;   ///< fraction of its output for which a request needs room to be admitted
   bool memory_of_free = false;  ///< `memory` is a fraction of what weights and workspace leave free; else of the whole
   bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as a kernel of the engine
+  /// Whether `tokens` is of all ranks with attention of their own together, which have equal parts of it.
+  bool divides_tokens = false;
   bool merges = false;          ///< dispatch of decoded tokens sends a token once per rank; else once per expert
   KvLibrary kv_library = KvLibrary::nixl;  ///< moves KV caches between GPUs
   KvStream kv_stream = KvStream::after;    ///< when it does

@@ -46,7 +46,11 @@ struct Path {
   std::vector<double> weights;  ///< fraction of the flow on each resource; empty: each carries the whole flow
   Seconds latency;              ///< from NIC port to NIC port
   double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
-  void clear() { resources.clear(), weights.clear(), latency = {}; }
+  void clear() {
+    resources.clear();
+    weights.clear();
+    latency = {};
+  }
 };
 
 /// Capacity factors of links relative to their class. Links are at factor 1 until set; factor 0 is down.

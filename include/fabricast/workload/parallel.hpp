@@ -10,6 +10,7 @@
 // Pure functions; safe to call concurrently.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -36,6 +37,8 @@ struct ParallelLayout {
   /// Dimensions, the fastest varying first.
   std::array<Dimension, 4> order{Dimension::tensor, Dimension::context, Dimension::data, Dimension::pipeline};
 
+  /// Replicas of a model in inference that share experts, and have attention of their own. 1: none do.
+  int sharing_replicas() const { return std::max(1, expert * expert_tensor / tensor); }
   /// Ranks of the whole job.
   std::int64_t ranks() const { return std::int64_t{tensor} * context * data * pipeline; }
   /// The degree of a dimension.

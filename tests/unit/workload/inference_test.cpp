@@ -256,6 +256,17 @@ TEST_CASE("the tokens of a pass, cut prompts and planning ahead are those of the
   // TensorRT-LLM does not cut prompts to fill a pass, unless a chunk is stated.
   CHECK(step_of(engine(Framework::tensorrt_llm, "tensorrt-llm-1.0")).chunk == 3000);
   CHECK_FALSE(policy_of(spec).chunked);
+  // SGLang divides its own limit, not one that is stated, by the replicas that share experts [SGLang-chunk].
+  InferenceSpec shared = spec_of("deepseek-v3", 8);
+  shared.phase = InferencePhase::both, shared.framework = Framework::sglang, shared.stack = "sglang-0.5";
+  shared.parallel.tensor = 8;
+  CHECK(step_of(shared).chunk == 8192);
+  shared.parallel.tensor = 2, shared.parallel.expert = 8;
+  CHECK(step_of(shared).chunk == 2048);
+  shared.scheduler.tokens = 3000;
+  CHECK(step_of(shared).chunk == 3000);
+  shared.scheduler.tokens = 0, shared.framework = Framework::vllm, shared.stack = "vllm-0.11";
+  CHECK(step_of(shared).chunk == 8192);
   spec.chunk = 2000;
   CHECK(fault_of(spec) == "workload.scheduler.tokens: chunk states the tokens of a pass, too");
   spec.scheduler.tokens = 0;
