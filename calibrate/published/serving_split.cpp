@@ -4,6 +4,7 @@
 // scenario.
 #include <fmt/format.h>
 
+#include "fabricast/core/names.hpp"
 #include "fabricast/core/scan.hpp"
 #include "fabricast/workload/model_spec.hpp"
 #include "serving_parts.hpp"

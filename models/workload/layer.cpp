@@ -343,7 +343,7 @@ Seconds recompute_time(const TrainingStep& step, const LayerTimes& t, bool exper
     case Recompute::full: return all(t.attention) + all(t.ffn);
     case Recompute::selective: break;
   }
-  const auto with = [&](RecomputeModule module, Seconds t) { return step.recompute.has(module) ? t : Seconds{}; };
+  const auto with = [&](RecomputeModule module, Seconds own) { return step.recompute.has(module) ? own : Seconds{}; };
   Seconds time = with(RecomputeModule::core_attn, t.attention.core) +
                  with(RecomputeModule::mla_up_proj, t.attention.latent) +
                  with(RecomputeModule::layernorm, t.attention.norm);

@@ -27,7 +27,7 @@ std::vector<int> balanced_layers(const Transformer& model, int stages, int inter
   const double layer = (flops.linear + flops.attention) / model.layers;
   // The last stage also has the vocabulary and the modules of multi-token prediction, counted in layers of equal FLOPs.
   work.back() += (all.linear + all.attention + all.vocabulary) / layer - model.layers;
-  for (int layer = stages * interleave; layer < model.layers; ++layer) {
+  for (int placed = stages * interleave; placed < model.layers; ++placed) {
     // The next layer goes to the stage with the least work (the first such stage), to its chunk with the fewest layers.
     const auto least = std::min_element(work.begin(), work.end());
     std::vector<int>& mine = held[static_cast<std::size_t>(least - work.begin())];

@@ -8,6 +8,7 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/planner/tuner_profile.hpp"
+#include "fabricast/scenario/scenario.hpp"
 #include "named_file.hpp"
 
 namespace fabricast {

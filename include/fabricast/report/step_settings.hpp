@@ -49,7 +49,7 @@ struct StepTime {
   Seconds passes;  ///< duration of the step, the decode step or the prompt that the following belongs to
   std::vector<StepCollective> collectives;
   /// By Part: share of the time in which GPUs wait for its collectives.
-  std::array<double, parts> exposed{};
+  std::array<double, part_count> exposed{};
   /// SMs that collectives keep, mean over the time.
   double sms = 0;
 };

@@ -30,10 +30,11 @@ namespace fabricast {
 /// The time of an actor's first stream by cause. All components add up to the step.
 struct ActorTimes {
   /// Computing, without interference. For parts that run on other streams, such as Part::host: waiting for them.
-  std::array<Seconds, parts> busy{};
-  std::array<Seconds, parts> exposed{};  ///< waiting for collectives of that part, or running them on the first stream
-  Seconds interference;                  ///< additional time of computation because collectives run concurrently
-  Seconds bubble;                        ///< waiting for other actors
+  std::array<Seconds, part_count> busy{};
+  std::array<Seconds, part_count>
+      exposed{};         ///< waiting for collectives of that part, or running them on the first stream
+  Seconds interference;  ///< additional time of computation because collectives run concurrently
+  Seconds bubble;        ///< waiting for other actors
 };
 
 /// What happened when.

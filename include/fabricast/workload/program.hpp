@@ -57,7 +57,7 @@ struct EnumNames<Part> {
       "attention", "elementwise", "tensor",    "context",    "expert",       "data",      "pipeline", "kv_transfer"};
 };
 /// Number of parts.
-constexpr std::size_t parts = EnumNames<Part>::names.size();
+constexpr std::size_t part_count = EnumNames<Part>::names.size();
 
 /// One collective, called by all groups of a set at once. `bytes` is counted as in nccl-tests: the whole buffer for
 /// all_gather and reduce_scatter, what a rank sends in total for alltoall, one message for sendrecv.

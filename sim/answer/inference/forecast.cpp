@@ -182,7 +182,7 @@ InferenceStep on_all_gpus(const World& world, InferenceStep step) {
 void add_timeouts(const World& world, std::uint64_t seed, int rounds, TimedPasses& t) {
   if (!is_lossy(world.scenario().fabric.congestion)) return;
   const LostPackets::Waits waited = LostPackets(world, t.program, seed).waits(seed);
-  for (std::size_t part = 0; part < parts; ++part) {
+  for (std::size_t part = 0; part < part_count; ++part) {
     t.time += waited[part] / rounds;
     for (ActorTimes& stage : t.stages) stage.exposed[part] += waited[part] / rounds;
   }

@@ -37,7 +37,7 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
   for (std::size_t s = 0; s < t.stages.size(); ++s) {
     ActorTimes& stage = t.stages[s];
     const ActorTimes& before = fewer.timeline.actors[s];
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < part_count; ++p) {
       stage.busy[p] -= before.busy[p];
       stage.exposed[p] -= before.exposed[p];
     }

@@ -31,7 +31,7 @@ ActorTimes mean_of(const Program& program, const std::vector<ActorTimes>& actors
   for (std::size_t i = 0; i < actors.size(); ++i) {
     const ActorTimes& a = actors[i];
     const double part = program.actors[i].ranks / ranks;
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < part_count; ++p) {
       mean.busy[p] += a.busy[p] * part;
       mean.exposed[p] += a.exposed[p] * part;
     }

@@ -45,7 +45,7 @@ struct WeightedRow {
 
 std::vector<WeightedRow> rows_of(const World& world, const StepTime& time) {
   // Within a kind of parallelism, the exposed time belongs to collectives as their time does.
-  std::array<Seconds, parts> whole{};
+  std::array<Seconds, part_count> whole{};
   for (const StepCollective& c : time.collectives) whole[static_cast<std::size_t>(c.use.kind.part)] += c.use.time;
   std::vector<WeightedRow> rows;
   const auto gpus = static_cast<std::uint64_t>(world.scenario().node.spec.gpus);

@@ -20,10 +20,10 @@ namespace {
 // for a kind of parallelism; it adds to the busy times, interference and bubble to give the step.
 Json breakdown_json(const ActorTimes& times) {
   Json j = Json::object();
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (times.busy[p] > Seconds{}) j[std::string(EnumNames<Part>::names[p])] = digits(times.busy[p]);
   Json exposed = Json::object();
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (times.exposed[p] > Seconds{}) exposed[std::string(EnumNames<Part>::names[p])] = digits(times.exposed[p]);
   j["exposed"] = std::move(exposed);
   j["interference"] = digits(times.interference);
@@ -120,9 +120,9 @@ std::string step_csv(const StepForecast& f) {
     add("step low", f.time / f.factor);
     add("step high", f.time * f.factor);
   }
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (f.mean.busy[p] > Seconds{}) add(EnumNames<Part>::names[p], f.mean.busy[p]);
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (f.mean.exposed[p] > Seconds{}) add(fmt::format("exposed {}", EnumNames<Part>::names[p]), f.mean.exposed[p]);
   add("interference", f.mean.interference);
   add("bubble", f.mean.bubble);

@@ -29,7 +29,7 @@ LostPackets::Waits LostPackets::waits(std::uint64_t sample) const {
 
 void LostPackets::add_to(Timeline& timeline, std::uint64_t sample) const {
   const Waits waited = waits(sample);
-  for (std::size_t part = 0; part < parts; ++part) {
+  for (std::size_t part = 0; part < part_count; ++part) {
     timeline.time += waited[part];
     for (ActorTimes& actor : timeline.actors) actor.exposed[part] += waited[part];
   }

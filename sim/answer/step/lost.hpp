@@ -18,7 +18,7 @@ class LostPackets {
  public:
   /// On the sample of the network with this seed. Both outlive this object.
   LostPackets(const World& world, const Program& program, std::uint64_t seed);
-  using Waits = std::array<Seconds, parts>;
+  using Waits = std::array<Seconds, part_count>;
   /// What a step waits for timeouts, by the part that its calls belong to. Equal samples give equal times.
   Waits waits(std::uint64_t sample) const;
   /// Adds the timeouts of a step to its time and to the waiting of all its actors.

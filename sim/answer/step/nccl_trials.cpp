@@ -90,7 +90,7 @@ Alternatives policy(C c) {
 template <class Others>
 Alternatives for_longest(C c, Others others) {
   Alternatives list;
-  for (std::size_t p = 0; p < parts; ++p) {
+  for (std::size_t p = 0; p < part_count; ++p) {
     if (c.time.exposed[p] < least_step_gain) continue;
     const CollectiveUse* longest = nullptr;
     for (const StepCollective& s : c.time.collectives)

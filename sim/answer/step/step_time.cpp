@@ -46,7 +46,7 @@ StepTime made_of(const World& world, const Program& program, const std::vector<C
     t.collectives.push_back(collective_of(world, program, use, ranks));
     t.sms += t.collectives.back().callers * sms_of(world, use) * (use.time / time);
   }
-  for (std::size_t p = 0; p < parts; ++p) t.exposed[p] = mean.exposed[p] / time;
+  for (std::size_t p = 0; p < part_count; ++p) t.exposed[p] = mean.exposed[p] / time;
   return t;
 }
 

@@ -90,9 +90,9 @@ std::string gpus_text(const World& world, std::int64_t gpus) {
 // Computation, then exposed communication, then interference; with the bubble they add up to the step.
 std::vector<StepLine> breakdown_lines(const ActorTimes& times) {
   std::vector<StepLine> lines;
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (times.busy[p] > Seconds{}) lines.push_back({std::string(EnumNames<Part>::names[p]), times.busy[p]});
-  for (std::size_t p = 0; p < parts; ++p)
+  for (std::size_t p = 0; p < part_count; ++p)
     if (times.exposed[p] > Seconds{})
       lines.push_back({fmt::format("exposed: {} parallelism", EnumNames<Part>::names[p]), times.exposed[p]});
   if (times.interference > Seconds{}) lines.push_back({"slower during communication", times.interference});

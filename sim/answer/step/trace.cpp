@@ -202,7 +202,7 @@ class TraceWriter {
   void counters() {
     const Seconds bin = f_.timeline.time / static_cast<double>(counter_bins);
     if (bin <= Seconds{}) return;
-    std::array<std::vector<double>, parts> rates;
+    std::array<std::vector<double>, part_count> rates;
     for (std::uint32_t i = 0; i < program_.activities.size(); ++i) {
       const Activity& a = program_.activities[i];
       const Seconds start = f_.timeline.start[i], end = f_.timeline.end[i];
@@ -221,7 +221,7 @@ class TraceWriter {
         list[b] += rate * std::max(Seconds{}, std::min(end, from + bin) - std::max(start, from)) / bin;
       }
     }
-    for (std::size_t p = 0; p < parts; ++p)
+    for (std::size_t p = 0; p < part_count; ++p)
       for (std::size_t b = 0; b <= rates[p].size() && !rates[p].empty(); ++b) {
         const double rate = b < rates[p].size() ? rates[p][b] : 0;
         // Equal neighbours share an event, which keeps files small; the last event sets the counter to zero.

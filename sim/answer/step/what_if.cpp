@@ -53,7 +53,7 @@ StepBinding binding_of(const StepForecast& f) {
   b.waits = stages[b.stage].bubble;
   const double others = static_cast<double>(stages.size() - 1);
   if (others > 0) {
-    for (std::size_t p = 0; p < parts; ++p) {
+    for (std::size_t p = 0; p < part_count; ++p) {
       Seconds mean;
       for (std::size_t s = 0; s < stages.size(); ++s)
         if (s != b.stage) mean += stages[s].busy[p] / others;

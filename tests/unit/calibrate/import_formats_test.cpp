@@ -336,9 +336,9 @@ TEST_CASE("logs of NCCL 2.28.9 and nccl-tests 2.19.6 from a GPU", "[import]") {
   CHECK(log.nccl.communicators[0].ranks == 4);
   CHECK(log.nccl.env.at("NCCL_HOSTID") == "node0");
   CHECK(log.nccl.networks == std::vector<std::string>{"Socket"});
-  const Imported topology = read("nccl-log/topology.xml");
-  CHECK(topology.problems.empty());
-  REQUIRE(topology.node.has_value());
+  const Imported node = read("nccl-log/topology.xml");
+  CHECK(node.problems.empty());
+  REQUIRE(node.node.has_value());
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_CASE("a step's parts add up, on every stage and in the mean") {
   const StepForecast f = forecast("korthikanti-175b-selective");
   const auto sum = [](const ActorTimes& t) {
     Seconds all = t.interference + t.bubble;
-    for (std::size_t p = 0; p < parts; ++p) all += t.busy[p] + t.exposed[p];
+    for (std::size_t p = 0; p < part_count; ++p) all += t.busy[p] + t.exposed[p];
     return all.value;
   };
   REQUIRE(f.stages.size() == 8);

@@ -151,7 +151,7 @@ TEST_CASE("a step waits as well", "[lossy]") {
   // Causes still add up to the step.
   const ActorTimes& stage = lossy.stages.front();
   Seconds sum = stage.interference + stage.bubble;
-  for (std::size_t p = 0; p < parts; ++p) sum += stage.busy[p] + stage.exposed[p];
+  for (std::size_t p = 0; p < part_count; ++p) sum += stage.busy[p] + stage.exposed[p];
   CHECK(sum.value == Approx(lossy.timeline.time.value).epsilon(1e-6));
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("a decode step waits as well", "[lossy]") {
   const double waited = (lossy.step_worst - ideal.step.time).value / timeout;
   CHECK(waited == Approx(std::round(waited)).margin(0.01));
   Seconds sum = lossy.step.mean.interference + lossy.step.mean.bubble;
-  for (std::size_t p = 0; p < parts; ++p) sum += lossy.step.mean.busy[p] + lossy.step.mean.exposed[p];
+  for (std::size_t p = 0; p < part_count; ++p) sum += lossy.step.mean.busy[p] + lossy.step.mean.exposed[p];
   CHECK(sum.value == Approx(lossy.step.time.value).epsilon(1e-6));
 }
 

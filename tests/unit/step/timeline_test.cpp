@@ -50,7 +50,7 @@ struct Maker {
 
 double sum(const ActorTimes& t) {
   Seconds all = t.interference + t.bubble;
-  for (std::size_t p = 0; p < parts; ++p) all += t.busy[p] + t.exposed[p];
+  for (std::size_t p = 0; p < part_count; ++p) all += t.busy[p] + t.exposed[p];
   return all.value;
 }
 
