@@ -3,10 +3,16 @@
 
 namespace fabricast {
 
+namespace {
+constexpr Range rates = between(0.125e6, 125e9);  // 1 Mb/s to 1 Tb/s
+}
+
 void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("control", spec.control,
         "ideal: links are shared fairly and wholly; reactive: senders react (DCQCN, NSCC and others), which costs a "
-        "fraction of contended links; none: flow control alone (PFC, credits), which holds back bystanders");
+        "fraction of contended links; dcqcn: what it costs is simulated from DCQCN's parameters; none: flow control "
+        "alone "
+        "(PFC, credits), which holds back bystanders");
   visit("efficiency", spec.efficiency,
         "fraction of a link between switches that flows of several NIC ports reach; 0: by control, network and routing",
         between(0, 1));
@@ -26,6 +32,31 @@ void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
         "that follow");
   visit("loss", spec.loss, "fraction of packets that a cable loses, whatever its load", between(0, 0.5));
   visit("classes", spec.classes, "traffic classes that ports serve by weight; none: all traffic is in one");
+  visit("dcqcn", spec.dcqcn, "settings of switches and NICs for control: dcqcn, by NVIDIA's names");
+}
+
+void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
+  constexpr Range times = between(1e-7, 1), queues = between(1, 1e12);
+  visit("kmin", dcqcn.kmin, "queue of a port above which switches mark packets", queues);
+  visit("kmax", dcqcn.kmax, "queue above which they mark all packets", queues);
+  visit("pmax", dcqcn.pmax, "fraction that they mark at kmax, rising from 0 at kmin", between(0, 1));
+  visit("xoff", dcqcn.xoff, "bytes from one port in a switch above which it pauses that port (PFC)", queues);
+  visit("min_time_between_cnps", dcqcn.min_time_between_cnps, "least time between two notifications of a flow", times);
+  visit("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period, "least time between two cuts of a flow's rate",
+        times);
+  visit("rpg_min_dec_fac", dcqcn.rpg_min_dec_fac, "least part of the rate that a cut leaves", between(0, 1));
+  visit("clamp_tgt_rate", dcqcn.clamp_tgt_rate,
+        "whether each cut lowers the target of the rate, not only the first one after a rise");
+  visit("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "how often alpha, the depth of cuts, decays", times);
+  visit("dce_tcp_g", dcqcn.dce_tcp_g, "weight of a notification in alpha; 1 - dce_tcp_g/1024 of the NIC's setting",
+        between(0, 1));
+  visit("rpg_time_reset", dcqcn.rpg_time_reset, "time after which a rate rises", times);
+  visit("rpg_byte_reset", dcqcn.rpg_byte_reset, "bytes after which a rate rises", queues);
+  visit("rpg_threshold", dcqcn.rpg_threshold, "rises half way to the target before the target rises", between(1, 31));
+  visit("rpg_ai_rate", dcqcn.rpg_ai_rate, "how much the target rises", rates);
+  visit("rpg_hai_rate", dcqcn.rpg_hai_rate, "how much it rises when time and bytes have both passed rpg_threshold",
+        rates);
+  visit("rpg_min_rate", dcqcn.rpg_min_rate, "least rate of a flow", rates);
 }
 
 void visit_fields(FieldVisitor& visit, TrafficClass& spec) {
@@ -44,7 +75,7 @@ bool is_default(const CongestionSpec& spec) {
 
 double contended_efficiency(const CongestionSpec& spec, const Network& network, PathKind paths) {
   if (spec.efficiency.value > 0) return spec.efficiency.value;
-  if (spec.control != CongestionControl::reactive) return 1;
+  if (spec.control != CongestionControl::reactive) return 1;  // dcqcn: simulated call by call
   // Sprayed packets meet queues whatever they do; the others avoid them by their path or by reacting.
   return (paths == PathKind::in_turn ? network.sprayed_efficiency : network.contended_efficiency).value;
 }

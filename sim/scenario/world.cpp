@@ -21,6 +21,7 @@
 #include "fabricast/planner/node_use.hpp"
 #include "fabricast/planner/sharp.hpp"
 #include "fabricast/planner/symmetric.hpp"
+#include "fabricast/scenario/dcqcn.hpp"
 #include "fabricast/scenario/lossy.hpp"
 #include "fabricast/scenario/reordering.hpp"
 
@@ -226,6 +227,7 @@ void check_congestion(Parts& parts, const NetworkSetup& setup) {
   const Scenario& s = parts.scenario;
   if (auto warning = drops_nothing(s.fabric.congestion)) parts.warnings.push_back(*warning);
   if (auto warning = reordering_warning(s, setup)) parts.warnings.push_back(*warning);
+  if (auto warning = dcqcn_warning(s, setup)) parts.warnings.push_back(*warning);
   if (s.fabric.congestion.control != CongestionControl::none || !setup.fabric) return;
   const auto warn = [&](std::string message, std::string hint) {
     parts.warnings.push_back(
@@ -484,12 +486,11 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
     }
   if (const std::optional<Reordered> order = reordered(s, setup))
     for (NetworkSegment& segment : setup.segments) segment.contended *= goodput_of(*order);
+  setup.dcqcn = dcqcn_settings(s, setup);
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
-  if (loss) {
-    state->samples.count = std::max(state->samples.count, lossy_samples);
-    parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss));
-  }
+  if (loss || setup.dcqcn) state->samples.count = std::max(state->samples.count, lossy_samples);
+  if (loss) { parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss)); }
   setup.counts = make_count_store(state->samples.first_seed);
   return World(state);
 }

@@ -145,6 +145,7 @@ nlohmann::ordered_json effective_json(const Scenario& scenario) {
     j["cluster"].erase("filled_seed");
   }
   if (scenario.fabric.congestion.classes.empty()) j["fabric"]["congestion"].erase("classes");
+  if (scenario.fabric.congestion.control != CongestionControl::dcqcn) j["fabric"]["congestion"].erase("dcqcn");
   if (is_default(scenario.fabric.congestion)) j["fabric"].erase("congestion");
   // What-ifs set another policy, which does not know the key.
   if (j.contains("routing") && j["routing"].value("by", "") == "packet") j["routing"].erase("by");

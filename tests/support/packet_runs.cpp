@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "fabricast/engine/dcqcn.hpp"
 #include "fabricast/engine/max_min.hpp"
 #include "fabricast/engine/port_shares.hpp"
 #include "fabricast/hardware/hardware.hpp"
@@ -174,6 +175,31 @@ std::vector<double> share_ports(const Network& network, const PacketRun& run, co
   return shares.settled ? shares.rate : share(network, run, ways, open, back, 1);
 }
 
+/// Ends without what a flow takes on an empty network, with NVIDIA's settings as in the runs. Acknowledgements take their
+/// part of links that have traffic both ways.
+std::vector<double> dcqcn_run(const PacketCase& packets, const Network& network, const std::vector<Way>& ways,
+                              double back, std::uint64_t seed) {
+  DcqcnProblem problem;
+  problem.packet = packets.payload + packets.header;
+  const double wire = fractional(problem.packet) / fractional(packets.payload);
+  problem.settings.xoff = {240 * 4160};  // tests/packets/study.py
+  std::vector<bool> used(network.resources(), false);
+  problem.first.push_back(0);
+  for (const Way& way : ways) {
+    for (const std::uint32_t link : way.there) used[link] = true;
+    problem.link.insert(problem.link.end(), way.there.begin(), way.there.end());
+    problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
+    problem.bytes.push_back(Bytes{packets.bytes / packets.payload * problem.packet.value});
+    problem.round_trip.push_back(2 * way.latency + static_cast<double>(way.links) * (problem.packet / packets.rate));
+  }
+  for (std::uint32_t r = 0; r < network.resources(); ++r)
+    problem.capacity.push_back(BytesPerSecond{network.capacity_of(r) * wire *
+                                              ((r ^ 1U) < network.resources() && used[r ^ 1U] ? 1 - back : 1)});
+  std::vector<double> ends;
+  for (const Seconds end : dcqcn_ends(problem, seed).end) ends.push_back(end.value);
+  return ends;
+}
+
 /// What the shipped parameters say of such a transport: those of RoCE, whose sources are these runs.
 double efficiency_of(const PacketCase& packets) {
   const fabricast::Network network = shipped_hardware().network("roce");
@@ -218,6 +244,10 @@ std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, 
   std::vector<std::size_t> open;
   for (const PacketFlow& flow : run.flows) open.push_back(ways.size()), ways.push_back(network.way(flow));
   std::vector<double> left(ways.size(), static_cast<double>(packets.bytes.value)), end(ways.size());
+  if (model == PacketModel::dcqcn) {
+    end = dcqcn_run(packets, network, ways, back, seed);
+    open.clear();
+  }
   for (double now = 0; !open.empty();) {
     const std::vector<double> rate = model == PacketModel::ports ? share_ports(network, run, ways, open, back)
                                                                  : share(network, run, ways, open, back, efficiency);

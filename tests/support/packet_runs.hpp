@@ -58,12 +58,13 @@ enum class PacketModel {
   max_min,   ///< congestion control: ideal
   reactive,  ///< the same with the shipped efficiency of contended links
   ports,     ///< none: fair to ports, which are held back by what waits ahead of them (engine/port_shares.hpp)
+  dcqcn,     ///< DCQCN's rates, simulated with the settings of the runs (engine/dcqcn.hpp)
   flowlet,   ///< max_min on the paths of our router by flowlet, which are not those of the packets
 };
 
 /// When each flow ends: its share of the links, changed whenever a flow ends, and what every flow takes on an empty
 /// network beyond its bytes: the way there, packet by packet, and the way of the last acknowledgement back.
-/// \param seed  of the paths of flowlets
+/// \param seed  of the paths of flowlets, and of DCQCN's marks
 std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, PacketModel model,
                                std::uint64_t seed = 1);
 

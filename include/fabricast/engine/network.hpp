@@ -72,6 +72,9 @@ std::vector<NetworkSegment> segments(const std::vector<Fault>& faults);
 /// Counts of connections on links, shared by the engines that need the same counts (sim/engine/count/count_store.hpp).
 class CountStore;
 
+/// Settings of DCQCN (engine/dcqcn_settings.hpp).
+struct DcqcnSettings;
+
 /// What the engines of all samples have in common. Objects that it points to must outlive the engines.
 struct NetworkSetup {
   const Communicator* comm = nullptr;
@@ -82,6 +85,8 @@ struct NetworkSetup {
   bool times_only = false;                ///< omit the bottleneck and the split of the makespan
   std::size_t threads = 1;                ///< per engine; results do not depend on it
   std::shared_ptr<CountStore> counts;     ///< null: engines share no counts
+  /// What contended links carry is simulated (engine/dcqcn.hpp), on top of NetworkSegment::contended. Null: it is not.
+  std::shared_ptr<const DcqcnSettings> dcqcn;
   /// The paths of its flows.
   PathKind paths() const { return policy ? policy->paths(*policy_spec) : PathKind::fixed; }
 };

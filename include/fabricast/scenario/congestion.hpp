@@ -6,6 +6,8 @@
 //   ideal      as above, and every link carries its whole rate
 //   reactive   senders react to marks, delays or trimmed packets (DCQCN, NSCC, Slingshot, EFA's SRD). A link between
 //              switches that flows of several NIC ports share carries a fraction of its rate
+//   dcqcn      the same, with DCQCN's rates simulated flow by flow: what a contended link carries follows from its
+//              parameters, the bytes of a call and the seed (engine/dcqcn.hpp)
 //   none       senders do not react; lossless flow control alone (PFC, credits) stops what does not fit. Where jobs and
 //              flows meet, links are shared by ports, and a port that waits holds back all its flows (port_shares.hpp)
 //
@@ -15,7 +17,7 @@
 //
 // Sources and figures are in docs/models/congestion.md. A plain value.
 //
-// Not modelled: marks and their thresholds, and the time that a control loop takes to converge.
+// Not modelled: marks and their thresholds other than DCQCN's, and the time that other control loops take to converge.
 #pragma once
 
 #include <string>
@@ -23,16 +25,17 @@
 
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/fields.hpp"
+#include "fabricast/engine/dcqcn_settings.hpp"
 #include "fabricast/engine/network.hpp"
 #include "fabricast/hardware/hardware.hpp"
 
 namespace fabricast {
 
 /// How senders react to congestion.
-enum class CongestionControl { ideal, reactive, none };
+enum class CongestionControl { ideal, reactive, none, dcqcn };
 template <>
 struct EnumNames<CongestionControl> {
-  static constexpr std::array<std::string_view, 3> names{"ideal", "reactive", "none"};
+  static constexpr std::array<std::string_view, 4> names{"ideal", "reactive", "none", "dcqcn"};
 };
 
 /// What a NIC sends again after a lost packet: that packet and all after it, or that packet alone.
@@ -68,6 +71,7 @@ struct CongestionSpec {
   Reordering reordering = Reordering::accepted;
   Ratio loss{0};                      ///< fraction of packets that a cable loses, whatever its load
   std::vector<TrafficClass> classes;  ///< empty: all traffic is in one class
+  DcqcnSettings dcqcn;                ///< with control `dcqcn` only
 };
 
 void visit_fields(FieldVisitor& visit, CongestionSpec& spec);

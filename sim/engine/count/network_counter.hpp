@@ -20,7 +20,7 @@ class NetworkCounter {
   /// Adds the groups of the fabric's links, and which channels are blocked.
   void add_groups(Loads& loads);
   bool uses(LinkId link) const;
-  std::shared_ptr<const SharedCount> counted() const { return count_; }
+  std::shared_ptr<SharedCount> counted() const { return count_; }
   const EdgeGroups& edges(std::uint32_t channel);
   /// Null if there are too many.
   const EdgePaths* edge_paths();

@@ -29,6 +29,7 @@
 #include <map>
 #include <optional>
 
+#include "../count/contended_flows.hpp"
 #include "../count/count_store.hpp"
 #include "../count/network_counter.hpp"
 #include "../count/router_under_load.hpp"
@@ -66,8 +67,10 @@ class FlowEngine final : public NetworkEngine {
     std::optional<ChannelSharing> sharing;
     std::vector<ChannelTime> reference(channels);
     std::vector<double> makespan(channels);
+    const Loads* current = nullptr;
     for (std::size_t left = channels; left > 0;) {
-      const Loads& loads = loads_of(plan, segment);
+      if (timed != segment) current = &loads_of_call(plan, streams, costs, segment);
+      const Loads& loads = *current;
       if (timed != segment) {
         for (std::size_t c = 0; c < channels; ++c) caps[c] = loads.blocked[c] ? 0 : costs.steady_rate(plan).value;
         sharing.emplace(loads.groups, caps, costs.wire);
@@ -218,6 +221,28 @@ class FlowEngine final : public NetworkEngine {
     Loads loads = count_loads(*setup_.comm, plan, setup_.fabric, of_plan, segment_at(segment), paths_,
                               stored_count(plan, segment, of_plan), setup_.threads);
     return loads_.emplace(key, std::move(loads)).first->second;
+  }
+
+  /// The same with DCQCN, where contended links carry what the bytes of the call let its flows reach.
+  const Loads& loads_of_call(const Plan& plan, const std::vector<Stream>& streams, const ProtocolCosts& costs,
+                             std::size_t segment) {
+    const Loads& loads = loads_of(plan, segment);
+    if (!setup_.dcqcn || !loads.network) return loads;
+    const Router& router = *router_of(plan, segment);
+    std::unique_ptr<ContendedFlows>& flows = contended_[&loads];
+    if (!flows)
+      flows = std::make_unique<ContendedFlows>(
+          FabricCount::Input{*setup_.comm, plan, *setup_.fabric, router, segment_at(segment), 1, setup_.threads},
+          loads.network->counted()->count());
+    if (flows->empty()) return loads;
+    std::vector<double> payload;
+    for (const Stream& stream : streams)
+      payload.push_back(is_point_to_point(plan.op) ? static_cast<double>(plan.pair) : payload_of(stream));
+    slowed_ = std::make_unique<Slowed>(Slowed{segment_at(segment), {}});
+    slowed_->segment.contended *= flows->efficiency(payload, costs.wire, *setup_.dcqcn, seed_);
+    slowed_->loads = count_loads(*setup_.comm, plan, setup_.fabric, &router, slowed_->segment, paths_,
+                                 loads.network->counted(), setup_.threads);
+    return slowed_->loads;
   }
 
   /// The count that engines share, for a network without faults; null otherwise.
@@ -382,6 +407,13 @@ class FlowEngine final : public NetworkEngine {
   std::vector<std::unique_ptr<Router>> under_load_;  ///< of plans
   InsidePaths paths_;
   std::map<std::tuple<CollectiveOp, bool, Algorithm, int, int, std::uint64_t, std::size_t>, Loads> loads_;
+  /// Loads that hold for one call.
+  struct Slowed {
+    NetworkSegment segment;
+    Loads loads;
+  };
+  std::map<const Loads*, std::unique_ptr<ContendedFlows>> contended_;
+  std::unique_ptr<Slowed> slowed_;
   const NetworkSegment no_faults_;
   GroupTime* record_ = nullptr;  ///< receives the channels of the run; null: nobody needs them
 };

@@ -21,11 +21,6 @@ Stream stream_of(const ChannelView& v) {
   return find_by_algorithm(v.plan.algorithm)->stream(v.comm, v.plan, v.channel);
 }
 
-/// B; payload of a connection, all slices together.
-double payload_of(const Stream& s) {
-  return static_cast<double>(s.sends * (s.loops * s.slices * s.slice + s.tail_slices * s.tail_slice));
-}
-
 void time_slices(const ChannelView& v, const Stream& stream, const Timing& timing, ChannelTime& t) {
   const Services services(v, timing.looks);
   t.makespan = timing.makespan(services, stream, 1);
@@ -57,6 +52,10 @@ void split_slices(const ChannelView& v, const Stream& stream, const Timing& timi
 }
 
 }  // namespace
+
+double payload_of(const Stream& s) {
+  return static_cast<double>(s.sends * (s.loops * s.slices * s.slice + s.tail_slices * s.tail_slice));
+}
 
 ChannelTime time_channel(const ChannelView& v) {
   ChannelTime t;

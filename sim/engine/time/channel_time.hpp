@@ -43,6 +43,9 @@ struct ChannelTime {
   double bytes = 0;  ///< B; total payload; 0 on a single node, where nothing crosses the fabric
 };
 
+/// B; payload of a connection of a stream, all slices together.
+double payload_of(const Stream& stream);
+
 /// The time of a channel, without the parts that only a report needs: latency and transfer.
 ChannelTime time_channel(const ChannelView& view);
 /// Adds those parts.

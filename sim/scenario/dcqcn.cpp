@@ -1,0 +1,65 @@
+#include "fabricast/scenario/dcqcn.hpp"
+
+#include <fmt/format.h>
+
+#include "fabricast/core/quantity.hpp"
+
+namespace fabricast {
+
+namespace {
+
+bool is_dcqcn(const Scenario& s) { return s.fabric.congestion.control == CongestionControl::dcqcn; }
+
+void refuse_settings_of_others(const Scenario& s) {
+  const std::string section = "fabric.congestion.dcqcn";
+  const auto it = s.places.lower_bound(section);
+  if (it == s.places.end() || !it->first.starts_with(section)) return;
+  throw UserError::at(it->first, fmt::format("control `{}` does not use it", name_of(s.fabric.congestion.control)),
+                      "control: dcqcn");
+}
+
+void require_dcqcn(const Scenario& s) {
+  const CongestionSpec& spec = s.fabric.congestion;
+  const auto refuse = [](std::string path, std::string message, std::string hint) {
+    throw UserError::at("fabric.congestion." + path, std::move(message), std::move(hint));
+  };
+  const NicSpec& nics = s.node.spec.nics;
+  if (nics.count > 0 && nics.link != LinkKind::roce)
+    refuse("control", fmt::format("{} does not use DCQCN, which is the control of RoCE", name_of(nics.link)),
+           "control: reactive");
+  if (s.workload.kind != WorkloadKind::collective || !s.jobs.empty() || !s.background.empty())
+    refuse("control",
+           "rates are simulated for one collective alone: flows of calls that follow each other have found theirs",
+           "control: reactive for steps, servers, jobs and background flows");
+  if (!spec.lossless)
+    refuse("lossless", "with control `dcqcn` switches pause links and drop nothing", "control: reactive");
+  if (spec.efficiency.value > 0) refuse("efficiency", "with control `dcqcn` it is simulated", "control: reactive");
+  if (spec.dcqcn.kmax <= spec.dcqcn.kmin)
+    refuse("dcqcn.kmax", fmt::format("it must be above kmin, {}", to_text(spec.dcqcn.kmin)), "kmax: 1500KB");
+}
+
+}  // namespace
+
+std::shared_ptr<const DcqcnSettings> dcqcn_settings(const Scenario& s, const NetworkSetup& setup) {
+  if (!is_dcqcn(s)) {
+    refuse_settings_of_others(s);
+    return nullptr;
+  }
+  require_dcqcn(s);
+  if (!setup.fabric || setup.comm->nodes() < 2) return nullptr;
+  if (is_spread(setup.paths()))
+    throw UserError::at("fabric.congestion.control", "DCQCN is simulated for flows of one path each",
+                        "routing: {kind: ecmp}, static, or adaptive by flowlet; or control: reactive");
+  return std::make_shared<const DcqcnSettings>(s.fabric.congestion.dcqcn);
+}
+
+std::optional<Diagnostic> dcqcn_warning(const Scenario& s, const NetworkSetup& setup) {
+  if (!is_dcqcn(s) || !setup.fabric || setup.comm->nodes() < 2) return std::nullopt;
+  return Diagnostic{Diagnostic::Severity::warning,
+                    {},
+                    "fabric.congestion.control",
+                    "all flows of a call start together at line rate, as after a pause",
+                    "calls that repeat without a pause have found their rates: control: reactive"};
+}
+
+}  // namespace fabricast

@@ -1,0 +1,105 @@
+// `fabric.congestion.control: dcqcn` in whole forecasts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "fabricast/report/forecast.hpp"
+#include "fabricast/scenario/lossy.hpp"
+#include "support/worlds.hpp"
+
+namespace fabricast {
+namespace {
+
+using test::world_of;
+
+/// Hosts of one GPU and one NIC of 400 Gb/s, eight at each leaf, as in the runs of packets: one ring with one channel.
+std::string hosts(const std::string& congestion, const std::string& size, int nodes = 64, int spines = 8,
+                  const std::string& collective = "all_gather", const std::string& routing = "ecmp, seeds: 20",
+                  const std::string& placement = "random") {
+  return fmt::format(
+      "node: {{gpu: h100-sxm, gpus: 1, nics: {{count: 1, rate: 400Gbps, link: roce}}}}\n"
+      "cluster: {{nodes: {}, size: 64, placement: {}}}\n"
+      "fabric: {{kind: leaf_spine, leaves: 8, spines: {}, nodes_per_leaf: 8, switch: {{rate: 400Gbps}}{}}}\n"
+      "routing: {{kind: {}}}\n"
+      "nccl: {{version: \"2.27\", env: {{NCCL_ALGO: Ring, NCCL_PROTO: Simple, NCCL_MAX_NCHANNELS: 1, "
+      "NCCL_MIN_NCHANNELS: 1}}}}\n"
+      "workload: {{collective: {}, sizes: [{}], harness: {{tool: isolated}}}}\n",
+      nodes, placement, spines, congestion.empty() ? "" : ", congestion: {" + congestion + "}", routing, collective,
+      size);
+}
+
+ForecastRow row_of(const std::string& text) { return run_forecast(world_of(text)).rows.front(); }
+
+/// Medians over the samples of DCQCN / ideal, sample by sample.
+double slower(const std::string& size, const std::string& settings = "", const std::string& collective = "all_gather") {
+  const std::string control =
+      settings.empty() ? "control: dcqcn" : fmt::format("control: dcqcn, dcqcn: {{{}}}", settings);
+  const ForecastRow ideal = row_of(hosts("", size, 64, 8, collective)),
+                    is = row_of(hosts(control, size, 64, 8, collective));
+  REQUIRE(ideal.sample_times.size() == is.sample_times.size());
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ideal.sample_times.size(); ++i) {
+    ratios.push_back(is.sample_times[i] / ideal.sample_times[i]);
+    CHECK(ratios.back() >= 1 - 1e-9);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  return ratios[ratios.size() / 2];
+}
+
+TEST_CASE("rings under DCQCN take as much longer as rings of packets", "[dcqcn]") {
+  // A connection carries 63/64 of the size: 64 MiB and 4 MiB. Rings of 64 hosts with 64 MiB took 1.45 times as long as
+  // fair shares in the median, permutations with 4 MiB 2.5 times, of whole flows that do not wait for each other.
+  const double longest = slower("65MiB"), shortest = slower("4MiB");
+  CHECK(longest > 1.2);
+  CHECK(longest < 1.7);
+  CHECK(shortest > 1.7);
+  CHECK(shortest < 2.9);
+  CHECK(slower("4GiB") < 1.4);
+}
+
+TEST_CASE("links that are not contended lose nothing under DCQCN", "[dcqcn]") {
+  // Hosts below one leaf, and one flow on a cable.
+  for (const char* placement : {"[0, 1, 2, 3]", "[0, 8]"}) {
+    const int nodes = placement[4] == '1' ? 4 : 2;
+    const auto text = [&](const char* congestion) {
+      return hosts(congestion, "64MiB", nodes, 8, "all_gather", "static", placement);
+    };
+    const ForecastRow ideal = row_of(text("")), is = row_of(text("control: dcqcn"));
+    CHECK(is.time == ideal.time);
+    CHECK(is.time_worst == ideal.time);
+  }
+}
+
+TEST_CASE("samples of DCQCN are a distribution, and the same with any number of threads", "[dcqcn]") {
+  const World world = world_of(hosts("control: dcqcn", "64MiB", 16, 2, "all_gather", "static"));
+  RunOptions one, four;
+  one.threads = 1, four.threads = 4;
+  const Forecast a = run_forecast(world, one), b = run_forecast(world, four);
+  CHECK(a.samples == lossy_samples);
+  CHECK(a.fingerprint == b.fingerprint);
+  const ForecastRow& row = a.rows.front();
+  CHECK(row.time_p5 <= row.time);
+  CHECK(row.time_p5 < row.time_p95);
+  CHECK(row.time_p95 <= row.time_worst);
+  CHECK(row.sample_times == b.rows.front().sample_times);
+}
+
+TEST_CASE("settings of DCQCN act as they should", "[dcqcn]") {
+  const double shipped = slower("4MiB");
+  CHECK(slower("4MiB", "rpg_time_reset: 55us, rpg_ai_rate: 1Gbps, rpg_hai_rate: 10Gbps") < 0.8 * shipped);
+  // Nothing is marked, and pauses keep links full.
+  CHECK(slower("4MiB", "kmin: 1GB, kmax: 2GB") < 1.2);
+  // Cuts that leave nine tenths of a rate are gentler than those that leave a half.
+  CHECK(slower("4MiB", "rpg_min_dec_fac: 0.9") < shipped);
+}
+
+TEST_CASE("DCQCN in exchanges of all with all", "[dcqcn]") {
+  // Not routed again: links alone. Flows of 1 MiB of packets took 1.23 to 1.59 times as long as fair shares.
+  const double exchange = slower("64MiB", "", "alltoall");
+  CHECK(exchange >= 1);
+  CHECK(exchange < 1.9);
+}
+
+}  // namespace
+}  // namespace fabricast
