@@ -136,13 +136,13 @@ def bystanders(rows):
             said = f"{size} MiB" if size else note
             line = [transport + (", " + said if said else ""), ROUTINGS[routing], f"{degree}:1", shares,
                     f"{statistics.median(slower):.1f} ({min(slower):.1f} to {max(slower):.1f})"]
-            if routing == "ecmp" and transport == "roce":
-                model = [r.packet_last / r.ports_last for r in own]
+            if routing == "ecmp" and transport in ("roce", "dcqcn"):
+                model = [r.packet_last / controlled(r) for r in own]
                 line.append(f"{percent(statistics.median(model))} ({percent(min(model))} to {percent(max(model))})")
             else:
                 line.append("-")
             lines.append(line)
-    return table(["transport", "routing", "incast", "shares", "packets / max-min", "packets / by port, %"], lines)
+    return table(["transport", "routing", "incast", "shares", "packets / max-min", "packets / congestion stated, %"], lines)
 
 
 def read_lossy(text):

@@ -15,7 +15,7 @@ namespace fabricast {
 namespace {
 
 constexpr std::size_t most_met = 96, most_flows = 256;
-constexpr double most_routed = 1 << 20;
+constexpr std::int64_t most_routed = 1 << 20;
 constexpr double most_work = 4e6;  // flows times steps: 0.2 s
 constexpr double in_turn = 8;      // ports that share a link in an exchange of all: hosts of a leaf
 
@@ -78,7 +78,7 @@ ContendedFlows::ContendedFlows(const FabricCount::Input& in, const FabricCount& 
   problem_.first.push_back(0);
   const std::vector<std::uint32_t> loaded = loaded_links(in, count);
   if (loaded.empty()) return;
-  const double pairs = 1.0 * in.comm.nodes() * in.plan.channels * in.comm.qps_per_connection;
+  const std::int64_t pairs = std::int64_t{in.comm.nodes()} * in.plan.channels * in.comm.qps_per_connection;
   const bool listed = find_by_algorithm(in.plan.algorithm)->network_edges && !is_point_to_point(in.plan.op);
   if (listed && pairs <= most_routed)
     add_routed(in, loaded);

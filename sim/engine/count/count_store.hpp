@@ -45,12 +45,24 @@ class SharedCount {
 /// A count for one engine.
 std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& input);
 
-/// The counts of the plans of one network. Safe to use from several threads.
+/// The counts of the plans of one network, and what was drawn by chance for them. Safe to use from several threads.
 class CountStore {
  public:
   /// \param kept  the seed whose counts are kept: the one for which hardware is varied
   explicit CountStore(std::uint64_t kept) : kept_(kept) {}
   std::shared_ptr<SharedCount> of(const FabricCount::Input& input, std::uint64_t seed);
+  /// The efficiency of contended links under DCQCN that was first found for a key. Where hardware is varied it stays:
+  /// other marks would look like an effect of the hardware.
+  template <class Find>
+  double efficiency(std::uint64_t key, Find find) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (const auto it = efficiencies_.find(key); it != efficiencies_.end()) return it->second;
+    }
+    const double found = find();
+    const std::scoped_lock lock(mutex_);
+    return efficiencies_.emplace(key, found).first->second;
+  }
 
  private:
   struct Known {
@@ -61,6 +73,7 @@ class CountStore {
   };
   const std::uint64_t kept_;
   std::mutex mutex_;
+  std::map<std::uint64_t, double> efficiencies_;
   std::map<std::tuple<CollectiveOp, bool, Algorithm, int, std::uint64_t>, std::unique_ptr<Known>> known_;
 };
 

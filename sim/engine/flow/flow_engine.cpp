@@ -239,7 +239,13 @@ class FlowEngine final : public NetworkEngine {
     for (const Stream& stream : streams)
       payload.push_back(is_point_to_point(plan.op) ? static_cast<double>(plan.pair) : payload_of(stream));
     slowed_ = std::make_unique<Slowed>(Slowed{segment_at(segment), {}});
-    slowed_->segment.contended *= flows->efficiency(payload, costs.wire, *setup_.dcqcn, seed_);
+    const auto find = [&] { return flows->efficiency(payload, costs.wire, *setup_.dcqcn, seed_); };
+    std::uint64_t key = fold(seed_, segment);
+    for (const std::uint64_t part : {static_cast<std::uint64_t>(plan.op), static_cast<std::uint64_t>(plan.algorithm),
+                                     static_cast<std::uint64_t>(plan.one_way), edge_key_of(plan)})
+      key = fold(key, part);
+    for (const double bytes : payload) key = fold(key, std::bit_cast<std::uint64_t>(bytes * costs.wire));
+    slowed_->segment.contended *= setup_.counts ? setup_.counts->efficiency(key, find) : find();
     slowed_->loads = count_loads(*setup_.comm, plan, setup_.fabric, &router, slowed_->segment, paths_,
                                  loads.network->counted(), setup_.threads);
     return slowed_->loads;
