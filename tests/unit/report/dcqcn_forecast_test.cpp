@@ -32,11 +32,12 @@ std::string hosts(const std::string& congestion, const std::string& size, int no
 ForecastRow row_of(const std::string& text) { return run_forecast(world_of(text)).rows.front(); }
 
 /// Medians over the samples of DCQCN / ideal, sample by sample.
-double slower(const std::string& size, const std::string& settings = "", const std::string& collective = "all_gather") {
+double slower(const std::string& size, const std::string& settings = "", const std::string& collective = "all_gather",
+              int nodes = 64, int spines = 8) {
   const std::string control =
       settings.empty() ? "control: dcqcn" : fmt::format("control: dcqcn, dcqcn: {{{}}}", settings);
-  const ForecastRow ideal = row_of(hosts("", size, 64, 8, collective)),
-                    is = row_of(hosts(control, size, 64, 8, collective));
+  const ForecastRow ideal = row_of(hosts("", size, nodes, spines, collective)),
+                    is = row_of(hosts(control, size, nodes, spines, collective));
   REQUIRE(ideal.sample_times.size() == is.sample_times.size());
   std::vector<double> ratios;
   for (std::size_t i = 0; i < ideal.sample_times.size(); ++i) {
@@ -48,13 +49,11 @@ double slower(const std::string& size, const std::string& settings = "", const s
 }
 
 TEST_CASE("rings under DCQCN take as much longer as rings of packets", "[dcqcn]") {
-  // A connection carries 63/64 of the size: 64 MiB and 4 MiB. Rings of 64 hosts with 64 MiB took 1.45 times as long as
-  // fair shares in the median, permutations with 4 MiB 2.5 times, of whole flows that do not wait for each other.
-  const double longest = slower("65MiB"), shortest = slower("4MiB");
-  CHECK(longest > 1.2);
-  CHECK(longest < 1.7);
-  CHECK(shortest > 1.7);
-  CHECK(shortest < 2.9);
+  // A connection carries 63/64 of the size, 64 MiB. Rings of packets of 64 hosts took 1.13 to 1.78 times as long as fair
+  // shares, 1.45 in the median.
+  const double longest = slower("65MiB");
+  CHECK(longest > 1.25);
+  CHECK(longest < 1.65);
   CHECK(slower("4GiB") < 1.4);
 }
 
@@ -86,12 +85,16 @@ TEST_CASE("samples of DCQCN are a distribution, and the same with any number of 
 }
 
 TEST_CASE("settings of DCQCN act as they should", "[dcqcn]") {
-  const double shipped = slower("4MiB");
-  CHECK(slower("4MiB", "rpg_time_reset: 55us, rpg_ai_rate: 1Gbps, rpg_hai_rate: 10Gbps") < 0.8 * shipped);
+  // Sixteen hosts on oversubscribed leaves: more of the time is that of links, less that of steps.
+  const auto of = [](const std::string& settings) { return slower("16MiB", settings, "all_gather", 16, 1); };
+  const double shipped = of("");
+  CHECK(shipped > 1.25);
+  // Rates that rise sooner and faster, as packets say of 4 MiB.
+  CHECK(of("rpg_time_reset: 55us, rpg_ai_rate: 1Gbps, rpg_hai_rate: 10Gbps") < 0.9 * shipped);
   // Nothing is marked, and pauses keep links full.
-  CHECK(slower("4MiB", "kmin: 1GB, kmax: 2GB") < 1.2);
+  CHECK(of("kmin: 1GB, kmax: 2GB") < 1.05);
   // Cuts that leave nine tenths of a rate are gentler than those that leave a half.
-  CHECK(slower("4MiB", "rpg_min_dec_fac: 0.9") < shipped);
+  CHECK(of("rpg_min_dec_fac: 0.9") < shipped);
 }
 
 TEST_CASE("DCQCN in exchanges of all with all", "[dcqcn]") {
