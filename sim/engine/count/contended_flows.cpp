@@ -14,9 +14,9 @@ namespace fabricast {
 
 namespace {
 
-constexpr std::size_t most_met = 96, most_flows = 256;
+constexpr std::size_t most_met = 48, most_flows = 96;
 constexpr std::int64_t most_routed = 1 << 20;
-constexpr double most_work = 4e6;  // flows times steps: 0.2 s
+constexpr double most_work = 8e5;  // flows times steps: 0.04 s
 constexpr double in_turn = 8;      // ports that share a link in an exchange of all: hosts of a leaf
 
 double sum_of(std::span<const double> connections) {
@@ -165,8 +165,8 @@ void ContendedFlows::add_alone(const FabricCount::Input& in, const FabricCount& 
     const FabricCount::Group& group = count.groups()[count.group_of(l)];
     const std::span<const double> on = count.connections(group);
     const double all = sum_of(on), rate = rate_of(in.fabric, in.router, in.segment, l);
-    const auto flows = static_cast<std::size_t>(std::clamp(std::round(all), 2.0, 1.0 * most_met));
-    if (channel_.size() + flows > most_met && !channel_.empty()) break;
+    const auto flows = static_cast<std::size_t>(std::clamp(std::round(all), 2.0, 1.0 * most_flows));
+    if (channel_.size() + flows > most_flows && !channel_.empty()) break;
     // What arrives, if every port sends all it can: a part of the rate of each of several ports.
     const double senders = std::min(in_turn, 1.0 * static_cast<double>(flows)), brought = all / port_load / senders;
     const auto link = static_cast<std::uint32_t>(problem_.capacity.size());
@@ -198,7 +198,7 @@ double ContendedFlows::efficiency(std::span<const double> payload, double wire, 
     problem.bytes.push_back(Bytes{std::llround(payload[channel_[f]] * wire * part_[f])});
   const std::vector<Seconds> fair = fair_ends(problem);
   const Seconds fair_last = *std::max_element(fair.begin(), fair.end());
-  // Longer flows in longer steps, so that all of most flows is simulated, and 60 ms of any.
+  // Longer flows in longer steps, so that all of most flows is simulated, and 30 ms of any.
   const Seconds whole = 2 * fair_last * (static_cast<double>(size()) / most_work);
   const Seconds interval = settings.min_time_between_cnps;
   problem.step = std::clamp(whole, std::min(problem.step, interval / 2), std::min(2 * problem.step, interval));

@@ -9,7 +9,7 @@
 //   bytes = P w_e / (Q W)  x  bytes on the wire per byte of payload                                                  (2)
 //
 // Sends and receives, and plans of more than `most_routed` queue pairs, are not routed again. There each of these links is
-// alone: n flows of as many ports as there are on a port's row of connections, which bring what ports would bring.
+// alone: its flows come from eight ports, which bring together what the ports of the job would bring.
 #pragma once
 
 #include <span>
