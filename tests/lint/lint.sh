@@ -59,7 +59,7 @@ libraries_stay_behind_adapters() {
 }
 
 headers_are_read_once() {
-  for file in $(headers); do grep -q '^#pragma once$' "$file" || echo "$file:1: #pragma once is missing"; done
+  grep -L '^#pragma once$' $(headers) /dev/null | grep -v '^/dev/null$' | sed 's/$/:1: #pragma once is missing/'
 }
 
 # Units are types (core/units.hpp). Numbers in the units of another program say so in their name or in the file comment.
@@ -76,10 +76,8 @@ statements_stand_alone() {
 }
 
 files_are_short() {
-  for file in $(sources; find tests -name '*.cpp' -o -name '*.hpp'); do
-    lines=$(wc -l < "$file")
-    [ "$lines" -le 500 ] || echo "$file:$lines: more than 500 lines: split it by concept"
-  done
+  wc -l $(sources; find tests -name '*.cpp' -o -name '*.hpp') |
+    awk '$1 > 500 && $2 != "total" { print $2 ":" $1 ": more than 500 lines: split it by concept" }'
 }
 
 # Two types of one name in one program are one type to the linker, and neither to the program.
