@@ -55,7 +55,7 @@ ROWS = (
 
 
 def step(binary, root, scenario, words):
-    command = [str(binary), "run", f"scenarios/{scenario}.yaml", "--json", "-"]
+    command = [str(binary), "run", f"scenarios/{scenario}.yaml", "--json", "-", "--no-intervals"]
     for word in words:
         command += ["--set", word]
     return json.loads(subprocess.run(command, cwd=root, check=True, text=True, stdout=subprocess.PIPE).stdout)
