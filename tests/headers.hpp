@@ -6,6 +6,5 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
-#include <nlohmann/json.hpp>
 
 #include "sim/core/headers.hpp"
