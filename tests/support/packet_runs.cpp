@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -87,10 +86,12 @@ class Network {
       router_ = router_of("adaptive", fabric_, state_, seed, {{"by", "flowlet"}});
     else
       router_ = router_of(packets.routing == "adaptive" ? "adaptive" : "spray", fabric_, state_);
+    for (std::uint32_t r = 0; r < resources(); ++r) capacities_.push_back(capacity(fabric_, *router_, state_, r).value);
   }
   bool between_switches(std::uint32_t resource) const { return resource >= 2 * packets_.hosts(); }
 
-  double capacity_of(std::uint32_t resource) const { return capacity(fabric_, *router_, state_, resource).value; }
+  /// Bytes per second, by resource.
+  const std::vector<double>& capacities() const { return capacities_; }
   std::uint32_t resources() const { return fabric_.links() + router_->bundles(); }
 
   Way way(const PacketFlow& flow) const {
@@ -133,29 +134,46 @@ class Network {
   LinkState state_;
   Fabric fabric_;
   std::unique_ptr<Router> router_;
+  std::vector<double> capacities_;
 };
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
 /// Rates of the open flows as the flow engine shares links.
 /// \param efficiency  of links between switches that flows of several hosts use
 std::vector<double> share(const Network& network, const PacketRun& run, const std::vector<Way>& ways,
                           const std::vector<std::size_t>& open, double back, double efficiency) {
   SharingProblem problem;
-  problem.capacity.resize(network.resources());
-  for (std::uint32_t r = 0; r < network.resources(); ++r) problem.capacity[r] = network.capacity_of(r);
-  std::map<std::uint32_t, std::set<std::uint32_t>> hosts;
-  for (const std::size_t f : open)
-    for (const std::uint32_t link : ways[f].there) hosts[link].insert(run.flows[f].from);
-  for (const auto& [link, from] : hosts)
-    if (from.size() > 1 && network.between_switches(link)) problem.capacity[link] *= efficiency;
+  problem.capacity = network.capacities();
+  if (efficiency != 1) {
+    // Of each link a host that sends over it, and whether there is another.
+    std::vector<std::uint32_t> sender(network.resources(), nobody);
+    std::vector<char> several(network.resources(), 0);
+    for (const std::size_t f : open)
+      for (const std::uint32_t link : ways[f].there) {
+        if (sender[link] == nobody) sender[link] = run.flows[f].from;
+        if (sender[link] != run.flows[f].from) several[link] = 1;
+      }
+    for (std::uint32_t r = 0; r < network.resources(); ++r)
+      if (several[r] != 0 && network.between_switches(r)) problem.capacity[r] *= efficiency;
+  }
+  // This runs once for each flow that ends, with all that are open: room is made at once.
+  std::size_t links = 0;
+  for (const std::size_t f : open) links += ways[f].there.size() + ways[f].back.size();
+  problem.link.reserve(links);
+  problem.use.reserve(links);
+  problem.first.reserve(open.size() + 1);
   problem.first.push_back(0);
   for (const std::size_t f : open) {
-    for (const std::uint32_t link : ways[f].there) problem.link.push_back(link), problem.use.push_back(1);
-    for (const std::uint32_t link : ways[f].back) problem.link.push_back(link), problem.use.push_back(back);
+    problem.link.insert(problem.link.end(), ways[f].there.begin(), ways[f].there.end());
+    problem.use.resize(problem.link.size(), 1);
+    problem.link.insert(problem.link.end(), ways[f].back.begin(), ways[f].back.end());
+    problem.use.resize(problem.link.size(), back);
     problem.first.push_back(static_cast<std::uint32_t>(problem.link.size()));
-    problem.weight.push_back(1), problem.cap.push_back(unlimited);
   }
+  problem.weight.assign(open.size(), 1);
+  problem.cap.assign(open.size(), unlimited);
   return fill(problem).level;
 }
 
@@ -164,7 +182,7 @@ std::vector<double> share(const Network& network, const PacketRun& run, const st
 std::vector<double> share_ports(const Network& network, const PacketRun& run, const std::vector<Way>& ways,
                                 const std::vector<std::size_t>& open, double back) {
   PortProblem problem;
-  for (std::uint32_t r = 0; r < network.resources(); ++r) problem.capacity.push_back(network.capacity_of(r));
+  problem.capacity = network.capacities();
   problem.first.push_back(0);
   for (const std::size_t f : open) {
     problem.link.insert(problem.link.end(), ways[f].there.begin(), ways[f].there.end());
@@ -193,7 +211,7 @@ std::vector<double> dcqcn_run(const PacketCase& packets, const Network& network,
     problem.round_trip.push_back(2 * way.latency + static_cast<double>(way.links) * (problem.packet / packets.rate));
   }
   for (std::uint32_t r = 0; r < network.resources(); ++r)
-    problem.capacity.push_back(BytesPerSecond{network.capacity_of(r) * wire *
+    problem.capacity.push_back(BytesPerSecond{network.capacities()[r] * wire *
                                               ((r ^ 1U) < network.resources() && used[r ^ 1U] ? 1 - back : 1)});
   std::vector<double> ends;
   for (const Seconds end : dcqcn_ends(problem, seed).end) ends.push_back(end.value);
@@ -283,7 +301,7 @@ Seconds bytes_bound(const PacketCase& packets, const PacketRun& run) {
     for (const std::uint32_t link : network.way(flow).there) bytes[link] += static_cast<double>(packets.bytes.value);
   Seconds bound;
   for (std::uint32_t r = 0; r < network.resources(); ++r)
-    if (bytes[r] > 0) bound = std::max(bound, Seconds{bytes[r] / network.capacity_of(r)});
+    if (bytes[r] > 0) bound = std::max(bound, Seconds{bytes[r] / network.capacities()[r]});
   return bound;
 }
 
