@@ -257,11 +257,11 @@ void check(Change change, int wanted, double tolerance = rounding, std::string_v
 
 }  // namespace
 
-TEST_CASE("more work never takes less time, on 800 random scenarios", "[monotonicity]") {
-  SECTION("bytes") { check(more_bytes, 200); }
-  SECTION("slower parts") { check(slower_part, 200, apart); }
-  SECTION("nodes") { check(more_nodes, 200, long_calls); }
-  SECTION("oversubscription") { check(more_oversubscription, 200, long_calls); }
+TEST_CASE("more work never takes less time, on 200 random scenarios", "[monotonicity]") {
+  SECTION("bytes") { check(more_bytes, 50); }
+  SECTION("slower parts") { check(slower_part, 50, apart); }
+  SECTION("nodes") { check(more_nodes, 50, long_calls); }
+  SECTION("oversubscription") { check(more_oversubscription, 50, long_calls); }
 }
 
 namespace {
@@ -276,8 +276,8 @@ void check_direct(int each) {
 }
 }  // namespace
 
-TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 100 scenarios of each", "[monotonicity]") {
-  check_direct(50);
+TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 24 scenarios of each", "[monotonicity]") {
+  check_direct(12);
 }
 
 TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 1000 scenarios of each", "[.thousands]") {
