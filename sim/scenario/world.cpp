@@ -490,7 +490,7 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
   if (loss || setup.dcqcn) state->samples.count = std::max(state->samples.count, lossy_samples);
-  if (loss) { parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss)); }
+  if (loss) parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss));
   setup.counts = make_count_store(state->samples.first_seed);
   return World(state);
 }

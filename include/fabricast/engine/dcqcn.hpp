@@ -1,8 +1,9 @@
 // DCQCN as rates: when flows end whose NICs slow down as switches mark their packets [Zhu2015].
 //
-// All flows begin together, at line rate. Time goes in steps of half a notification interval or so. In each step a sender emits the packets
-// that its rate allows, NIC ports and links pass on what they can in the order of arrival, and what leaves a link between
-// NIC and NIC is marked by the queue there. With q the queue's bytes, R the rate of a flow and T its target:
+// All flows begin together, at line rate. Time goes in short steps, two of them to a notification interval. In each step a
+// sender emits the packets that its rate allows, NIC ports and links pass on what they can in the order of arrival, and
+// what leaves a link between NIC and NIC is marked by the queue there. With q the queue's bytes, R the rate of a flow and
+// T its target:
 //
 //   switch      P(packet is marked) = 0 up to kmin, pmax (q - kmin) / (kmax - kmin) up to kmax, 1 above              (1)
 //   receiver    notifies the sender if a packet was marked, at most once in min_time_between_cnps
@@ -15,14 +16,15 @@
 //                                        T += rpg_hai_rate (min(t, b) - rpg_threshold)   if both do                  (4)
 //   pauses      a switch stops the link by which more than xoff bytes came that have not left, until 5/6 of it       (5)
 //
-// A host serves its flows in turn, and each has at most two packets waiting. Marks are drawn at random, and whole packets
-// are, because a slow flow whose next packet is far away is not cut before. A notification arrives one round trip after
-// its packet; the way to the queue takes no time in exchange.
+// A host serves its flows in turn, and each has at most two packets waiting. Packets stay whole, because a slow flow
+// cannot be cut before it has sent its next one, and marks are drawn at random. A notification arrives one round trip
+// after its packet; in exchange, the path to the queue takes no time.
 //
 // A long simulation stops after `most_work`. From there flows share links max-min, weighted with the rates that they had
 // on average in its second half.
 //
-// Pure functions; safe to call concurrently. The same problem and seed give the same ends. Data are bytes on the wire. Runs of packets are compared in docs/validation-packets.md.
+// Pure functions; safe to call concurrently. The same problem and seed give the same ends. Data are bytes on the wire.
+// docs/validation-packets.md compares them with runs of packets.
 //
 // Not modelled: flows that begin later or have found their rates; acknowledgements on the way back; lost packets; NICs of
 // other vendors.

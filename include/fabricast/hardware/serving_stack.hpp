@@ -47,7 +47,7 @@ struct ServingStack {
   bool own_all_reduce = true;   ///< small all-reduces inside an NVLink domain run as a kernel of the engine
   /// Whether `tokens` is of all ranks with attention of their own together, which have equal parts of it.
   bool divides_tokens = false;
-  bool merges = false;          ///< dispatch of decoded tokens sends a token once per rank; else once per expert
+  bool merges = false;  ///< dispatch of decoded tokens sends a token once per rank; else once per expert
   KvLibrary kv_library = KvLibrary::nixl;  ///< moves KV caches between GPUs
   KvStream kv_stream = KvStream::after;    ///< when it does
   int kv_block = 16;                       ///< tokens of a block of its paged KV cache

@@ -176,15 +176,17 @@ class DcqcnRun {
   /// NIC ports first, then links by their latest place on a path, so that most packets cross a network in one step.
   void order_links() {
     std::vector<std::uint32_t> place(links_.size(), 0);
-    std::vector<bool> port(links_.size(), false), used(links_.size(), false);
+    std::vector<bool> used(links_.size(), false);
     ports_.resize(links_.size());
     for (std::uint32_t f = 0; f < flows_.size(); ++f)
       for (std::uint32_t h = p_.first[f]; h < p_.first[f + 1]; ++h) {
         const std::uint32_t l = p_.link[h];
-        if (h == p_.first[f])
+        if (h == p_.first[f]) {
           ports_[l].push_back(f);
-        else
-          place[l] = std::max(place[l], h - p_.first[f]), used[l] = true;
+        } else {
+          place[l] = std::max(place[l], h - p_.first[f]);
+          used[l] = true;
+        }
       }
     for (std::uint32_t l = 0; l < links_.size(); ++l)
       if (used[l]) order_.push_back(l);
@@ -305,8 +307,12 @@ class DcqcnRun {
   /// A link passes on what waits in front of it, and marks it by the mean queue of the step.
   void pass(std::uint32_t l) {
     DcqcnLink& link = links_[l];
-    if (link.paused) link.budget = 0, link.before = link.length;
-    if (link.paused || link.length == 0) return;
+    if (link.paused) {
+      link.budget = 0;
+      link.before = link.length;
+      return;
+    }
+    if (link.length == 0) return;
     link.budget += link.per_step;
     const double whole = link.budget;
     const double after = std::max(0.0, static_cast<double>(link.length) - whole);
