@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/engine/dcqcn.hpp"
 
 namespace fabricast {
 
@@ -40,10 +41,17 @@ void require_dcqcn(const Scenario& s) {
 
 }  // namespace
 
+bool simulates_pauses(const Scenario& s, const NetworkSetup& setup) {
+  return s.fabric.congestion.control == CongestionControl::none && s.workload.kind == WorkloadKind::collective &&
+         s.fabric.congestion.lossless && s.fabric.congestion.efficiency.value == 0 && s.jobs.empty() &&
+         s.background.empty() && setup.fabric && setup.comm->nodes() > 1 && !is_spread(setup.paths());
+}
+
 std::shared_ptr<const DcqcnSettings> dcqcn_settings(const Scenario& s, const NetworkSetup& setup) {
   if (!is_dcqcn(s)) {
     refuse_settings_of_others(s);
-    return nullptr;
+    if (!simulates_pauses(s, setup)) return nullptr;
+    return std::make_shared<const DcqcnSettings>(pauses_alone(DcqcnSettings{}.xoff));
   }
   require_dcqcn(s);
   if (!setup.fabric || setup.comm->nodes() < 2) return nullptr;

@@ -233,9 +233,10 @@ void check_congestion(Parts& parts, const NetworkSetup& setup) {
     parts.warnings.push_back(
         {Diagnostic::Severity::warning, {}, "fabric.congestion.control", std::move(message), std::move(hint)});
   };
-  if (s.jobs.empty() && s.background.empty())
-    return warn("`none` changes only what jobs and flows do to each other, and there are none",
-                "a collective alone on such a fabric may take 9 % longer, in the median of runs of packets, or 43 %");
+  if (simulates_pauses(s, setup)) return;
+  if (s.jobs.empty() && s.background.empty() && !is_spread(setup.paths()))
+    return warn("flow control alone is simulated for single collectives; those of a step share links fairly",
+                "a collective alone may take 9 % longer, in the median of runs of packets, or 43 %");
   if (is_spread(setup.paths()))
     return warn("flow control alone is not known for packets that are spread over paths: links stay fair",
                 "routing: {kind: ecmp}, static, or adaptive by flowlet");
@@ -489,7 +490,8 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   setup.dcqcn = dcqcn_settings(s, setup);
   // The policy says how many samples it needs: one, if it makes no random choices.
   state->samples = comm.nodes() > 1 ? setup.policy->samples(*setup.policy_spec) : Samples{};
-  if (loss || setup.dcqcn) state->samples.count = std::max(state->samples.count, lossy_samples);
+  if (loss || s.fabric.congestion.control == CongestionControl::dcqcn)
+    state->samples.count = std::max(state->samples.count, lossy_samples);
   if (loss) parts->warnings.push_back(loss_warning(s.fabric.congestion, *loss));
   setup.counts = make_count_store(state->samples.first_seed);
   return World(state);

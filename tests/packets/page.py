@@ -72,11 +72,10 @@ def traffic_of(row):
 
 def controlled(row):
     """The end by the rules of `fabric.congestion` for this transport, or None where they say nothing."""
-    if row.transport in ("dcqcn", "uec", "eqds"):
-        return row.reactive_last
-    # Shares by port take too long on large fabrics, and were not computed there.
-    small = row.hosts <= 128 and row.kind != "alltoall"
-    return row.ports_last if row.routing == "ecmp" and small else None
+    if row.transport == "roce" and row.routing != "ecmp":
+        return None
+    # Flow control alone: rates for a collective, shares by port where others meet it.
+    return row.ports_last if row.transport == "roce" and row.kind == "bystanders" else row.reactive_last
 
 
 def spread(ratios):

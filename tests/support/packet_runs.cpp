@@ -193,14 +193,25 @@ std::vector<double> share_ports(const Network& network, const PacketRun& run, co
   return shares.settled ? shares.rate : share(network, run, ways, open, back, 1);
 }
 
-/// Ends without what a flow takes on an empty network, with NVIDIA's settings as in the runs. Acknowledgements take their
-/// part of links that have traffic both ways.
-std::vector<double> dcqcn_run(const PacketCase& packets, const Network& network, const std::vector<Way>& ways,
-                              double back, std::uint64_t seed) {
+/// With NVIDIA's settings as in the runs, or without marks. Thresholds are those of tests/packets/study.py.
+DcqcnProblem problem_of(const PacketCase& packets, PacketModel model) {
   DcqcnProblem problem;
+  if (model == PacketModel::dcqcn) {
+    problem.settings.xoff = {240 * 4160};
+  } else {
+    problem.settings = pauses_alone({(packets.name.ends_with("deep") ? 75 : 25) * 4160});
+    problem.step = Seconds{0.2e-6};
+  }
+  return problem;
+}
+
+/// Ends without what a flow takes on an empty network. Acknowledgements take their part of links that have traffic both
+/// ways.
+std::vector<double> rates_run(const PacketCase& packets, const Network& network, const std::vector<Way>& ways,
+                              double back, PacketModel model, std::uint64_t seed) {
+  DcqcnProblem problem = problem_of(packets, model);
   problem.packet = packets.payload + packets.header;
   const double wire = fractional(problem.packet) / fractional(packets.payload);
-  problem.settings.xoff = {240 * 4160};  // tests/packets/study.py
   std::vector<bool> used(network.resources(), false);
   problem.first.push_back(0);
   for (const Way& way : ways) {
@@ -262,8 +273,8 @@ std::vector<Seconds> flow_ends(const PacketCase& packets, const PacketRun& run, 
   std::vector<std::size_t> open;
   for (const PacketFlow& flow : run.flows) open.push_back(ways.size()), ways.push_back(network.way(flow));
   std::vector<double> left(ways.size(), static_cast<double>(packets.bytes.value)), end(ways.size());
-  if (model == PacketModel::dcqcn) {
-    end = dcqcn_run(packets, network, ways, back, seed);
+  if (model == PacketModel::dcqcn || model == PacketModel::pauses) {
+    end = rates_run(packets, network, ways, back, model, seed);
     open.clear();
   }
   for (double now = 0; !open.empty();) {

@@ -58,6 +58,7 @@ enum class PacketModel {
   max_min,   ///< congestion control: ideal
   reactive,  ///< the same with the shipped efficiency of contended links
   ports,     ///< none: fair to ports, which are held back by what waits ahead of them (engine/port_shares.hpp)
+  pauses,    ///< senders at line rate, whom switches pause (engine/dcqcn.hpp, without marks)
   dcqcn,     ///< DCQCN's rates, simulated with the settings of the runs (engine/dcqcn.hpp)
   flowlet,   ///< max_min on the paths of our router by flowlet, which are not those of the packets
 };

@@ -37,6 +37,9 @@
 
 namespace fabricast {
 
+/// Settings of switches that mark nothing: NICs send at line rate until a switch pauses them (5), and nothing is random.
+DcqcnSettings pauses_alone(Bytes xoff);
+
 /// Flow f crosses the links link[first[f]] .. link[first[f + 1] - 1], in this order. The first is the port of its NIC.
 struct DcqcnProblem {
   std::vector<BytesPerSecond> capacity;  ///< above 0, by link

@@ -15,7 +15,11 @@
 
 namespace fabricast {
 
-/// Null with another control, and for a job that uses no network.
+/// Whether flow control alone (control `none`) is simulated by the same rates, without marks: for a collective without
+/// other traffic whose flows have one path each.
+bool simulates_pauses(const Scenario& scenario, const NetworkSetup& setup);
+/// Those of switches without marks where simulates_pauses(). Else null with another control, and for a job that uses no
+/// network.
 /// \throws UserError (path fabric.congestion) if networks, paths, workload or other keys do not allow it, if kmax is not
 ///   above kmin, or if its settings are given with another control
 std::shared_ptr<const DcqcnSettings> dcqcn_settings(const Scenario& scenario, const NetworkSetup& setup);

@@ -200,10 +200,15 @@ double ContendedFlows::efficiency(std::span<const double> payload, double wire, 
   const Seconds fair_last = *std::max_element(fair.begin(), fair.end());
   // Longer flows in longer steps, so that all of most flows is simulated, and 30 ms of any.
   const Seconds whole = 2 * fair_last * (static_cast<double>(size()) / most_work);
-  const Seconds interval = settings.min_time_between_cnps;
+  // Switches pause in time.
+  const Seconds full = settings.xoff / *std::max_element(problem.capacity.begin(), problem.capacity.end());
+  const Seconds interval = std::min(settings.min_time_between_cnps, full / 5);
   problem.step = std::clamp(whole, std::min(problem.step, interval / 2), std::min(2 * problem.step, interval));
   const std::vector<Seconds> ends = dcqcn_ends(problem, seed).end;
-  return std::min(1.0, fair_last / *std::max_element(ends.begin(), ends.end()));
+  const Seconds last = *std::max_element(ends.begin(), ends.end());
+  // Ends are known to a packet.
+  const Seconds one = problem.packet / *std::min_element(problem.capacity.begin(), problem.capacity.end());
+  return last <= fair_last + one ? 1 : fair_last / last;
 }
 
 }  // namespace fabricast

@@ -432,6 +432,15 @@ void DcqcnRun::extrapolate(const std::vector<std::int64_t>& half, double half_at
 
 }  // namespace
 
+DcqcnSettings pauses_alone(Bytes xoff) {
+  // No queue is as long.
+  constexpr Bytes endless{std::int64_t{1} << 60};
+  DcqcnSettings settings;
+  settings.kmin = settings.kmax = endless;
+  settings.xoff = xoff;
+  return settings;
+}
+
 DcqcnEnds dcqcn_ends(const DcqcnProblem& problem, std::uint64_t seed) { return DcqcnRun(problem, seed)(); }
 
 std::vector<Seconds> fair_ends(const DcqcnProblem& problem) {

@@ -194,6 +194,15 @@ TEST_CASE("by port, permutations and rings of PFC meet 5 % in the median up to 4
   CHECK(misses(ratios(of)).median > 0.09);
 }
 
+TEST_CASE("senders at line rate whom switches pause meet 5 % in the median and 15 % at worst", "[engine][packets]") {
+  for (const char* kind : {"permutation", "ring", "tree", "alltoall", "incast"}) {
+    CAPTURE(kind);
+    const auto found = ratios({"roce", "ecmp", kind, 'c', PacketModel::pauses});
+    CHECK(misses(found).median < 0.05);
+    CHECK(misses(found).worst < 0.15);
+  }
+}
+
 TEST_CASE("by flowlet, flows end when they do with a link by chance", "[engine][packets]") {
   for (const PacketCase& packets : all_cases()) {
     if (packets.routing != "flowlet") continue;
@@ -333,14 +342,15 @@ TEST_CASE("shares by port tell how much a PFC victim is slowed", "[engine][packe
   }
 }
 
-/// Every run, by packets, by ideal shares, by those with the efficiency of contended links (DCQCN: its rates), and by port: for
-/// tests/packets/page.py.
+/// Every run, by packets, by ideal shares, by those with the efficiency of contended links (DCQCN and flow control alone:
+/// by rates), and by port: for tests/packets/page.py.
 void print_rows(const PacketCase& packets) {
   const bool lossless = packets.transport == "roce" && packets.routing == "ecmp";
+  const PacketModel stated = lossless ? PacketModel::pauses : PacketModel::reactive;
   for (const PacketRun& run : packets.runs) {
     const auto fair = flow_ends(packets, run, PacketModel::max_min);
     const bool dcqcn = packets.transport == "dcqcn";
-    const auto reactive = dcqcn ? fair : flow_ends(packets, run, PacketModel::reactive);
+    const auto reactive = dcqcn ? fair : flow_ends(packets, run, stated);
     // On large fabrics shares by port take minutes, and are not shown.
     const bool by_ports = lossless && packets.hosts() <= 128 && packets.kind != "alltoall";
     const auto by_port = by_ports ? flow_ends(packets, run, PacketModel::ports) : fair;

@@ -156,7 +156,12 @@ bool warns(const std::string& text, const std::string& of) {
 }
 
 TEST_CASE("what is not known of flow control alone is said", "[congestion]") {
-  CHECK(warns(narrow("0, 8", 2, "control: none"), "there are none"));
+  CHECK(warnings(narrow("0, 8", 2, "control: none")).size() == warnings(narrow("0, 8", 2, "")).size());
+  CHECK(
+      warns("node: {profile: hgx-h100-roce}\ncluster: {nodes: 2}\nfabric: {congestion: {control: none}}\n"
+            "routing: {kind: ecmp}\nworkload: {kind: training_step, model: {preset: llama3-8b}, "
+            "batch: {global: 16, micro: 1}, parallel: {tensor: 8}}\n",
+            "single collectives"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast(), "spray"), "spread over paths"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "oversubscribed 8:1"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "in a circle"));
