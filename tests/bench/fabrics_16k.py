@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times an all-reduce and an alltoall of 16,384 GPUs on every kind of fabric, with ideal and with reacting senders.
+"""Times an all-reduce and an alltoall of 16,384 GPUs on every kind of fabric, by what keeps queues short.
 
 usage: fabrics_16k.py FABRICAST
 
-Prints a table of processor time in seconds, process start included: each figure is the least of three runs. UGAL needs
-switches that are connected directly.
+Prints tables of processor time in seconds, process start included: each figure is the least of three runs. The first has
+ideal and reacting senders; the second rates that are simulated. UGAL needs switches that are connected directly.
 """
 import os
 import subprocess
@@ -24,9 +24,10 @@ FABRICS = {
     "ocs": "kind: ocs, pods: [16], leaves_per_pod: 16, spines_per_pod: 16, nodes_per_switch: 8, " + SIZED % 128,
 }
 ROUTINGS = {"adaptive": "adaptive", "ECMP": "ecmp, seeds: 4", "UGAL": "ugal"}
+OPERATIONS = ("all_reduce", "alltoall")
 WITHOUT_DETOURS = ("fat_tree", "rail_optimized", "multi_plane")
 SCENARIO = """fabricast: 1
-node: {profile: hgx-h100}
+node: {profile: %s}
 cluster: {nodes: 2048}
 fabric: {%s, congestion: {control: %s}}
 routing: {kind: %s}
@@ -36,34 +37,59 @@ workload: {collective: %s, sizes: [1GiB]}
 
 def processor_time(command):
     before = os.times()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     after = os.times()
     return after.children_user - before.children_user + after.children_system - before.children_system
 
 
-def main():
-    program = sys.argv[1]
-    heads = [f"{op}, {routing}" for op in ("all_reduce", "alltoall") for routing in ROUTINGS]
+def least_time(program, file, scenario):
+    file.seek(0)
+    file.truncate()
+    file.write(scenario)
+    file.flush()
+    command = [program, "run", file.name, "--no-intervals"]
+    return min(processor_time(command) for _ in range(3))
+
+
+def print_table(heads, cells_of):
     print(f"| | {' | '.join(heads)} |")
     print("|---" * (len(heads) + 1) + "|")
+    for name, fabric in FABRICS.items():
+        print(f"| {name} | {' | '.join(cells_of(name, fabric))} |", flush=True)
+
+
+def reacting(program, file):
+    def cells_of(name, fabric):
+        for op in OPERATIONS:
+            for head, routing in ROUTINGS.items():
+                if head == "UGAL" and name in WITHOUT_DETOURS:
+                    yield ""
+                    continue
+                times = [least_time(program, file, SCENARIO % ("hgx-h100", fabric, control, routing, op))
+                         for control in ("ideal", "reactive")]
+                yield "{:.2f}, {:.2f}".format(*times)
+
+    print_table([f"{op}, {routing}" for op in OPERATIONS for routing in ROUTINGS], cells_of)
+
+
+def simulated(program, file):
+    """Controls whose rates are simulated, by ECMP: next to `ideal` with as many samples."""
+    def cells_of(_, fabric):
+        for op in OPERATIONS:
+            for control, seeds in (("none", 4), ("dcqcn", 20)):
+                times = [least_time(program, file, SCENARIO % ("hgx-h100-roce", fabric, c, f"ecmp, seeds: {seeds}", op))
+                         for c in ("ideal", control)]
+                yield "{:.2f}, {:.2f}".format(*times)
+
+    print_table([f"{op}, {control}" for op in OPERATIONS for control in ("none", "dcqcn")], cells_of)
+
+
+def main():
+    program = sys.argv[1]
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        for name, fabric in FABRICS.items():
-            cells = []
-            for op in ("all_reduce", "alltoall"):
-                for head, routing in ROUTINGS.items():
-                    if head == "UGAL" and name in WITHOUT_DETOURS:
-                        cells.append("")
-                        continue
-                    times = []
-                    for control in ("ideal", "reactive"):
-                        file.seek(0)
-                        file.truncate()
-                        file.write(SCENARIO % (fabric, control, routing, op))
-                        file.flush()
-                        command = [program, "run", file.name, "--no-intervals"]
-                        times.append(min(processor_time(command) for _ in range(3)))
-                    cells.append("{:.2f}, {:.2f}".format(*times))
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        reacting(program, file)
+        print()
+        simulated(program, file)
 
 
 if __name__ == "__main__":

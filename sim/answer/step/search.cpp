@@ -56,6 +56,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
   // Each split is made by its `--set` words, as a user would make it. The check below ensures that these words and the
   // enumeration agree, so that the printed words give the printed row.
   const ScenarioChanges changes(world.scenario());
+  const World timed = world.with_times_only();  // no row says what bounds a collective
   std::vector<std::optional<PlanRow>> rows(all.size());
   TaskProgress progress(options.progress, all.size());
   in_parallel(all.size(), thread_count(options.threads), [&](std::size_t i) {
@@ -69,7 +70,7 @@ PlanResult plan_parallel(const World& world, std::size_t limit, const RunOptions
           training_step(made.workload.training, made.node.spec, made.hardware, nvlink_ranks(made));
       FABRICAST_CHECK(split_of(step) == all[i].split, "a split's words make another split");
       // The first sample of the network only, the same one for all splits.
-      rows[i] = row_of(all[i], run_step(world, step, alone, 1));
+      rows[i] = row_of(all[i], run_step(timed, step, alone, 1));
       rows[i]->set = set;
       rows[i]->given = all[i].split == own;
     } catch (const UserError&) {
