@@ -36,7 +36,8 @@ void require_dcqcn(const Scenario& s) {
     refuse("lossless", "with control `dcqcn` switches pause links and drop nothing", "control: reactive");
   if (spec.efficiency.value > 0) refuse("efficiency", "with control `dcqcn` it is simulated", "control: reactive");
   if (spec.dcqcn.kmax <= spec.dcqcn.kmin)
-    refuse("dcqcn.kmax", fmt::format("it must be above kmin, {}", to_text(spec.dcqcn.kmin)), "kmax: 1500KB");
+    refuse("dcqcn.kmax", fmt::format("it must be above kmin, {}", to_text(spec.dcqcn.kmin)),
+           fmt::format("kmax: {}", to_text(10 * spec.dcqcn.kmin)));
 }
 
 }  // namespace

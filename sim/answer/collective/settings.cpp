@@ -217,6 +217,7 @@ constexpr Kind kinds[] = {
     [](S s) { return sound_cables(s.world); },
     [](S s) { return selective_repeat(s.world); },
     [](S s) { return any_order(s.world); },
+    [](S s) { return faster_rises(s.world); },
     [](S s) { return one_path(s.world); },
     [](S s) { return shorter_timeout(s.world); },
     [](S s) {

@@ -1,5 +1,7 @@
 #include "loss_trials.hpp"
 
+#include <fmt/format.h>
+
 #include "fabricast/scenario/lossy.hpp"
 #include "fabricast/scenario/reordering.hpp"
 
@@ -31,6 +33,18 @@ Alternatives any_order(const World& world) {
 Alternatives one_path(const World& world) {
   return one_if<Trial>(reordered(world.scenario(), world.setup()).has_value(), "one path for each flow",
                        {"routing={kind: ecmp}"});
+}
+
+// The timer of [Zhu2015], and 1,000 Mb/s at 400 Gb/s, which runs of packets were made with (docs/models/congestion.md).
+Alternatives faster_rises(const World& world) {
+  const CongestionSpec& congestion = world.scenario().fabric.congestion;
+  const BytesPerSecond rise = world.planner().comm.node.nic_line_rate / 400;
+  const bool slow = congestion.dcqcn.rpg_time_reset > Seconds{55e-6} || congestion.dcqcn.rpg_ai_rate < rise;
+  const std::string rate = fmt::format("{:.0f}Mbps", rise.value * 8e-6);
+  return one_if<Trial>(congestion.control == CongestionControl::dcqcn && slow,
+                       "DCQCN rates that rise sooner and faster",
+                       {"fabric.congestion.dcqcn.rpg_time_reset=55us", "fabric.congestion.dcqcn.rpg_ai_rate=" + rate,
+                        "fabric.congestion.dcqcn.rpg_hai_rate=" + rate});
 }
 
 Alternatives shorter_timeout(const World& world) {

@@ -1,5 +1,5 @@
-// What would help on a network that loses or reorders packets, for `explain` of collectives and of steps. Each is empty where it does
-// not apply. Pure functions; safe to call concurrently.
+// What would help on a network that loses, reorders or marks packets, for `explain` of collectives and of steps. Each is
+// empty where it does not apply. Pure functions; safe to call concurrently.
 #pragma once
 
 #include "fabricast/report/what_if.hpp"
@@ -12,6 +12,8 @@ Alternatives selective_repeat(const World& world);
 /// Only where packets overtake others.
 Alternatives any_order(const World& world);
 Alternatives one_path(const World& world);
+/// Only where DCQCN's rates are simulated, and rise later or more slowly.
+Alternatives faster_rises(const World& world);
 /// Only where a timeout is longer than 0.1 s.
 Alternatives shorter_timeout(const World& world);
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "fabricast/report/forecast.hpp"
+#include "fabricast/report/what_if.hpp"
 #include "fabricast/scenario/lossy.hpp"
 #include "support/worlds.hpp"
 
@@ -113,6 +114,18 @@ TEST_CASE("settings of DCQCN act as they should", "[dcqcn]") {
   CHECK(of("kmin: 1GB, kmax: 2GB") < 1.05);
   // Cuts that leave nine tenths of a rate are gentler than those that leave a half.
   CHECK(of("rpg_min_dec_fac: 0.9") < shipped);
+}
+
+TEST_CASE("rates that rise sooner are proposed where DCQCN's rates rise late", "[dcqcn]") {
+  const auto proposed = [](const std::string& congestion) {
+    const Forecast forecast = run_forecast(world_of(hosts(congestion, "16MiB", 16, 1, "all_gather", "static")));
+    const std::vector<WhatIf> helps = what_would_help(forecast, forecast, {});
+    return std::any_of(helps.begin(), helps.end(),
+                       [](const WhatIf& w) { return w.what.find("sooner") < w.what.size(); });
+  };
+  CHECK(proposed("control: dcqcn"));
+  CHECK_FALSE(proposed("control: dcqcn, dcqcn: {rpg_time_reset: 55us, rpg_ai_rate: 1Gbps}"));
+  CHECK_FALSE(proposed("control: none"));
 }
 
 TEST_CASE("DCQCN in exchanges of all with all", "[dcqcn]") {
