@@ -272,10 +272,10 @@ TEST_CASE("files that are not scenarios", "[scenario]") {
 }
 
 TEST_CASE("one part of a fault is named", "[scenario]") {
-  const auto fault = [](const std::string& fault) {
+  const auto fault = [](const std::string& entry) {
     return faults(
         "fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {collective: all_reduce}\nfaults: [" +
-        fault + "]\n");
+        entry + "]\n");
   };
   CHECK(fault("{host: 3, clock: 80%}").empty());
   CHECK(fault("{gpu: node3.gpu2, rate: 10%}").empty());

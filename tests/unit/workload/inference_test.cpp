@@ -114,7 +114,6 @@ TEST_CASE("batch 0 is the largest that fits", "[inference]") {
 }
 
 TEST_CASE("an engine uses a fraction of all memory or of the free memory, and more if it must", "[inference]") {
-  constexpr double gib = 1 << 30;
   NodeSpec node = node_of();
   node.memory = Bytes{80LL << 30};
   InferenceSpec spec = spec_of("llama3-8b");
