@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "contended.hpp"
@@ -20,9 +21,7 @@ constexpr double most_work = 8e5;  // flows times steps: 0.04 s
 constexpr double in_turn = 8;      // ports that share a link in an exchange of all: hosts of a leaf
 
 double sum_of(std::span<const double> connections) {
-  double all = 0;
-  for (const double n : connections) all += n;
-  return all;
+  return std::accumulate(connections.begin(), connections.end(), 0.0);
 }
 
 /// Contended links, the most loaded one first.
@@ -57,19 +56,10 @@ std::vector<std::uint32_t> loaded_links(const FabricCount::Input& in, const Fabr
 /// Calls use(channel, part, flow) for every queue pair.
 template <class Use>
 void for_each_pair(const FabricCount::Input& in, Use use) {
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
-  const int pairs = in.comm.qps_per_connection;
-  const double message = algorithm.message_weight ? algorithm.message_weight(in.plan) : 1;
-  for (int c = 0; c < in.plan.channels; ++c) {
-    std::size_t e = 0;
-    const auto channel = static_cast<std::uint32_t>(c);
-    algorithm.network_edges(in.comm, in.plan, c, [&](const NetworkEdge& edge) {
-      for (int q = 0; q < pairs; ++q)
-        use(channel, edge.weight / (pairs * message),
-            flow_of(in.comm, in.fabric, edge, channel, e, static_cast<std::uint32_t>(q)));
-      ++e;
-    });
-  }
+  const double parts = in.comm.qps_per_connection * message_weight_of(in.plan);
+  for (std::uint32_t channel = 0; channel < static_cast<std::uint32_t>(in.plan.channels); ++channel)
+    for_each_queue_pair(in.comm, in.plan, in.fabric, channel,
+                        [&](const NetworkEdge& edge, const Flow& flow) { use(channel, edge.weight / parts, flow); });
 }
 
 }  // namespace
@@ -153,8 +143,7 @@ void ContendedFlows::add_alone(const FabricCount::Input& in, const FabricCount& 
     port_load = sum_of(count.connections(group)) / rate;
   }
   if (port_load <= 0) return;
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
-  const double message = algorithm.message_weight ? algorithm.message_weight(in.plan) : 1;
+  const double message = message_weight_of(in.plan);
   Path path;
   const std::uint32_t ports = in.fabric.ports_per_node();
   const bool routed =
@@ -199,7 +188,7 @@ double ContendedFlows::efficiency(std::span<const double> payload, double wire, 
   const std::vector<Seconds> fair = fair_ends(problem);
   const Seconds fair_last = *std::max_element(fair.begin(), fair.end());
   // Longer flows in longer steps, so that all of most flows is simulated, and 30 ms of any.
-  const Seconds whole = 2 * fair_last * (static_cast<double>(size()) / most_work);
+  const Seconds whole = 2 * fair_last * (static_cast<double>(channel_.size()) / most_work);
   // Switches pause in time.
   const Seconds full = settings.xoff / *std::max_element(problem.capacity.begin(), problem.capacity.end());
   const Seconds interval = std::min(settings.min_time_between_cnps, full / 5);

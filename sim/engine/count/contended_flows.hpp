@@ -28,7 +28,6 @@ class ContendedFlows {
   /// (1), at most 1. \param payload  P, B, by channel; of sends and receives the bytes of a pair
   double efficiency(std::span<const double> payload, double wire, const DcqcnSettings& settings,
                     std::uint64_t seed) const;
-  std::size_t size() const { return channel_.size(); }
 
  private:
   void add_routed(const FabricCount::Input& input, const std::vector<std::uint32_t>& loaded);

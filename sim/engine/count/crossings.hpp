@@ -13,6 +13,7 @@
 #include "../../routing/detours.hpp"
 #include "fabric_count.hpp"
 #include "fabricast/core/error.hpp"
+#include "loads.hpp"
 #include "node_pairs.hpp"
 
 namespace fabricast {
@@ -73,22 +74,16 @@ struct Walk {
 
 /// The same as cross_paths over all detours of the flows: between switches, since each flow would cross most links.
 template <class Add>
-void cross_all_detours(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel,
-                       const ManyDetours& detours, Walk& walk, Add add) {
+void cross_all_detours(const FabricCount::Input& in, std::uint32_t channel, const ManyDetours& detours, Walk& walk,
+                       Add add) {
   walk.weighted = true;
   constexpr auto whole = static_cast<std::uint64_t>(1 / weight_unit);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> flows;  // by second switch, then by first
-  std::size_t e = 0;
-  const auto count = static_cast<std::uint32_t>(in.comm.qps_per_connection);
-  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    for (std::uint32_t q = 0; q < count; ++q) {
-      const Flow flow = flow_of(in.comm, in.fabric, edge, channel, e, q);
-      add(2 * flow.from, whole * edge.weight);
-      add(2 * flow.to + 1, whole * edge.weight);
-      flows[{switch_of_port(in.fabric, flow.to), switch_of_port(in.fabric, flow.from)}] += edge.weight;
-      walk.took(detours.latency(flow).value, flow);
-    }
-    ++e;
+  for_each_queue_pair(in.comm, in.plan, in.fabric, channel, [&](const NetworkEdge& edge, const Flow& flow) {
+    add(2 * flow.from, whole * edge.weight);
+    add(2 * flow.to + 1, whole * edge.weight);
+    flows[{switch_of_port(in.fabric, flow.to), switch_of_port(in.fabric, flow.from)}] += edge.weight;
+    walk.took(detours.latency(flow).value, flow);
   });
   std::vector<SwitchFlows> pairs;
   for (const auto& [ends, all] : flows)
@@ -101,26 +96,19 @@ void cross_all_detours(const FabricCount::Input& in, const CollectiveAlgorithm& 
 
 /// Calls add(resource, count) for what a channel crosses, ports included.
 template <class Add>
-void cross_paths(const FabricCount::Input& in, const CollectiveAlgorithm& algorithm, std::uint32_t channel, Walk& walk,
-                 Add add) {
+void cross_paths(const FabricCount::Input& in, std::uint32_t channel, Walk& walk, Add add) {
   if (const auto* many = dynamic_cast<const ManyDetours*>(&in.router); many && many->leaves_out())
-    return cross_all_detours(in, algorithm, channel, *many, walk, add);
+    return cross_all_detours(in, channel, *many, walk, add);
   Path path;
-  std::size_t e = 0;
-  const auto pairs = static_cast<std::uint32_t>(in.comm.qps_per_connection);
-  algorithm.network_edges(in.comm, in.plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
-    for (std::uint32_t q = 0; q < pairs; ++q) {
-      const Flow flow = flow_of(in.comm, in.fabric, edge, channel, e, q);
-      if (!in.router.route(flow, path)) {
-        require_end(in, flow);
-        walk.blocked = true;
-        continue;
-      }
-      walk.weighted |= !path.weights.empty();
-      for (std::size_t i = 0; i < path.resources.size(); ++i) add(path.resources[i], count_of(path, i) * edge.weight);
-      walk.took(path.latency.value, flow);
+  for_each_queue_pair(in.comm, in.plan, in.fabric, channel, [&](const NetworkEdge& edge, const Flow& flow) {
+    if (!in.router.route(flow, path)) {
+      require_end(in, flow);
+      walk.blocked = true;
+      return;
     }
-    ++e;
+    walk.weighted |= !path.weights.empty();
+    for (std::size_t i = 0; i < path.resources.size(); ++i) add(path.resources[i], count_of(path, i) * edge.weight);
+    walk.took(path.latency.value, flow);
   });
 }
 
@@ -154,7 +142,7 @@ Walk cross(const FabricCount::Input& in, const EdgeSets* sets, std::uint32_t cha
   if (sets)
     walk.blocked = cross_between_ports(in, *sets, channel, add);
   else if (algorithm.network_edges)
-    cross_paths(in, algorithm, channel, walk, add);
+    cross_paths(in, channel, walk, add);
   if (algorithm.network_trees) cross_trees(in, algorithm, channel, walk, add);
   return walk;
 }

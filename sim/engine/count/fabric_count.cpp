@@ -39,9 +39,7 @@ std::uint32_t resources_of(const FabricCount::Input& in) { return in.fabric.link
 
 /// Connections per unit of a count. \param weighted  counts are in `weight_unit`
 double unit_of(const FabricCount::Input& in, bool weighted) {
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(in.plan.algorithm);
-  const double message = algorithm.message_weight ? algorithm.message_weight(in.plan) : 1;
-  return (weighted ? weight_unit : 1.0) / (in.comm.qps_per_connection * message);
+  return (weighted ? weight_unit : 1.0) / (in.comm.qps_per_connection * message_weight_of(in.plan));
 }
 
 struct Plane {

@@ -58,24 +58,15 @@ bool between_switches(const Fabric& fabric, std::uint32_t resource) { return !is
 void add_paths(const NetworkSetup& setup, const Router& router, const Plan& asked, std::uint32_t first_item,
                std::vector<Background::FlowPath>& paths) {
   const Plan plan = plan_of_streams(asked);
-  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
-  if (!algorithm.network_edges || setup.comm->nodes() == 1) return;
-  const double wire = protocol_costs(*setup.comm, plan).wire,
-               message = algorithm.message_weight ? algorithm.message_weight(plan) : 1;
-  const int pairs = setup.comm->qps_per_connection;
+  if (!find_by_algorithm(plan.algorithm)->network_edges || setup.comm->nodes() == 1) return;
+  const double wire = protocol_costs(*setup.comm, plan).wire;
+  const double parts = setup.comm->qps_per_connection * message_weight_of(plan);
   Path path;
-  for (int c = 0; c < plan.channels; ++c) {
-    std::size_t e = 0;
-    algorithm.network_edges(*setup.comm, plan, c, [&](const NetworkEdge& edge) {
-      for (int q = 0; q < pairs; ++q) {
-        const auto channel = static_cast<std::uint32_t>(c);
-        const Flow flow = flow_of(*setup.comm, *setup.fabric, edge, channel, e, static_cast<std::uint32_t>(q));
-        if (!router.route(flow, path)) throw_cut(*setup.fabric, setup.segments.front(), flow);
-        paths.push_back({first_item + channel, wire * edge.weight / (pairs * message), path.resources});
-      }
-      ++e;
+  for (std::uint32_t channel = 0; channel < static_cast<std::uint32_t>(plan.channels); ++channel)
+    for_each_queue_pair(*setup.comm, plan, *setup.fabric, channel, [&](const NetworkEdge& edge, const Flow& flow) {
+      if (!router.route(flow, path)) throw_cut(*setup.fabric, setup.segments.front(), flow);
+      paths.push_back({first_item + channel, wire * edge.weight / parts, path.resources});
     });
-  }
 }
 
 BytesPerSecond resource_rate(const NetworkSetup& setup, const Router& router, std::uint32_t resource) {

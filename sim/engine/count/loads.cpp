@@ -21,6 +21,11 @@ Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& 
                       static_cast<std::uint32_t>(edge_index % 2), pair);
 }
 
+double message_weight_of(const Plan& plan) {
+  const CollectiveAlgorithm& algorithm = *find_by_algorithm(plan.algorithm);
+  return algorithm.message_weight ? algorithm.message_weight(plan) : 1;
+}
+
 Plan plan_of_streams(Plan plan) {
   if (find_by_algorithm(plan.algorithm)->one_stream) plan.channels = 1;
   return plan;

@@ -128,6 +128,21 @@ double inside_rate(const Communicator& comm, const NetworkSegment& segment, std:
 Flow flow_of(const Communicator& comm, const Fabric& fabric, const NetworkEdge& edge, std::uint32_t channel,
              std::size_t edge_index, std::uint32_t pair);
 
+/// Calls use(edge, flow) for every queue pair of a channel, connection by connection.
+/// \pre the plan's algorithm lists its connections
+template <class Use>
+void for_each_queue_pair(const Communicator& comm, const Plan& plan, const Fabric& fabric, std::uint32_t channel,
+                         Use use) {
+  const auto pairs = static_cast<std::uint32_t>(comm.qps_per_connection);
+  std::size_t e = 0;
+  find_by_algorithm(plan.algorithm)->network_edges(comm, plan, static_cast<int>(channel), [&](const NetworkEdge& edge) {
+    for (std::uint32_t q = 0; q < pairs; ++q) use(edge, flow_of(comm, fabric, edge, channel, e, q));
+    ++e;
+  });
+}
+/// What the weights of a plan's connections are multiples of (CollectiveAlgorithm::message_weight); 1 if nothing is said.
+double message_weight_of(const Plan& plan);
+
 /// Whether a resource of a router is the link of a NIC port.
 bool is_port(const Fabric& fabric, std::uint32_t resource);
 /// B/s; rate of a resource in a segment, faults included.

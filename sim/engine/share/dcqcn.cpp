@@ -393,10 +393,11 @@ void share_rest(const DcqcnProblem& p, std::vector<double> left, const std::vect
   std::vector<std::uint32_t> open;
   for (std::uint32_t f = 0; f < left.size(); ++f)
     if (left[f] > 0) open.push_back(f);
+  SharingProblem links;
+  for (const BytesPerSecond c : p.capacity) links.capacity.push_back(c.value);
+  links.first.push_back(0);
   while (!open.empty()) {
-    SharingProblem sharing;
-    for (const BytesPerSecond c : p.capacity) sharing.capacity.push_back(c.value);
-    sharing.first.push_back(0);
+    SharingProblem sharing = links;
     for (const std::uint32_t f : open) {
       sharing.link.insert(sharing.link.end(), p.link.begin() + p.first[f], p.link.begin() + p.first[f + 1]);
       sharing.first.push_back(static_cast<std::uint32_t>(sharing.link.size()));
