@@ -77,11 +77,11 @@ void DetourSums::halves(std::span<const SwitchFlows> pairs, std::span<const doub
   bool across = false, inside = false;
   std::vector<double> each(pairs.size(), 0);  // by pair: flows over each switch in between
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const auto [from, to, all] = pairs[p];
     if (part[p] == 0) continue;
+    const std::uint32_t from = pairs[p].from, to = pairs[p].to;
     const double switches = count(from, to);
     if (switches == 0) continue;
-    each[p] = static_cast<double>(all) * part[p] / switches;
+    each[p] = static_cast<double>(pairs[p].flows) * part[p] / switches;
     const Over way = over(from, to);
     if (way == Over::third_groups) {
       across = true;
@@ -146,7 +146,7 @@ std::vector<double> DetourSums::mean_costs(std::span<const SwitchFlows> pairs, s
       }
   std::vector<double> mean(pairs.size(), std::numeric_limits<double>::infinity());
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const auto [from, to, flows] = pairs[p];
+    const std::uint32_t from = pairs[p].from, to = pairs[p].to;
     const double switches = count(from, to);
     if (switches == 0) continue;
     const std::uint32_t a = group_[from], b = group_[to];
