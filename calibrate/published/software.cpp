@@ -17,7 +17,6 @@ namespace {
 // scripts of Megatron's forks [NeMo-performance]. InternEvo's mode `mtp` does not have it [InternEvo], and BLOOM's
 // trainer predates it [BigScience-176B].
 // Experts: Megatron split them like other layers until expert_tensor_parallel_size was added [Megatron-Core-MoE].
-// Recomputation: the JAX rows kept only the projections of queries, keys and values [DGXC-benchmarking].
 constexpr std::array<Release, 18> releases{{
     {"megatron-sc21", "", "megatron", "megatron-2021", true, false, true, "none", "selective"},
     {"korthikanti22", "", "megatron", "megatron-2022", true, false, true, "none", "selective"},
@@ -33,7 +32,7 @@ constexpr std::array<Release, 18> releases{{
     {"", "torchtitan", "fsdp", "torchtitan-24.12", false, true, false, "none", "ops"},
     {"", "InternEvo v0.2", "megatron", "internevo-0.2", true, false, false, "none", "selective"},
     {"", "InternEvo", "megatron", "internevo-0.2", false, false, false, "none", "selective"},
-    {"", "Megatron-DeepSpeed", "megatron", "megatron-2021", false, false, false, "none", "selective"},
+    {"", "Megatron-DeepSpeed", "megatron", "megatron-deepspeed-2022", true, false, false, "none", "selective"},
     {"", "DeepSpeed", "deepspeed", "deepspeed-0.14", false, false, false, "none", "selective"},
     {"", "JAX", "fsdp", "maxtext-24.12", true, true, false, "full", "full"},
     {"", "Paxml", "fsdp", "maxtext-24.12", false, true, false, "full", "full"},

@@ -89,9 +89,12 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     s.fused_loss = j.value("fused_loss", false);
     s.flash_2 = j.value("flash_2", false);
     s.grouped_experts = j.value("grouped_experts", false);
+    s.all_reduces_gradients = j.value("all_reduces_gradients", false);
     s.owns_tensors = j.value("owns_tensors", false);
     s.gathers_cast = j.value("gathers_cast", false);
     s.reorders_parts = j.value("reorders_parts", false);
+    s.plans_memory = j.value("plans_memory", false);
+    s.ends_recompute_early = j.value("ends_recompute_early", false);
     s.current_scaling = j.value("current_scaling", false);
     s.hides_tensor_backward = j.at("hides_tensor_backward");
     s.compiled = j.at("compiled");

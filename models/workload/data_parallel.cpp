@@ -47,7 +47,7 @@ DataParallel::DataParallel(const TrainingStep& step, ProgramBuilder& builder, St
   // far.
   if (shard_ > 1) shard_groups_ = builder.groups(split_neighbours(ranks, shard_));
   if (replicas_ > 1) replica_groups_ = builder.groups(split_apart(ranks, replicas_));
-  if (owners() && all > 1) all_groups_ = replicas_ > 1 ? builder.groups(ranks) : shard_groups_;
+  if (all_reduces() && all > 1) all_groups_ = replicas_ > 1 ? builder.groups(ranks) : shard_groups_;
   if (step.model.experts > 0) {
     const RankGroups holders = layout.expert_tensor > 1
                                    ? ranks
@@ -149,13 +149,13 @@ void DataParallel::prefetch(int layer) {
 void DataParallel::flush() {
   const double bytes = step_.stack.gradient_bytes * step_.compression;
   const int n = calls((waiting_.plain + waiting_.experts) * step_.stack.gradient_bytes);
-  // Sharded gradients are needed by their owner only. Where ranks own whole tensors, gradients are all-reduced over all
-  // ranks (docs/models/training.md).
-  const CollectiveOp op = shards() && !owners() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
+  // Sharded gradients are needed by their owner only. Where ranks own whole tensors, and in some optimizers, gradients
+  // are all-reduced over all ranks (docs/models/training.md).
+  const CollectiveOp op = shards() && !all_reduces() ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   const auto add = [&](std::uint32_t groups, CollectiveOp what, double parameters) {
     if (parameters > 0) reductions_.push_back(collective(groups, what, parameters * bytes, n));
   };
-  if (owners()) {
+  if (all_reduces()) {
     if (shard_ * replicas_ > 1) add(all_groups_, op, waiting_.plain);
   } else {
     if (shard_ > 1) add(shard_groups_, op, waiting_.plain);

@@ -53,6 +53,10 @@ class DataParallel {
   bool gathers_layers() const { return step_.zero == 3 && !once_per_step(); }
   /// Each rank owns whole tensors instead of a slice of all.
   bool owners() const { return step_.stack.owns_tensors && (step_.zero == 1 || step_.zero == 2); }
+  /// Gradients are all-reduced although the optimizer is sharded.
+  bool all_reduces() const {
+    return owners() || (step_.stack.all_reduces_gradients && (step_.zero == 1 || step_.zero == 2));
+  }
   bool gathers_ahead() const { return shards() && !gathers_layers() && step_.overlap_data && !owners(); }
   bool reduces_always() const { return step_.zero >= 2 && !once_per_step(); }
   /// Number of calls for gradients of that many bytes.

@@ -48,6 +48,7 @@ class LayerTimer {
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
     half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
+    set_ends(half, attention_layers(), output_projection(model_), tokens_, 1);
     if (model_.kv_rank > 0)
       for (const Linear& l : latent_gemms(model_, tensor_)) half.latent += gemm(tokens_, l.out, l.in);
     reorder_parts(half);
@@ -81,6 +82,7 @@ class LayerTimer {
     add_elementwise(half, outside() + bytes);
     half.data_gradient += cast(half, mamba_gemms(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
+    set_ends(half, mamba_gemms(model_, tensor_), 1, tokens_, 1);
     reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
@@ -96,9 +98,12 @@ class LayerTimer {
     HalfLayer half;
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
     for (const Linear& l : layers) add(half, l, tokens_);
-    add_elementwise(half, outside() + tokens_ * ffn_traffic() * width / tensor_);
+    const double activation = tokens_ * ffn_traffic() * width / tensor_;
+    add_elementwise(half, outside() + activation);
     half.data_gradient += cast(half, layers, tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
+    half.activation = elementwise(activation);
+    set_ends(half, layers, 1, tokens_, 1);
     reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
@@ -155,6 +160,7 @@ class LayerTimer {
     }
     half.norm = norm();
     half.activation = stream_time(step_, copies * (model_.gated ? 6 : 4) * static_cast<double>(model_.expert_ffn));
+    set_ends(half, layers, 1, copies * split / local, local);
     wait_for_host(half);
     add_launches_of_experts(half, local);
     return half;
@@ -177,6 +183,12 @@ class LayerTimer {
     half.gemms += forward;
     half.data_gradient += gemm(rows, l.in, l.out);
     half.weight_gradient += gemm(l.out, l.in, rows);
+  }
+
+  /// Sets the times of `count` grouped GEMMs of the first layer and of the one that writes the result.
+  void set_ends(HalfLayer& half, const std::vector<Linear>& layers, std::size_t last, double rows, double count) const {
+    half.first = gemm(rows, layers.front().out, layers.front().in, count);
+    half.last = gemm(rows, layers[last].out, layers[last].in, count);
   }
 
   /// Time of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
@@ -218,8 +230,11 @@ class LayerTimer {
   double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
   // Without a compiler each operation is a kernel of its own, which reads and writes what a fused one keeps in
   // registers.
+  Seconds elementwise(double bytes) const {
+    return stream_time(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
+  }
   void add_elementwise(HalfLayer& half, double bytes) const {
-    const Seconds time = stream_time(step_, bytes * (step_.compiled ? 1 : stack_.eager.value));
+    const Seconds time = elementwise(bytes);
     half.elementwise += time;
     half.forward += time;
     half.data_gradient += 2 * time;
@@ -317,8 +332,9 @@ HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, d
   mean.parts = of_one * one.parts + of_other * other.parts;
   for (Seconds HalfLayer::*part :
        {&HalfLayer::before, &HalfLayer::forward, &HalfLayer::core, &HalfLayer::elementwise, &HalfLayer::gemms,
-        &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::latent, &HalfLayer::shared, &HalfLayer::before_backward,
-        &HalfLayer::data_gradient, &HalfLayer::weight_gradient, &HalfLayer::launch_before, &HalfLayer::launch})
+        &HalfLayer::norm, &HalfLayer::activation, &HalfLayer::first, &HalfLayer::last, &HalfLayer::latent,
+        &HalfLayer::shared, &HalfLayer::before_backward, &HalfLayer::data_gradient, &HalfLayer::weight_gradient,
+        &HalfLayer::launch_before, &HalfLayer::launch})
     mean.*part = of_one * one.*part + of_other * other.*part;
   mean.synchronizes = one.synchronizes || other.synchronizes;
   return mean;
@@ -334,26 +350,32 @@ LayerTimes time_layer(const TrainingStep& step, bool experts) {
   return {timer.mixer(), experts ? timer.experts() : timer.dense(static_cast<double>(step.model.ffn))};
 }
 
+bool ends_early(const TrainingStep& step, bool experts) {
+  return !experts && step.recompute.kind == Recompute::full && step.stack.ends_recompute_early;
+}
+
 Seconds recompute_time(const TrainingStep& step, const LayerTimes& t, bool experts) {
   // `ops` keeps the result of every second GEMM, so it computes half of them again, and all element-wise kernels.
   const auto all = [](const HalfLayer& half) { return half.before + half.forward; };
   switch (step.recompute.kind) {
     case Recompute::none: return {};
     case Recompute::ops: return t.attention.elementwise + t.ffn.elementwise + (t.attention.gemms + t.ffn.gemms) / 2;
-    case Recompute::full: return all(t.attention) + all(t.ffn);
+    case Recompute::full: return all(t.attention) + all(t.ffn) - (ends_early(step, experts) ? t.ffn.last : Seconds{});
     case Recompute::selective: break;
   }
   const auto with = [&](RecomputeModule module, Seconds own) { return step.recompute.has(module) ? own : Seconds{}; };
-  Seconds time = with(RecomputeModule::core_attn, t.attention.core) +
-                 with(RecomputeModule::mla_up_proj, t.attention.latent) +
-                 with(RecomputeModule::layernorm, t.attention.norm);
+  Seconds time =
+      with(RecomputeModule::core_attn, t.attention.core) + with(RecomputeModule::mla_up_proj, t.attention.latent) +
+      with(RecomputeModule::layernorm, t.attention.norm) + with(RecomputeModule::linear_qkv, t.attention.first) +
+      with(RecomputeModule::linear_proj, t.attention.last);
   // The whole feed-forward block contains its norm, activation and shared experts, so these do not count again.
   const RecomputeModule whole = experts ? RecomputeModule::moe : RecomputeModule::mlp;
   if (step.recompute.has(whole)) return time + all(t.ffn);
-  time += with(RecomputeModule::layernorm, t.ffn.norm);
-  if (experts)
-    time += with(RecomputeModule::moe_act, t.ffn.activation) + with(RecomputeModule::shared_experts, t.ffn.shared);
-  return time;
+  time += with(RecomputeModule::layernorm, t.ffn.norm) + with(RecomputeModule::linear_fc1, t.ffn.first);
+  if (experts) time += with(RecomputeModule::shared_experts, t.ffn.shared);
+  // The first GEMM is repeated for what its activation function gives, so that is repeated with it.
+  if (step.recompute.has(RecomputeModule::linear_fc1)) return time + t.ffn.activation;
+  return experts ? time + with(RecomputeModule::moe_act, t.ffn.activation) : time;
 }
 
 // A GPU's power limit holds for the mean of many kernels. GEMMs draw more than the limit at the full clock, so a long run

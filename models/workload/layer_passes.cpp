@@ -164,7 +164,8 @@ std::uint32_t LayerPasses::circulate_keys(int count, double times) {
 
 /// With tensor parallelism, a pair of GEMMs reads all tokens and yields partial sums for all. With sequence
 /// parallelism, tokens are all-gathered before and reduce-scattered after it; without, results are all-reduced.
-void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what) {
+void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what,
+                               bool to_end) {
   // Whole experts need no collectives of tensor parallelism: tokens were dispatched from the shards of the ranks.
   const bool tensor_experts = experts && step_.layout.expert_tensor == 1;
   const bool split = step_.layout.tensor > 1 && !tensor_experts;
@@ -182,12 +183,12 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
     const double x = exposed();
     queue_.wait_for(queue_.collective(gathered_kind(experts), tensor, calls * x));
     beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls * (1 - x)));
-    beside.push_back(queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
+    if (to_end) beside.push_back(queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
   }
-  queue_.work(half.forward * slower, part, what);
+  queue_.work((half.forward - (to_end ? Seconds{} : half.last)) * slower, part, what);
   launched(half.launch, count, counted);
   wait_for(beside);
-  if (split)
+  if (split && to_end)
     queue_.wait_for(step_.sequence_parallel
                         ? queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * exposed())
                         : queue_.collective(tensor_kind(CollectiveOp::all_reduce), tensor, calls));
@@ -248,7 +249,7 @@ void LayerPasses::again(bool experts, int count) {
   const LayerTimes& t = experts ? sparse_ : dense_;
   if (step_.recompute.kind == Recompute::full) {
     forward_half(t.attention, false, count, Part::recompute, "recompute attention");
-    forward_half(t.ffn, experts, count, Part::recompute, "recompute feed-forward");
+    forward_half(t.ffn, experts, count, Part::recompute, "recompute feed-forward", !ends_early(step_, experts));
     return;
   }
   const bool sends = experts && sends_again();

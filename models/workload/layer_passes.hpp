@@ -40,7 +40,8 @@ class LayerPasses {
  private:
   bool sends_again() const;
   void again(bool experts, int count);
-  void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what);
+  /// \param to_end  false: without the last GEMM and the collective behind it
+  void forward_half(const HalfLayer& half, bool experts, int count, Part part, const char* what, bool to_end = true);
   void backward_half(const HalfLayer& half, bool experts, int count, bool with_weights, const char* what);
   void move_tokens(int count, bool back);
   std::vector<std::uint32_t> tokens_beside(int count);

@@ -56,7 +56,11 @@ class StageMemory {
     } else {
       infer();
     }
-    use_.fragmentation = p_.fragmentation.value * (use_.activations + use_.logits + use_.gathered + use_.workspace);
+    if (q_.planned)
+      // The loss and the layers take turns: logits need what is beyond the memory of the layer in work.
+      use_.logits = std::max(0.0, use_.logits - use_.gathered - use_.workspace);
+    else
+      use_.fragmentation = p_.fragmentation.value * (use_.activations + use_.logits + use_.gathered + use_.workspace);
     // Each kind of group has one communicator with its own buffers.
     int communicators = 0;
     for (const int degree : {q_.layout.tensor, q_.layout.context, q_.layout.data, q_.layout.pipeline, q_.layout.expert})
@@ -164,10 +168,13 @@ class StageMemory {
       k.whole += (bytes_ + input) * d(m_.q_rank + m_.kv_rank) + bytes_ * d(m_.rope_dim);
       if (!again.has(RecomputeModule::mla_up_proj)) k.split = bytes_ * (2 * queries + values);
     } else {
-      k.split = bytes_ * (queries + d(m_.cache_width()));
+      if (!again.has(RecomputeModule::linear_qkv)) k.split = bytes_ * (queries + d(m_.cache_width()));
     }
-    k.split += (bytes_ + (input < bytes_ ? input : 0)) * values;  // input of the output projection
-    if (!again.has(RecomputeModule::core_attn)) k.split += kept_by_core();
+    // Input of the output projection. Without a plan of the step's memory it is kept even if the core gives it again.
+    const bool core = again.has(RecomputeModule::core_attn);
+    const bool given_again = core && (q_.planned || again.has(RecomputeModule::linear_proj));
+    if (!given_again) k.split += (bytes_ + (input < bytes_ ? input : 0)) * values;
+    if (!core) k.split += kept_by_core();
     return k;
   }
   /// Attention scores, averaged over layers. Fused attention keeps one 32-bit number per row instead.
@@ -180,19 +187,22 @@ class StageMemory {
   Kept kept_by_ffn(bool sparse, const Recomputed& again) const {
     const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // inputs of the activation function
     Kept k;
-    k.whole = kept_by_norm(again);
+    // The input of the block is the sum of the layer's input and what the output projection wrote.
+    const double sum = again.has(RecomputeModule::linear_proj) ? 0 : bytes_ * d(m_.hidden);
+    k.whole = kept_by_norm(again) - bytes_ * d(m_.hidden) + sum;
+    const bool inner = again.has(RecomputeModule::linear_fc1);  // nothing is kept between the GEMMs
     if (!sparse) {
       // The norm is recomputed together with the feed-forward block.
-      if (again.has(RecomputeModule::mlp)) return {0, bytes_ * d(m_.hidden)};
-      k.split = (before + input) * d(m_.ffn);
+      if (again.has(RecomputeModule::mlp)) return {0, sum};
+      if (!inner) k.split = (before + input) * d(m_.ffn);
       return k;
     }
     if (again.has(RecomputeModule::moe)) return k;
     k.whole += 8 * d(m_.experts);  // 32-bit logits and probabilities of the router
     // Dispatched copies of a token and the activations between the GEMMs. Results of experts are not kept, because
     // their weights are applied between the GEMMs.
-    const double after = again.has(RecomputeModule::moe_act) ? 0 : input;
-    k.split = m_.active_experts * (input * d(m_.hidden) + (before + after) * d(m_.expert_ffn));
+    const double after = again.has(RecomputeModule::moe_act) ? 0 : input, between = inner ? 0 : before + after;
+    k.split = m_.active_experts * (input * d(m_.hidden) + between * d(m_.expert_ffn));
     if (!again.has(RecomputeModule::shared_experts)) k.split += m_.shared_experts * (before + input) * d(m_.expert_ffn);
     return k;
   }

@@ -23,6 +23,7 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.gradient_bytes = added_in_32_bits || step.zero == 3 ? 4 : step.stack.gradient_bytes;
   q.fused_attention = step.stack.fused_attention;
   q.fused_loss = step.stack.fused_loss;
+  q.planned = step.stack.plans_memory;
   q.dropout = !step.stack.fused_attention;  // stacks with fused attention train without dropout
   // GEMMs keep their inputs in the precision in which they read them.
   if (step.precision == Precision::fp8 || step.precision == Precision::fp4)

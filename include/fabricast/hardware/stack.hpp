@@ -40,6 +40,13 @@ struct Stack {
   /// A collective concatenates shards of sequences, and a copy of the whole tensor restores the order. An overlapped
   /// collective is split and needs no copy.
   bool reorders_parts = false;
+  /// Full recomputation of a dense layer ends before its last GEMM and the collective behind it, because no gradient
+  /// needs their result: compilers leave out what nothing reads, and PyTorch's checkpoints stop early since 2.1. Else it
+  /// repeats the whole forward pass.
+  bool ends_recompute_early = false;
+  /// One compiler plans the memory of the whole step, as XLA does: tensors that are not alive at the same time share
+  /// memory, nothing is lost to fragmentation, and what recomputation gives again is not kept for later kernels.
+  bool plans_memory = false;
   bool compiled = true;  ///< element-wise kernels are fused, by a compiler or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
   int zero = 0;                                                                    ///< default of `parallel.zero`
@@ -47,6 +54,8 @@ struct Stack {
   /// ZeRO 1 and 2 assign whole tensors to ranks: gradients are all-reduced, and each owner broadcasts its tensors.
   /// Otherwise each rank has a slice of all tensors: gradients are reduce-scattered, parameters all-gathered.
   bool owns_tensors = false;
+  /// ZeRO 1 and 2 all-reduce gradients, although each rank updates a slice only; parameters are all-gathered.
+  bool all_reduces_gradients = false;
   bool current_scaling = false;    ///< default scaling of fp8 is current; else delayed
   std::int64_t bucket = 25 << 20;  ///< bytes, default of `overlap.bucket`
   // Memory traffic of element-wise kernels, in bytes per token and element of width, forward. Backward has twice that.

@@ -16,7 +16,9 @@ struct HalfLayer {
   Seconds elementwise;  ///< share of `before` and `forward`: element-wise kernels
   Seconds gemms;        ///< share of `before` and `forward`: linear layers
   Seconds norm;         ///< share of `elementwise`: the norm
-  Seconds activation;   ///< share of `elementwise`: activation functions of experts
+  Seconds activation;   ///< share of `elementwise`: activation functions
+  Seconds first;        ///< share of `gemms`: the first linear layer, or the first two of a gated feed-forward block
+  Seconds last;         ///< share of `gemms`: the linear layer that writes the result
   Seconds latent;       ///< share of `gemms`: from latent vectors to queries, keys and values
   Seconds shared;       ///< share of `before`: shared experts
   Seconds before_backward;
@@ -37,6 +39,10 @@ bool gathers_cast(const TrainingStep& step);
 
 /// Times of a layer. \param experts  whether its feed-forward block is MoE
 LayerTimes time_layer(const TrainingStep& step, bool experts);
+
+/// Whether the recomputation of a layer ends before its last GEMM, whose result no gradient needs
+/// (Stack::ends_recompute_early). With experts it repeats all, since the combine reads what they return.
+bool ends_early(const TrainingStep& step, bool experts);
 
 /// The time of the part of a layer that the backward pass recomputes under `step.recompute`.
 Seconds recompute_time(const TrainingStep& step, const LayerTimes& layer, bool experts);

@@ -46,6 +46,7 @@ struct MemoryQuestion {
   int gradient_bytes = 4;       ///< per gradient in the accumulation buffer: 2 or 4
   bool fused_attention = true;  ///< if not, attention scores are kept
   bool fused_loss = false;      ///< only 16-bit logits and their gradient are kept
+  bool planned = false;         ///< one compiler plans the memory of the step (Stack::plans_memory)
   bool dropout = false;         ///< masks are kept
   double input_bytes = 0;       ///< per element of the inputs that linear layers keep; 0: as activations
   // Inference.

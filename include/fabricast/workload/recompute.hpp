@@ -6,7 +6,8 @@
 // Recomputed work is not counted in model FLOPs (training.hpp).
 //
 // Plain values; safe to use concurrently.
-// Not modelled: recomputation of some layers only; a setting applies to all layers of all stages.
+// Not modelled: recomputation of some layers only; a setting applies to all layers of all stages. What linear_qkv gives
+// is counted as kept in latent attention and Mamba.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,9 @@ struct EnumNames<Recompute> {
 enum class RecomputeModule {
   core_attn,      ///< attention scores and the weighted sum of values
   layernorm,      ///< both norms
+  linear_qkv,     ///< the first GEMM of attention or Mamba: queries, keys and values
+  linear_proj,    ///< the GEMM behind the core of attention
+  linear_fc1,     ///< the first GEMM of the feed-forward block, both halves if it is gated, and the activation function
   mla_up_proj,    ///< latent attention: from latent vectors to queries, keys and values
   mlp,            ///< the feed-forward block of layers without experts
   moe,            ///< the feed-forward block of layers with experts, including dispatch and combine
@@ -44,8 +48,9 @@ enum class RecomputeModule {
 };
 template <>
 struct EnumNames<RecomputeModule> {
-  static constexpr std::array<std::string_view, 7> names{"core_attn", "layernorm", "mla_up_proj",   "mlp",
-                                                         "moe",       "moe_act",   "shared_experts"};
+  static constexpr std::array<std::string_view, 10> names{"core_attn",  "layernorm",     "linear_qkv", "linear_proj",
+                                                          "linear_fc1", "mla_up_proj",   "mlp",        "moe",
+                                                          "moe_act",    "shared_experts"};
 };
 
 /// A setting of recomputation. `modules` applies to Recompute::selective; an empty list stands for core_attn.

@@ -211,9 +211,12 @@ std::string describe_stack(Stack stack) {
   say("fused loss", stack.fused_loss);
   say("FP8 with current scaling", stack.current_scaling);
   say("ranks own whole tensors and broadcast them", stack.owns_tensors);
+  say("sharded optimizers all-reduce gradients", stack.all_reduces_gradients);
   say("GEMMs accumulate gradients", stack.fused_accumulation);
   say("GEMM inputs are gathered in 8 bits", stack.gathers_cast);
   say("gathered parts are reordered by a copy", stack.reorders_parts);
+  say("full recomputation ends before the last GEMM", stack.ends_recompute_early);
+  say("a compiler plans the memory of the step", stack.plans_memory);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);
   say("overlap.data", stack.overlaps_data);

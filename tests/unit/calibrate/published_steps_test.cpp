@@ -203,7 +203,7 @@ TEST_CASE("rows become the scenarios that one would write by hand") {
   // A model by its dimensions alone, layers with embedding and output as one each: 84 / 12 = 7.
   is("bigscience-176b-tuning/91", R"({"fabricast": 1,
     "node": {"profile": "dgx-a100", "nics": {"count": 4, "rate": "100Gbps"}}, "cluster": {"nodes": 48},
-    "workload": {"kind": "training_step", "framework": "megatron", "stack": "megatron-2021",
+    "workload": {"kind": "training_step", "framework": "megatron", "stack": "megatron-deepspeed-2022",
       "model": {"layers": 82, "hidden": 13312, "heads": 64, "vocab": 250880, "ffn": 53248, "tied": true, "biases": true,
         "sequence": 2048},
       "precision": "bf16", "batch": {"global": 2048, "micro": 2},
@@ -242,6 +242,11 @@ TEST_CASE("what a row leaves open is assumed, and what a scenario cannot express
   const auto missing = [](const std::string& id) { return row_called(id).missing; };
   CHECK(said("megatron-bridge-26.04.01/1", R"("offload_layers":20)"));
   CHECK(said("xtuner-h800-qwen235/1", R"("recompute_modules":["moe_act","layernorm"])"));
+  // What the recipes of JAX do not keep: save_dot_except_mlp, save_qkv_proj, and all GEMMs.
+  CHECK(said("dgxc-jax/1", R"("recompute_modules":["core_attn","layernorm","linear_fc1"])"));
+  CHECK(said("dgxc-jax/13", R"("recompute_modules":["core_attn","layernorm","linear_proj","linear_fc1"])"));
+  CHECK(said("dgxc-jax/23", R"("recompute_modules":["core_attn","layernorm","linear_fc1"])"));
+  CHECK(said("dgxc-jax/28", R"("recompute_modules":["core_attn","layernorm"])"));
   // A rank's batch: 512 sequences of 32 replicas; 256 of 8, one micro-batch for each of 8 stages.
   CHECK(said("torchtitan-2024-12/5", R"("batch":{"global":512,"micro":16})"));
   CHECK(said("torchtitan-2024-12/7", R"("batch":{"global":256,"micro":4})"));

@@ -148,5 +148,24 @@ TEST_CASE("owners of whole tensors broadcast them one after the other, and reduc
   CHECK_FALSE(data_collectives(training_program(step_with(sliced))).contains(CollectiveOp::broadcast));
 }
 
+TEST_CASE("an optimizer that is sharded may all-reduce gradients, and gathers parameters all the same") {
+  Sets bloom{"workload.framework=megatron", "workload.stack=megatron-deepspeed-2022", "workload.parallel.zero=1",
+             "cluster.nodes=4", "workload.batch.global=64"};
+  const TrainingStep step = step_with(bloom);
+  const double parameters = static_cast<double>(count_parameters(step.model).total);
+  const auto all = data_collectives(training_program(step));
+  CHECK(all.size() == 2);
+  CHECK(all.at(CollectiveOp::all_reduce).first == Approx(2 * parameters).epsilon(0.001));
+  CHECK(all.at(CollectiveOp::all_gather).first == Approx(2 * parameters).epsilon(0.001));
+  // A slice within each node: gradients are reduced over all replicas, parameters gathered within the node.
+  bloom.push_back("workload.parallel.shard=8");
+  const auto within = data_collectives(training_program(step_with(bloom)));
+  CHECK(within.at(CollectiveOp::all_reduce).first == Approx(2 * parameters).epsilon(0.001));
+  CHECK(within.at(CollectiveOp::all_gather).first == Approx(2 * parameters).epsilon(0.001));
+  // Slices whose owners alone get the sums.
+  bloom[1] = "workload.stack=megatron-2023";
+  CHECK(data_collectives(training_program(step_with(bloom))).contains(CollectiveOp::reduce_scatter));
+}
+
 }  // namespace
 }  // namespace fabricast

@@ -66,6 +66,90 @@ TEST_CASE("recomputation takes as long as the first computation") {
   CHECK(again({"workload.recompute=full"}) >= again(modules("core_attn, moe, layernorm")));
 }
 
+// 32 layers of 4096, 32 heads of 128 and 8 of keys, feed-forward blocks of 14336, gated.
+const Sets llama{"cluster.nodes=1",
+                 "workload.model={preset: llama3-8b, sequence: 4096}",
+                 "workload.parallel={data: 8}",
+                 "workload.batch={global: 8, micro: 1}",
+                 "workload.framework=fsdp",
+                 "workload.stack=torchtitan-24.12"};
+TrainingStep dense_step(const Sets& more) { return step_of(step_world("experts", test::both(llama, more))); }
+
+TEST_CASE("recomputed GEMMs keep nothing of what they give") {
+  const auto per_token = [](const Sets& more, bool planned = false) {
+    const TrainingStep step = dense_step(more);
+    MemoryQuestion question = memory_question(step, 8);
+    question.planned = planned;
+    return kept_by_layer(step.model, question, false) / 4096;
+  };
+  const double all = per_token({});
+  CHECK(all - per_token(modules("linear_fc1")) == Approx(3 * 2 * 14336));
+  CHECK(all - per_token(modules("linear_qkv")) == Approx(2 * (4096 + 2 * 1024)));
+  CHECK(all - per_token(modules("linear_proj")) == Approx(2 * 4096));
+  // The core is given again, so neither its 32-bit sums nor the input of the projection are kept.
+  CHECK(all - per_token(modules("core_attn, linear_proj")) == Approx(4 * 32 + 2 * 4096 + 2 * 4096));
+  // MaxText's save_qkv_proj keeps the input of a layer, queries, keys and values.
+  CHECK(per_token(modules("core_attn, layernorm, linear_proj, linear_fc1")) == Approx(2 * (4096 + 4096 + 2 * 1024)));
+  // save_dot_except_mlp also keeps what the output projection gives.
+  CHECK(per_token(modules("core_attn, layernorm, linear_fc1"), true) == Approx(2 * (3 * 4096 + 2 * 1024)));
+}
+
+TEST_CASE("recomputed GEMMs take the time of their operations") {
+  const auto again = [](const Sets& more) {
+    const TrainingStep step = dense_step(more);
+    return recompute_time(step, time_layer(step, false), false).value;
+  };
+  // 2 operations for each number of a matrix and token, at no more than 989 TFLOP/s.
+  const auto fastest = [](double numbers) { return 2 * 4096 * numbers / 989e12; };
+  const double fc1 = again(modules("linear_fc1")), qkv = again(modules("linear_qkv")),
+               proj = again(modules("linear_proj"));
+  CHECK(fc1 > fastest(4096. * 2 * 14336));
+  CHECK(fc1 < 2 * fastest(4096. * 2 * 14336));
+  CHECK(qkv > fastest(4096. * (4096 + 2 * 1024)));
+  CHECK(qkv < 2 * fastest(4096. * (4096 + 2 * 1024)));
+  CHECK(proj > fastest(4096. * 4096));
+  CHECK(proj < 2 * fastest(4096. * 4096));
+  CHECK(again(modules("core_attn, layernorm, linear_qkv, linear_proj, linear_fc1")) <
+        again({"workload.recompute=full"}));
+}
+
+TEST_CASE("a full recomputation that ends early leaves out the last GEMM and its collective") {
+  struct Repeated {
+    double seconds = 0, collectives = 0;
+  };
+  const auto repeated = [](bool early) {
+    TrainingStep step =
+        dense_step({"workload.recompute=full", "workload.parallel={tensor: 2, sequence: true, data: 4}"});
+    step.stack.ends_recompute_early = early;
+    Repeated r;
+    for (const Activity& a : training_program(step).activities) {
+      if (a.part == Part::recompute) r.seconds += a.time.value;
+      if (a.part == Part::tensor) r.collectives += a.calls;
+    }
+    return r;
+  };
+  const Repeated whole = repeated(false), early = repeated(true);
+  const double last = 2 * 4096. * (14336. / 2) * 4096 / 989e12;
+  const double layers = 32, batches = 2;
+  CHECK(whole.seconds - early.seconds > layers * batches * last);
+  CHECK(whole.seconds - early.seconds < 2 * layers * batches * last);
+  CHECK(whole.collectives - early.collectives == Approx(layers * batches));
+}
+
+TEST_CASE("a planned memory loses nothing to fragmentation, and logits use that of layers") {
+  const TrainingStep step = dense_step({"workload.recompute=full"});
+  MemoryQuestion question = memory_question(step, 8);
+  const auto stage = [&](bool planned) {
+    question.planned = planned;
+    return memory_of(step.model, question, 0);
+  };
+  const MemoryUse apart = stage(false), planned = stage(true);
+  CHECK(planned.fragmentation == 0);
+  CHECK(apart.fragmentation > 0);
+  CHECK(planned.total() ==
+        Approx(apart.total() - apart.fragmentation - std::min(apart.logits, apart.gathered + apart.workspace)));
+}
+
 TEST_CASE("recomputed experts get their tokens dispatched again") {
   const auto calls = [](const Sets& more) {
     const Program program = training_program(step_with_set(more));

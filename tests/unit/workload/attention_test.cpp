@@ -98,6 +98,10 @@ TEST_CASE("unfused attention by hand [steptime-study-2]", "[kernels]") {
   const AttentionBlock b = square(2048);
   const double scores = 16. * 2048 * 2048;
   CHECK(unfused_forward(k, b).value == Approx(scores * 4 * 128 / 1e14));
+  // Heads of 108 numbers are 216 B wide, so half of them begin off the 16 B that tensor cores load.
+  AttentionBlock off = b;
+  off.heads.key_dim = off.heads.value_dim = 108;
+  CHECK(unfused_forward(k, off).value == Approx(scores * 4 * 108 / (1e14 / 8)));
   // At 1 TB/s memory bounds all: a score of 2 B written and one read, operands twice, 9 B between; then twice and 11 B.
   k.memory_rate = BytesPerSecond{1e12};
   k.peak.fill(1e17);
