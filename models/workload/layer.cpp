@@ -40,7 +40,7 @@ class LayerTimer {
 
   HalfLayer attention() const {
     HalfLayer half;
-    for (const Linear& l : attention_layers()) add(half, l, tokens_);
+    add(half, attention_layers(), output_projection(model_), tokens_);
     half.core = core(false);
     half.forward += half.core;
     half.data_gradient += core(true);
@@ -48,7 +48,6 @@ class LayerTimer {
     add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
     half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
-    set_ends(half, attention_layers(), output_projection(model_), tokens_, 1);
     if (model_.kv_rank > 0)
       for (const Linear& l : latent_gemms(model_, tensor_)) half.latent += gemm(tokens_, l.out, l.in);
     reorder_parts(half);
@@ -63,7 +62,7 @@ class LayerTimer {
   /// `state_dim` and keys that a group of heads shares. Between chunks it passes on the states, which memory bounds.
   HalfLayer mamba() const {
     HalfLayer half;
-    for (const Linear& l : mamba_gemms(model_, tensor_)) add(half, l, tokens_);
+    add(half, mamba_gemms(model_, tensor_), 1, tokens_);
     const double width = static_cast<double>(model_.mamba_width()) / tensor_,
                  state = static_cast<double>(model_.state_dim);
     const double chunk = std::min(static_cast<double>(model_.mamba_chunk), static_cast<double>(model_.sequence));
@@ -82,7 +81,6 @@ class LayerTimer {
     add_elementwise(half, outside() + bytes);
     half.data_gradient += cast(half, mamba_gemms(model_, tensor_), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
-    set_ends(half, mamba_gemms(model_, tensor_), 1, tokens_, 1);
     reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
@@ -97,13 +95,12 @@ class LayerTimer {
   HalfLayer dense(double width) const {
     HalfLayer half;
     const std::vector<Linear> layers = ffn_layers(width / tensor_);
-    for (const Linear& l : layers) add(half, l, tokens_);
+    add(half, layers, 1, tokens_);
     const double activation = tokens_ * ffn_traffic() * width / tensor_;
     add_elementwise(half, outside() + activation);
     half.data_gradient += cast(half, layers, tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
     half.activation = elementwise(activation);
-    set_ends(half, layers, 1, tokens_, 1);
     reorder_parts(half);
     wait_for_host(half);
     if (step_.cuda_graphs < CudaGraphs::attention) half.launch = stack_.launch.us();
@@ -119,13 +116,7 @@ class LayerTimer {
     const double copies = dispatched_tokens(step_) * busiest_rank(step_);
     const double local = static_cast<double>(model_.experts) / routes;
     const std::vector<Linear> layers = ffn_layers(static_cast<double>(model_.expert_ffn) / split);
-    for (const Linear& l : layers) {
-      const double rows = copies * split / local;
-      half.forward += gemm(rows, l.out, l.in, local);
-      half.gemms += gemm(rows, l.out, l.in, local);
-      half.data_gradient += gemm(rows, l.in, l.out, local);
-      half.weight_gradient += gemm(l.out, l.in, rows, local);
-    }
+    add(half, layers, 1, copies * split / local, local);
     // With FP8 dispatch the input of the first GEMM and the gradient of the last one's result arrive in 8 bits.
     const std::vector<Linear> arrive_whole{{0, layers.front().out}, {layers.back().in, 0}};
     half.data_gradient +=
@@ -160,7 +151,6 @@ class LayerTimer {
     }
     half.norm = norm();
     half.activation = stream_time(step_, copies * (model_.gated ? 6 : 4) * static_cast<double>(model_.expert_ffn));
-    set_ends(half, layers, 1, copies * split / local, local);
     wait_for_host(half);
     add_launches_of_experts(half, local);
     return half;
@@ -177,18 +167,18 @@ class LayerTimer {
   std::vector<Linear> attention_layers() const { return attention_gemms(model_, tensor_); }
   std::vector<Linear> ffn_layers(double width) const { return ffn_gemms(model_, width); }
 
-  void add(HalfLayer& half, const Linear& l, double rows) const {
-    const Seconds forward = gemm(rows, l.out, l.in);
-    half.forward += forward;
-    half.gemms += forward;
-    half.data_gradient += gemm(rows, l.in, l.out);
-    half.weight_gradient += gemm(l.out, l.in, rows);
-  }
-
-  /// Sets the times of `count` grouped GEMMs of the first layer and of the one that writes the result.
-  void set_ends(HalfLayer& half, const std::vector<Linear>& layers, std::size_t last, double rows, double count) const {
-    half.first = gemm(rows, layers.front().out, layers.front().in, count);
-    half.last = gemm(rows, layers[last].out, layers[last].in, count);
+  /// Adds linear layers, each as `count` grouped GEMMs. \param last  place of the one that writes the result
+  void add(HalfLayer& half, const std::vector<Linear>& layers, std::size_t last, double rows, double count = 1) const {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const Linear& l = layers[i];
+      const Seconds forward = gemm(rows, l.out, l.in, count);
+      half.forward += forward;
+      half.gemms += forward;
+      half.data_gradient += gemm(rows, l.in, l.out, count);
+      half.weight_gradient += gemm(l.out, l.in, rows, count);
+      if (i == 0) half.first = forward;
+      if (i == last) half.last = forward;
+    }
   }
 
   /// Time of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries
