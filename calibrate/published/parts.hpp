@@ -49,7 +49,8 @@ SaidModel say_model(const PublishedRow& row, MappedRow& mapped);
 /// Writes `precision` and `scaling`.
 void say_precision(Json& workload, const PublishedRow& row, MappedRow& mapped);
 /// Writes `recompute` or `recompute_modules`.
-void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped);
+void say_recompute(Json& workload, const PublishedRow& row, const Note& note, const Release& software,
+                   MappedRow& mapped);
 /// The value of `parallel`.
 Json say_parallel(const PublishedRow& row, const Note& note, const Release& software, const SaidModel& model,
                   MappedRow& mapped);

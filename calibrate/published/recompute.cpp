@@ -40,10 +40,9 @@ constexpr std::array<Recipe, 4> recipes{{
     {"Paxml", "GPT3-5B", "core_attn+layernorm"},
 }};
 
-std::string_view recipe_of(const PublishedRow& row) {
-  const std::string software = note_of(row).software;
+std::string_view recipe_of(const PublishedRow& row, const Note& note) {
   for (const Recipe& r : recipes)
-    if (software.find(r.software) != std::string::npos && row.model.find(r.model) != std::string::npos)
+    if (note.software.find(r.software) != std::string::npos && row.model.find(r.model) != std::string::npos)
       return r.recompute;
   return {};
 }
@@ -57,9 +56,10 @@ void say_modules(Json& workload, std::string_view modules, MappedRow& mapped) {
 
 }  // namespace
 
-void say_recompute(Json& workload, const PublishedRow& row, const Release& software, MappedRow& mapped) {
+void say_recompute(Json& workload, const PublishedRow& row, const Note& note, const Release& software,
+                   MappedRow& mapped) {
   if (row.recompute.empty()) {
-    if (const std::string_view recipe = recipe_of(row); !recipe.empty()) {
+    if (const std::string_view recipe = recipe_of(row, note); !recipe.empty()) {
       mapped.assumed.push_back(
           {"workload.recompute_modules", std::string(recipe), "not stated; the software's recipe"});
       return say_modules(workload, recipe, mapped);

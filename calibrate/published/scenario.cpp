@@ -59,7 +59,7 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
   say_precision(workload, row, mapped);
   workload["batch"] = batch_of(row, note, software, mapped);
   workload["parallel"] = say_parallel(row, note, software, model, mapped);
-  say_recompute(workload, row, software, mapped);
+  say_recompute(workload, row, note, software, mapped);
   say_settings(workload, row, note, model, mapped);
   return workload;
 }

@@ -51,12 +51,12 @@ class DataParallel {
   bool shards() const { return step_.zero > 0; }
   bool once_per_step() const { return step_.layout.pipeline > 1; }
   bool gathers_layers() const { return step_.zero == 3 && !once_per_step(); }
+  /// The optimizer is sharded, and each rank keeps all parameters.
+  bool keeps_parameters() const { return step_.zero == 1 || step_.zero == 2; }
   /// Each rank owns whole tensors instead of a slice of all.
-  bool owners() const { return step_.stack.owns_tensors && (step_.zero == 1 || step_.zero == 2); }
+  bool owners() const { return step_.stack.owns_tensors && keeps_parameters(); }
   /// Gradients are all-reduced although the optimizer is sharded.
-  bool all_reduces() const {
-    return owners() || (step_.stack.all_reduces_gradients && (step_.zero == 1 || step_.zero == 2));
-  }
+  bool all_reduces() const { return owners() || (step_.stack.all_reduces_gradients && keeps_parameters()); }
   bool gathers_ahead() const { return shards() && !gathers_layers() && step_.overlap_data && !owners(); }
   bool reduces_always() const { return step_.zero >= 2 && !once_per_step(); }
   /// Number of calls for gradients of that many bytes.

@@ -140,9 +140,10 @@ class StageMemory {
   };
   // Inputs of GEMMs are kept in the precision in which the GEMM reads them.
   double input_bytes() const { return q_.input_bytes > 0 ? q_.input_bytes : bytes_; }
-  /// Input of a norm, input of the GEMM after it, and the mask of dropout.
-  double kept_by_norm(const Recomputed& again) const {
-    return (bytes_ + (again.has(RecomputeModule::layernorm) ? 0 : input_bytes()) + (q_.dropout ? 1 : 0)) * d(m_.hidden);
+  /// Input of a norm unless it is recomputed, input of the GEMM after it, and the mask of dropout.
+  double kept_by_norm(const Recomputed& again, bool input_kept = true) const {
+    const double after = again.has(RecomputeModule::layernorm) ? 0 : input_bytes();
+    return ((input_kept ? bytes_ : 0) + after + (q_.dropout ? 1 : 0)) * d(m_.hidden);
   }
   Kept kept_by_mixer(const Recomputed& again) const {
     if (m_.mamba_layers == 0) return kept_by_attention(again);
@@ -188,12 +189,12 @@ class StageMemory {
     const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // inputs of the activation function
     Kept k;
     // The input of the block is the sum of the layer's input and what the output projection wrote.
-    const double sum = again.has(RecomputeModule::linear_proj) ? 0 : bytes_ * d(m_.hidden);
-    k.whole = kept_by_norm(again) - bytes_ * d(m_.hidden) + sum;
+    const bool input_kept = !again.has(RecomputeModule::linear_proj);
+    k.whole = kept_by_norm(again, input_kept);
     const bool inner = again.has(RecomputeModule::linear_fc1);  // nothing is kept between the GEMMs
     if (!sparse) {
       // The norm is recomputed together with the feed-forward block.
-      if (again.has(RecomputeModule::mlp)) return {0, sum};
+      if (again.has(RecomputeModule::mlp)) return {0, input_kept ? bytes_ * d(m_.hidden) : 0};
       if (!inner) k.split = (before + input) * d(m_.ffn);
       return k;
     }
