@@ -91,5 +91,6 @@ static_assert(kinds.size() == EnumNames<Cause>::names.size());
 }  // namespace
 
 std::span<const CauseKind> cause_kinds() { return kinds; }
+const CauseKind& kind_of(Cause cause) { return kinds[static_cast<std::size_t>(cause)]; }
 
 }  // namespace fabricast

@@ -74,7 +74,7 @@ void compare_processes(const LogTable& table, const World& world, std::vector<Co
 
 /// The kind of network that NCCL names; empty if it names none or several. Sockets are not compared: in place of RDMA
 /// they are a cause.
-std::optional<LinkKind> link_of(const NcclFacts& nccl) {
+std::optional<LinkKind> logged_link(const NcclFacts& nccl) {
   // The OFI plugin reports its libfabric provider. NCCL itself prints IB or RoCE for each NIC, by the link layer of its
   // port.
   if (nccl.provider == "efa") return LinkKind::efa;
@@ -122,7 +122,7 @@ void compare_nics(const NcclFacts& nccl, const World& world, std::vector<Contrad
   const NodeSpec& node = world.scenario().node.spec;
   // On one node NCCL lists NICs as well, but no collective uses them.
   if (world.scenario().cluster.nodes < 2) return;
-  if (const auto logged = link_of(nccl); logged && *logged != node.nics.link)
+  if (const auto logged = logged_link(nccl); logged && *logged != node.nics.link)
     found.push_back({nccl.line, "node.nics.link", std::string(name_of(*logged)), std::string(name_of(node.nics.link)),
                      fmt::format("--set node.nics.link={}", name_of(*logged))});
   if (const int used = nics_of_a_host(nccl, node.gpus); used > node.nics.count)

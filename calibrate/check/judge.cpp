@@ -35,8 +35,6 @@ constexpr std::size_t most_paired = 4;
 /// Probability from which on a cluster is called healthy.
 constexpr double healthy_enough = 0.5;
 
-const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
-
 /// Uncertainties of the effects of two causes at once add in squares.
 double spread_of(const Tried& tried) {
   double squares = 0;

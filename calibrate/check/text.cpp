@@ -17,8 +17,6 @@ namespace {
 /// Causes below this probability are not listed in text.
 constexpr double least_probability = 0.01;
 
-const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
-
 /// `no_gdr`, or `no_gdr+slow_nic` for two causes at once.
 std::string word_of(const Suspect& s) {
   return std::string(name_of(s.cause)) + (s.with ? "+" + std::string(name_of(*s.with)) : "");

@@ -9,7 +9,7 @@
 
 namespace fabricast {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -65,22 +65,22 @@ int gpu_number(std::string_view port) {
 }
 
 std::string gpu_provenance(const GpuCalls& calls) {
-  Json out;
+  OrderedJson out;
   if (std::string reason = gpu_unavailable(calls); !reason.empty()) {
     out["unavailable"] = reason;
-    return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   }
   int driver = 0, runtime = 0;
   if (calls.driver_version(&driver) == 0) out["driver_cuda"] = version_text_of(driver);
   if (calls.runtime_version(&runtime) == 0) out["runtime_cuda"] = version_text_of(runtime);
-  out["gpus"] = Json::array();
+  out["gpus"] = OrderedJson::array();
   for (const GpuIdentity& gpu : gpu_identities(calls))
     out["gpus"].push_back({{"name", gpu.name},
                            {"pci", gpu.pci},
                            {"uuid", gpu.uuid},
                            {"memory", gpu.memory.value},
                            {"capability", fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10)}});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 GpuHandle gpu_memory(const GpuCalls& calls, std::size_t bytes) {

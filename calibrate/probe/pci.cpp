@@ -16,7 +16,7 @@ std::string pci_devices() { return "null"; }
 
 #else
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -25,23 +25,23 @@ std::string address(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
 }
 
 /// Addresses of the bridges above a device, nearest first. Devices below the same bridge share its link.
-Json bridges(hwloc_obj_t device) {
-  Json list = Json::array();
+OrderedJson bridges(hwloc_obj_t device) {
+  OrderedJson list = OrderedJson::array();
   for (hwloc_obj_t o = device->parent; o; o = o->parent)
     if (o->type == HWLOC_OBJ_BRIDGE && o->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI)
       list.push_back(address(o->attr->bridge.upstream.pci));
   return list;
 }
 
-Json describe(hwloc_topology_t topology, hwloc_obj_t device) {
+OrderedJson describe(hwloc_topology_t topology, hwloc_obj_t device) {
   const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci = device->attr->pcidev;
-  Json one{{"address", address(pci)},
-           {"class", fmt::format("{:04x}", pci.class_id)},
-           {"id", fmt::format("{:04x}:{:04x}", pci.vendor_id, pci.device_id)}};
+  OrderedJson one{{"address", address(pci)},
+                  {"class", fmt::format("{:04x}", pci.class_id)},
+                  {"id", fmt::format("{:04x}:{:04x}", pci.vendor_id, pci.device_id)}};
   if (pci.linkspeed > 0) one["link_gbps"] = pci.linkspeed;  // GB/s
   if (hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, device); near && near->nodeset)
     if (hwloc_bitmap_weight(near->nodeset) == 1) one["numa"] = hwloc_bitmap_first(near->nodeset);
-  Json names = Json::array();
+  OrderedJson names = OrderedJson::array();
   for (hwloc_obj_t o = device->io_first_child; o; o = o->next_sibling)
     if (o->type == HWLOC_OBJ_OS_DEVICE && o->name) names.push_back(o->name);
   one["names"] = names;
@@ -57,12 +57,12 @@ std::string pci_devices() {
   const std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)> topology(raw, hwloc_topology_destroy);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(raw) != 0) return "null";
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_pcidev(raw, o));) {
     const int base = o->attr->pcidev.class_id >> 8;
     if (base == 0x02 || base == 0x03 || base == 0x0b || base == 0x12) list.push_back(describe(raw, o));
   }
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return list.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 #endif

@@ -16,7 +16,7 @@
 namespace fabricast {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -44,10 +44,10 @@ std::string cpu_model(const fs::path& root) {
 }
 
 /// HCAs with driver and firmware. Missing files are left out.
-Json hcas(const fs::path& root) {
-  Json list = Json::array();
+OrderedJson hcas(const fs::path& root) {
+  OrderedJson list = OrderedJson::array();
   for (const fs::path& device : entries(root / "sys/class/infiniband")) {
-    Json hca{{"name", device.filename().string()}};
+    OrderedJson hca{{"name", device.filename().string()}};
     for (const auto& [key, file] : {std::pair("firmware", "fw_ver"), {"type", "hca_type"}, {"board", "board_id"}})
       if (const std::string text = first_line(device / file); !text.empty()) hca[key] = text;
     std::error_code gone;
@@ -58,8 +58,8 @@ Json hcas(const fs::path& root) {
   return list;
 }
 
-Json modules(const fs::path& root) {
-  Json found = Json::object();
+OrderedJson modules(const fs::path& root) {
+  OrderedJson found = OrderedJson::object();
   for (const char* module : {"nvidia", "nvidia_peermem", "mlx5_core", "mlx5_ib", "bnxt_en", "efa", "ice", "rdma_rxe"})
     if (fs::exists(root / "sys/module" / module)) {
       const std::string version = first_line(root / "sys/module" / module / "version");
@@ -68,10 +68,10 @@ Json modules(const fs::path& root) {
   return found;
 }
 
-Json interfaces(const fs::path& root) {
-  Json list = Json::array();
+OrderedJson interfaces(const fs::path& root) {
+  OrderedJson list = OrderedJson::array();
   for (const fs::path& device : entries(root / "sys/class/net")) {
-    Json one{{"name", device.filename().string()}};
+    OrderedJson one{{"name", device.filename().string()}};
     for (const auto& [key, file] : {std::pair("mtu", "mtu"), {"speed_mbps", "speed"}}) {
       const std::string text = first_line(device / file);
       if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) one[key] = std::stoll(text);
@@ -98,10 +98,10 @@ std::string host_provenance(const std::map<std::string, std::string>& environmen
   uname(&kernel);
   timespec resolution{};
   clock_getres(CLOCK_MONOTONIC, &resolution);
-  Json variables = Json::object();
+  OrderedJson variables = OrderedJson::object();
   for (const auto& [name, value] : environment)
     if (name.starts_with("NCCL_")) variables[name] = value;
-  Json host{
+  OrderedJson host{
       {"host", host_name()},
       {"kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine},
       {"cpu", cpu_model(root)},
@@ -118,10 +118,10 @@ std::string host_provenance(const std::map<std::string, std::string>& environmen
       {"hcas", hcas(root)},
       {"interfaces", interfaces(root)},
       {"modules", modules(root)},
-      {"pci", Json::parse(pci_devices())},
-      {"cuda", Json::parse(gpu_provenance(library_gpu()))},
+      {"pci", OrderedJson::parse(pci_devices())},
+      {"cuda", OrderedJson::parse(gpu_provenance(library_gpu()))},
       {"nccl", nccl_version()}};
-  return host.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return host.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace fabricast

@@ -8,17 +8,19 @@
 
 namespace fabricast {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
 /// Six significant digits: clocks and samples are not more exact, and lines stay short.
 double rounded(double value) { return fabricast::rounded(value, 6); }
 
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line_of(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
 
-Json end_of(int rank, const std::string& port) {
-  Json end{{"rank", rank}};
+OrderedJson end_of(int rank, const std::string& port) {
+  OrderedJson end{{"rank", rank}};
   if (!port.empty()) end["port"] = port;
   return end;
 }
@@ -28,7 +30,7 @@ Json end_of(int rank, const std::string& port) {
 std::string provenance_line(const std::string& version, const std::vector<std::string>& command, std::uint64_t seed,
                             const std::string& time, const std::vector<std::string>& ranks) {
   // The token is secret.
-  Json words = Json::array();
+  OrderedJson words = OrderedJson::array();
   bool secret = false;
   for (const std::string& word : command) {
     if (secret)
@@ -37,13 +39,13 @@ std::string provenance_line(const std::string& version, const std::vector<std::s
       words.push_back(word.starts_with("--token=") ? "--token=..." : word);
     secret = word == "--token";
   }
-  Json all = Json::array();
-  for (const std::string& r : ranks) all.push_back(Json::parse(r));
+  OrderedJson all = OrderedJson::array();
+  for (const std::string& r : ranks) all.push_back(OrderedJson::parse(r));
   return line_of({{"fabricast", version}, {"time", time}, {"command", words}, {"seed", seed}, {"ranks", all}});
 }
 
 std::string result_line(const Measurement& m, const SampleSet& set) {
-  Json line{
+  OrderedJson line{
       {"backend", m.backend},   {"what", m.what},
       {"memory", m.memory},     {"peer", {{"from", end_of(m.from, m.from_port)}, {"to", end_of(m.to, m.to_port)}}},
       {"bytes", m.bytes.value}, {"connections", m.connections},
@@ -72,7 +74,7 @@ std::string result_line(const Measurement& m, const SampleSet& set) {
       line["algbw_gbps"] = rounded(algbw);
       line["busbw_gbps"] = rounded(algbw * m.bus_factor);
     }
-    Json samples = Json::array();
+    OrderedJson samples = OrderedJson::array();
     for (const Seconds s : set.samples) samples.push_back(rounded(microseconds(s)));
     line["samples_us"] = samples;
   }
@@ -81,7 +83,7 @@ std::string result_line(const Measurement& m, const SampleSet& set) {
 
 std::vector<std::string> hosts_of(const std::vector<std::string>& ranks) {
   std::vector<std::string> hosts;
-  for (const std::string& r : ranks) hosts.push_back(Json::parse(r).at("host"));
+  for (const std::string& r : ranks) hosts.push_back(OrderedJson::parse(r).at("host"));
   return hosts;
 }
 
@@ -98,18 +100,18 @@ EarlierResults read_earlier(const std::string& text, const std::string& file) {
       d.hint = "this is not a valid file of results of `calibrate probe`; give another --output";
       return UserError(std::vector<Diagnostic>{d});
     };
-    const Json json = Json::parse(line, nullptr, false);
+    const OrderedJson json = OrderedJson::parse(line, nullptr, false);
     if (!json.is_object()) throw fault("not a JSON object");
     try {
       if (json.contains("fabricast")) {
         earlier.hosts.clear();
-        for (const Json& rank : json.at("ranks")) earlier.hosts.push_back(rank.at("host"));
+        for (const OrderedJson& rank : json.at("ranks")) earlier.hosts.push_back(rank.at("host"));
       } else if (number == 1) {
         throw fault("the first line is not provenance: it has no \"fabricast\"");
       } else if (json.at("key").is_string() && !json.contains("error")) {
         earlier.keys.push_back(json.at("key"));
       }
-    } catch (const Json::exception& e) {
+    } catch (const OrderedJson::exception& e) {
       throw fault(std::string("a key is missing or has the wrong type: ") + e.what());
     }
     earlier.whole = end + 1;

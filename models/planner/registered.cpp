@@ -11,7 +11,7 @@ namespace fabricast {
 
 namespace {
 
-constexpr int blackwell = 100;               // compute capability 10.0
+constexpr int first_blackwell = 100;         // compute capability 10.0
 constexpr std::int64_t heads_of_factor = 8;  // factors are for nodes of eight GPUs
 
 int before_2_27(const NcclVersion& version, CollectiveOp op, bool one_node, bool newer) {
@@ -42,7 +42,7 @@ int since_2_27(const Communicator& comm, const NcclVersion& version, CollectiveO
 int registered_nvls_channels(const Planner& planner, CollectiveOp op) {
   const Communicator& comm = planner.comm;
   const NcclVersion& version = planner.settings.version;
-  const bool newer = comm.node.gpu.compute_capability >= blackwell;
+  const bool newer = comm.node.gpu.compute_capability >= first_blackwell;
   int channels = 0;
   if (version < NcclVersion{2, 27, 0}) {
     channels = before_2_27(version, op, comm.nodes() == 1, newer);

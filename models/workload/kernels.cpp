@@ -5,6 +5,7 @@
 // data sheet's rates and e, e' the fractions that such kernels reach (docs/models/compute.md). The parameters are
 // fitted to kernels that others measured and to training steps [kernel-fit-2026-11] [step-fit-2026-11].
 #include "fabricast/workload/kernels.hpp"
+#include "fabricast/core/real.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +18,6 @@
 namespace fabricast {
 
 namespace {
-
-double real(std::int64_t n) { return static_cast<double>(n); }
 
 void check_sizes(std::initializer_list<std::int64_t> sizes) {
   for (const std::int64_t n : sizes) FABRICAST_CHECK(n >= 0, "a kernel of negative size");

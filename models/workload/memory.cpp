@@ -5,6 +5,7 @@
 // and those that only sequence parallelism splits. Coefficients are bytes per element of a width, so most terms are a
 // number of tensors times a width.
 #include "fabricast/workload/memory.hpp"
+#include "fabricast/core/real.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +20,6 @@ namespace fabricast {
 
 namespace {
 
-double d(std::int64_t n) { return static_cast<double>(n); }
-
 /// Bytes per element of activations and gathered parameters. Only GEMMs use fp8 and fp4; the rest then has 16 bits.
 double plain_bytes(Precision p) { return p == Precision::fp32 || p == Precision::tf32 ? 4 : 2; }
 
@@ -34,8 +33,8 @@ struct StateBytes {
 StateBytes adam_state(const MemoryQuestion& q) {
   const double bytes = plain_bytes(q.precision);
   if (bytes == 4) return {4, 4, 8};
-  if (q.zero >= 3) return {4, d(q.gradient_bytes), 8};
-  return {bytes, d(q.gradient_bytes), 12};
+  if (q.zero >= 3) return {4, real(q.gradient_bytes), 8};
+  return {bytes, real(q.gradient_bytes), 12};
 }
 
 /// The memory of one rank of a pipeline stage.
@@ -77,7 +76,7 @@ class StageMemory {
   double tensor() const { return q_.layout.tensor; }
   /// Tokens of a micro-batch on this rank.
   double tokens() const { return q_.micro_batch * sequence() / q_.layout.context; }
-  double sequence() const { return d(q_.sequence > 0 ? q_.sequence : m_.sequence); }
+  double sequence() const { return real(q_.sequence > 0 ? q_.sequence : m_.sequence); }
 
   void hold_layers() {
     const std::vector<int> chunks = layers_of_chunks(m_.layers, q_.layout.pipeline * interleave(), q_.layers);
@@ -91,21 +90,21 @@ class StageMemory {
   /// Modules of multi-token prediction, each with a layer.
   int mtp_layers() const { return q_.training ? q_.mtp_layers : 0; }
 
-  double share_of_experts() const { return 1.0 / (d(q_.layout.expert) * q_.layout.expert_tensor); }
+  double share_of_experts() const { return 1.0 / (real(q_.layout.expert) * q_.layout.expert_tensor); }
   /// Parameters on this rank: of a layer without its routed experts, of the routed experts, and of the vocabulary
   /// matrices.
   double layer_elements(bool sparse) const {
-    return d(count_.attention + (sparse ? count_.shared : count_.ffn)) / tensor();
+    return real(count_.attention + (sparse ? count_.shared : count_.ffn)) / tensor();
   }
   double expert_elements() const {
-    const double copies = m_.experts > 0 ? 1 + d(q_.redundant_experts) / d(m_.experts) : 1;
-    return d(count_.experts) * copies * share_of_experts();
+    const double copies = m_.experts > 0 ? 1 + real(q_.redundant_experts) / real(m_.experts) : 1;
+    return real(count_.experts) * copies * share_of_experts();
   }
   double vocabulary_elements() const {
     // With a shared embedding the last stage holds a copy of its own.
-    const double copy = (m_.tied || mtp_layers() > 0) && !first() ? d(m_.vocab * m_.hidden) : 0;
-    const double further = mtp_layers() * d(mtp_join_parameters(m_));
-    return ((first() ? d(count_.embedding) : 0) + (last() ? d(count_.head) + copy + further : 0)) / tensor();
+    const double copy = (m_.tied || mtp_layers() > 0) && !first() ? real(m_.vocab * m_.hidden) : 0;
+    const double further = mtp_layers() * real(mtp_join_parameters(m_));
+    return ((first() ? real(count_.embedding) : 0) + (last() ? real(count_.head) + copy + further : 0)) / tensor();
   }
 
   void train_state() {
@@ -143,7 +142,7 @@ class StageMemory {
   /// Input of a norm unless it is recomputed, input of the GEMM after it, and the mask of dropout.
   double kept_by_norm(const Recomputed& again, bool input_kept = true) const {
     const double after = again.has(RecomputeModule::layernorm) ? 0 : input_bytes();
-    return ((input_kept ? bytes_ : 0) + after + (q_.dropout ? 1 : 0)) * d(m_.hidden);
+    return ((input_kept ? bytes_ : 0) + after + (q_.dropout ? 1 : 0)) * real(m_.hidden);
   }
   Kept kept_by_mixer(const Recomputed& again) const {
     if (m_.mamba_layers == 0) return kept_by_attention(again);
@@ -155,21 +154,21 @@ class StageMemory {
   Kept kept_by_mamba(const Recomputed& again) const {
     Kept k;
     k.whole = kept_by_norm(again);
-    k.split = bytes_ * d(m_.mamba_in() + m_.mamba_width()) + input_bytes() * d(m_.mamba_width());
+    k.split = bytes_ * real(m_.mamba_in() + m_.mamba_width()) + input_bytes() * real(m_.mamba_width());
     return k;
   }
   Kept kept_by_attention(const Recomputed& again) const {
     const double input = input_bytes();
     Kept k;
     k.whole = kept_by_norm(again);
-    const double queries = d(m_.query_width()), values = d(m_.value_width());
+    const double queries = real(m_.query_width()), values = real(m_.value_width());
     // Latent attention keeps the compressed vectors, before and after their norms, on every rank. What is projected up
     // to heads can be recomputed from them.
     if (m_.kv_rank > 0) {
-      k.whole += (bytes_ + input) * d(m_.q_rank + m_.kv_rank) + bytes_ * d(m_.rope_dim);
+      k.whole += (bytes_ + input) * real(m_.q_rank + m_.kv_rank) + bytes_ * real(m_.rope_dim);
       if (!again.has(RecomputeModule::mla_up_proj)) k.split = bytes_ * (2 * queries + values);
     } else {
-      if (!again.has(RecomputeModule::linear_qkv)) k.split = bytes_ * (queries + d(m_.cache_width()));
+      if (!again.has(RecomputeModule::linear_qkv)) k.split = bytes_ * (queries + real(m_.cache_width()));
     }
     // Input of the output projection. Without a plan of the step's memory it is kept even if the core gives it again.
     const bool core = again.has(RecomputeModule::core_attn);
@@ -180,10 +179,10 @@ class StageMemory {
   }
   /// Attention scores, averaged over layers. Fused attention keeps one 32-bit number per row instead.
   double kept_by_core() const {
-    if (q_.fused_attention) return 4 * d(m_.heads);
+    if (q_.fused_attention) return 4 * real(m_.heads);
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
     const double row = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
-    return (q_.dropout ? 2 * bytes_ + 1 : bytes_) * d(m_.heads) * row;
+    return (q_.dropout ? 2 * bytes_ + 1 : bytes_) * real(m_.heads) * row;
   }
   Kept kept_by_ffn(bool sparse, const Recomputed& again) const {
     const double input = input_bytes(), before = (m_.gated ? 2 : 1) * bytes_;  // inputs of the activation function
@@ -194,17 +193,18 @@ class StageMemory {
     const bool inner = again.has(RecomputeModule::linear_fc1);  // nothing is kept between the GEMMs
     if (!sparse) {
       // The norm is recomputed together with the feed-forward block.
-      if (again.has(RecomputeModule::mlp)) return {0, input_kept ? bytes_ * d(m_.hidden) : 0};
-      if (!inner) k.split = (before + input) * d(m_.ffn);
+      if (again.has(RecomputeModule::mlp)) return {0, input_kept ? bytes_ * real(m_.hidden) : 0};
+      if (!inner) k.split = (before + input) * real(m_.ffn);
       return k;
     }
     if (again.has(RecomputeModule::moe)) return k;
-    k.whole += 8 * d(m_.experts);  // 32-bit logits and probabilities of the router
+    k.whole += 8 * real(m_.experts);  // 32-bit logits and probabilities of the router
     // Dispatched copies of a token and the activations between the GEMMs. Results of experts are not kept, because
     // their weights are applied between the GEMMs.
     const double after = again.has(RecomputeModule::moe_act) ? 0 : input, between = inner ? 0 : before + after;
-    k.split = m_.active_experts * (input * d(m_.hidden) + between * d(m_.expert_ffn));
-    if (!again.has(RecomputeModule::shared_experts)) k.split += m_.shared_experts * (before + input) * d(m_.expert_ffn);
+    k.split = m_.active_experts * (input * real(m_.hidden) + between * real(m_.expert_ffn));
+    if (!again.has(RecomputeModule::shared_experts))
+      k.split += m_.shared_experts * (before + input) * real(m_.expert_ffn);
     return k;
   }
   double divided(const Kept& k) const { return k.split / tensor() + k.whole / (q_.sequence_parallel ? tensor() : 1); }
@@ -212,16 +212,16 @@ class StageMemory {
   /// Bytes per token that a layer keeps from its forward to its backward pass.
   double layer_keeps(bool sparse, const Recomputed& again) const {
     // The input of the layer, which every recomputation starts from.
-    const double begin = bytes_ * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
+    const double begin = bytes_ * real(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
     if (again.kind == Recompute::full) return begin;
     if (again.kind == Recompute::ops) {
       // Results of every second GEMM, and of attention with what its backward pass needs.
       const double ffn = sparse ? m_.active_experts + m_.shared_experts : 1;
-      const double width = d(sparse ? m_.expert_ffn : m_.ffn);
+      const double width = real(sparse ? m_.expert_ffn : m_.ffn);
       const double split =
-          d(m_.query_width() + (m_.kv_rank > 0 ? 0 : m_.cache_width())) + ffn * (m_.gated ? 2 : 1) * width;
-      const double whole = (1 + ffn) * d(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
-      return begin + bytes_ * ((split / tensor() + whole) / 2 + d(m_.value_width()) / tensor()) +
+          real(m_.query_width() + (m_.kv_rank > 0 ? 0 : m_.cache_width())) + ffn * (m_.gated ? 2 : 1) * width;
+      const double whole = (1 + ffn) * real(m_.hidden) / (q_.sequence_parallel ? tensor() : 1);
+      return begin + bytes_ * ((split / tensor() + whole) / 2 + real(m_.value_width()) / tensor()) +
              kept_by_core() / tensor();
     }
     return divided(kept_by_mixer(again)) + divided(kept_by_ffn(sparse, again));
@@ -241,10 +241,10 @@ class StageMemory {
     use_.activations = flight * tokens * kept_on_gpu();
 
     const Recompute again = q_.recompute.kind;
-    const double width = sparse_ > 0 ? d(m_.active_experts) * d(m_.expert_ffn) : d(m_.ffn);
+    const double width = sparse_ > 0 ? real(m_.active_experts) * real(m_.expert_ffn) : real(m_.ffn);
     // Gradients of the widest block, a gathered input, and the keys and values that circulate with context parallelism.
-    use_.workspace = tokens * bytes_ * ((m_.gated ? 3 : 2) * width / tensor() + 2 * d(m_.hidden));
-    if (q_.layout.context > 1) use_.workspace += 2 * tokens * bytes_ * d(m_.cache_width()) / tensor();
+    use_.workspace = tokens * bytes_ * ((m_.gated ? 3 : 2) * width / tensor() + 2 * real(m_.hidden));
+    if (q_.layout.context > 1) use_.workspace += 2 * tokens * bytes_ * real(m_.cache_width()) / tensor();
     if (again == Recompute::full || again == Recompute::ops)
       use_.workspace += tokens * layer_keeps(sparse_ > 0, {});
     else if (q_.recompute.has(RecomputeModule::moe) || q_.recompute.has(RecomputeModule::mlp))
@@ -252,17 +252,17 @@ class StageMemory {
 
     const double split_tokens = tokens / (q_.sequence_parallel ? tensor() : 1);
     // The mask of dropout behind the embedding, 1 B per element.
-    if (first() && q_.dropout) use_.logits += flight * split_tokens * d(m_.hidden);
+    if (first() && q_.dropout) use_.logits += flight * split_tokens * real(m_.hidden);
     if (last()) {
       // With gpipe all forward passes precede the first backward pass, so the logits of all micro-batches are alive.
       const double batches = q_.schedule == PipelineSchedule::gpipe ? q_.micro_batches : 1;
       const double per_logit = (q_.fused_loss ? p_.fused_logit : p_.logit).value;
       const double losses = 1 + mtp_layers();
-      use_.logits +=
-          losses * batches * (tokens * per_logit * d(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * d(m_.hidden));
+      use_.logits += losses * batches *
+                     (tokens * per_logit * real(m_.vocab) / tensor() + 2 * bytes_ * split_tokens * real(m_.hidden));
       // Two vectors, each before and after its norm.
       const double joined = q_.recompute.kind == Recompute::full ? bytes_ : bytes_ + input_bytes();
-      use_.activations += flight * split_tokens * mtp_layers() * 2 * joined * d(m_.hidden);
+      use_.activations += flight * split_tokens * mtp_layers() * 2 * joined * real(m_.hidden);
     }
   }
 
@@ -271,20 +271,20 @@ class StageMemory {
     const Precision weights = q_.weights.value_or(q_.precision);
     use_.parameters = layers * operand_bytes_of(weights) + vocabulary_elements() * bytes_ +
                       sparse_ * expert_elements() * operand_bytes_of(q_.expert_weights.value_or(weights));
-    const double projection = attention_gemms(m_, tensor())[output_projection(m_)].in * d(m_.hidden);
+    const double projection = attention_gemms(m_, tensor())[output_projection(m_)].in * real(m_.hidden);
     use_.parameters += (dense_ + sparse_) * projection *
                        (operand_bytes_of(q_.projection_weights.value_or(weights)) - operand_bytes_of(weights));
     // If there are fewer key-value heads than ranks, several ranks hold the same head. All ranks hold a latent vector.
     const double width = m_.kv_rank > 0
-                             ? d(m_.cache_width())
-                             : 2 * d(m_.head_dim) * d((m_.kv_heads + q_.layout.tensor - 1) / q_.layout.tensor);
+                             ? real(m_.cache_width())
+                             : 2 * real(m_.head_dim) * real((m_.kv_heads + q_.layout.tensor - 1) / q_.layout.tensor);
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
     const double length = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
     use_.cache = (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * bytes_of(q_.cache_precision);
-    const double tokens = q_.tokens > 0 ? d(q_.tokens) : q_.batch;
+    const double tokens = q_.tokens > 0 ? real(q_.tokens) : q_.batch;
     // Activations of one layer, which is what an engine holds at a time.
     use_.workspace = tokens * layer_keeps(sparse_ > 0, {Recompute::selective, {}});
-    if (last()) use_.logits = q_.batch * 4 * d(m_.vocab) / tensor();
+    if (last()) use_.logits = q_.batch * 4 * real(m_.vocab) / tensor();
   }
 
   const Transformer& m_;

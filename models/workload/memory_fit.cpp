@@ -1,6 +1,6 @@
 // Finds settings that make a step fit: changes of single settings first, then pairs of changes.
 //
-// Each family changes one setting, from the weakest change to the strongest, and the first that fits is proposed. The
+// Each remedy changes one setting, from the weakest change to the strongest, and the first that fits is proposed. The
 // global batch stays the same, because it affects training itself: ranks for a larger degree come from data parallelism
 // where that divides, otherwise GPUs are added and named. Only settings that the model's dimensions divide are
 // proposed.
@@ -17,7 +17,7 @@ namespace {
 
 /// Changes of one setting, from weak to strong.
 using Steps = std::vector<MemoryQuestion>;
-using Family = Steps (*)(const Transformer&, const MemoryQuestion&);
+using Remedy = Steps (*)(const Transformer&, const MemoryQuestion&);
 
 bool shards_all(const ParallelLayout& l) { return l.shard == l.data * l.context; }
 
@@ -160,7 +160,7 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
 }
 
 // In the order of preference: settings that cost no GPUs come before degrees of parallelism.
-constexpr Family families[] = {more_recompute, sequence_parallel, more_zero,    smaller_batch, smaller_numbers,
+constexpr Remedy remedies[] = {more_recompute, sequence_parallel, more_zero,    smaller_batch, smaller_numbers,
                                more_tensor,    more_pipeline,     more_context, more_data};
 
 /// The differing settings, as a user writes them.
@@ -198,17 +198,17 @@ std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuest
     found.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
     return true;
   };
-  for (const Family family : families) {
-    const Steps steps = family(model, start);
+  for (const Remedy remedy : remedies) {
+    const Steps steps = remedy(model, start);
     std::any_of(steps.begin(), steps.end(), fits);
   }
   if (!found.empty()) return found;
   // No single change fits. Pairs are tried until three are found.
   constexpr std::size_t enough = 3;
-  for (std::size_t i = 0; i < std::size(families); ++i)
-    for (std::size_t k = i + 1; k < std::size(families) && found.size() < enough; ++k)
-      for (const MemoryQuestion& one : families[i](model, start)) {
-        const Steps steps = families[k](model, one);
+  for (std::size_t i = 0; i < std::size(remedies); ++i)
+    for (std::size_t k = i + 1; k < std::size(remedies) && found.size() < enough; ++k)
+      for (const MemoryQuestion& one : remedies[i](model, start)) {
+        const Steps steps = remedies[k](model, one);
         if (std::any_of(steps.begin(), steps.end(), fits)) break;
       }
   return found;

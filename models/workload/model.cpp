@@ -3,6 +3,7 @@
 // Counts of matrices and of other parameters are separate, because only matrices take operations per token: two FLOPs
 // for each parameter. docs/models/transformer.md has the formulas. Presets are tested against published counts.
 #include "fabricast/workload/model.hpp"
+#include "fabricast/core/real.hpp"
 
 #include <algorithm>
 
@@ -94,13 +95,12 @@ std::int64_t mtp_parameters(const Transformer& m) {
 }
 
 ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
-  const auto d = [](std::int64_t n) { return static_cast<double>(n); };
-  const double s = d(sequence);
+  const double s = real(sequence);
   const int sparse = m.expert_layers(), dense = m.layers - sparse;
-  double matrices = d(mixers(m).matrices) + dense * d(feed_forward(m, m.ffn).matrices);
+  double matrices = real(mixers(m).matrices) + dense * real(feed_forward(m, m.ffn).matrices);
   if (sparse > 0)
-    matrices += sparse * (d(router(m).matrices) +
-                          (m.active_experts + m.shared_experts) * d(feed_forward(m, m.expert_ffn).matrices));
+    matrices += sparse * (real(router(m).matrices) +
+                          (m.active_experts + m.shared_experts) * real(feed_forward(m, m.expert_ffn).matrices));
   // Query-key pairs. A causal mask later halves both the square and the band of a window, so the band counts both sides
   // of the diagonal.
   const double back = m.window > 0 ? std::min(s, m.window) : s;
@@ -108,11 +108,11 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence) {
                            ? m.attention_layers * s * s
                            : m.full_layers() * s * s + (m.layers - m.full_layers()) * (2 * s * back - back * back);
   // Each state element decays, takes an input and contributes to the output: five operations.
-  const double states = 5.0 * m.mamba_layers * s * d(m.mamba_width() * m.state_dim);
+  const double states = 5.0 * m.mamba_layers * s * real(m.mamba_width() * m.state_dim);
   ModelFlops f;
   f.linear = 2 * s * matrices + states;
-  f.attention = 2 * pairs * d(m.query_width() + m.value_width());
-  f.vocabulary = 2 * s * d(m.vocab * m.hidden);
+  f.attention = 2 * pairs * real(m.query_width() + m.value_width());
+  f.vocabulary = 2 * s * real(m.vocab * m.hidden);
   return f;
 }
 
@@ -123,8 +123,7 @@ ModelFlops model_flops(const Transformer& m, std::int64_t sequence, int mtp_laye
   Transformer longer = m;
   ++longer.layers;
   const ModelFlops with = model_flops(longer, sequence);
-  const auto d = [](std::int64_t n) { return static_cast<double>(n); };
-  f.linear += mtp_layers * (with.linear - f.linear + 2 * d(sequence) * 2 * d(m.hidden) * d(m.hidden));
+  f.linear += mtp_layers * (with.linear - f.linear + 2 * real(sequence) * 2 * real(m.hidden) * real(m.hidden));
   f.attention += mtp_layers * (with.attention - f.attention);
   f.vocabulary *= 1 + mtp_layers;
   return f;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "fabricast/core/real.hpp"
 #include "model_parts.hpp"
 
 namespace fabricast {
@@ -123,14 +124,14 @@ class Checks {
 
   /// Refuses models whose counts would overflow 64 bits.
   void size() {
-    const auto d = [](std::int64_t n) { return static_cast<double>(n); };
-    const double attention = d(m_.hidden) * (4.0 * d(m_.heads) * (d(m_.head_dim) + d(m_.rope_dim) + d(m_.value_dim)) +
-                                             d(m_.q_rank) + d(m_.kv_rank));
-    const double mixer = d(m_.hidden) * 4.0 * d(m_.mamba_heads) * (d(m_.mamba_head_dim) + d(m_.state_dim));
-    const double ffn = 3.0 * d(m_.hidden) * (d(m_.ffn) + (m_.experts + m_.shared_experts) * d(m_.expert_ffn));
+    const double attention =
+        real(m_.hidden) * (4.0 * real(m_.heads) * (real(m_.head_dim) + real(m_.rope_dim) + real(m_.value_dim)) +
+                           real(m_.q_rank) + real(m_.kv_rank));
+    const double mixer = real(m_.hidden) * 4.0 * real(m_.mamba_heads) * (real(m_.mamba_head_dim) + real(m_.state_dim));
+    const double ffn = 3.0 * real(m_.hidden) * (real(m_.ffn) + (m_.experts + m_.shared_experts) * real(m_.expert_ffn));
     // An upper bound in double precision; the real count may be smaller.
     const double total = (m_.layers + m_.attention_layers) * (attention + ffn) + m_.mamba_layers * mixer +
-                         d(m_.hidden) * (2.0 * d(m_.vocab) + d(m_.sequence));
+                         real(m_.hidden) * (2.0 * real(m_.vocab) + real(m_.sequence));
     if (total > 1e16)
       refuse("", fmt::format("the model would have about {:.0e} parameters", total), "check its dimensions");
   }

@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/core/real.hpp"
 #include "fabricast/workload/inference.hpp"
 #include "linear_layers.hpp"
 
 namespace fabricast {
 
 namespace {
-
-double d(std::int64_t n) { return static_cast<double>(n); }
 
 /// Times the blocks of one pass on one rank.
 class PassTimer {
@@ -24,7 +23,7 @@ class PassTimer {
         m_(step.model),
         stack_(step.stack),
         pass_(pass),
-        tokens_(d(pass.tokens())),
+        tokens_(real(pass.tokens())),
         tensor_(step.layout.tensor),
         gap_(step.kernels.kernel_gap()),
         kernels_(step.kernels) {}
@@ -38,7 +37,7 @@ class PassTimer {
     for (std::size_t i = 0; i < gemms.size(); ++i)
       multiply(t, tokens_, gemms[i], i == output_projection(m_) ? step_.projection : step_.linear);
     t.attention = attended();
-    const double widths = d(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
+    const double widths = real(m_.query_width() + m_.kv_heads * m_.head_dim) / tensor_;
     const int kernels = stack_.attention_kernels + (m_.kv_rank > 0 ? stack_.latent_kernels : 0);
     elementwise(t, kernels, outside() + tokens_ * stack_.attention * widths);
     if (step_.projection != step_.linear) {
@@ -51,7 +50,7 @@ class PassTimer {
 
   LayerTime dense() const {
     LayerTime t;
-    const double width = d(m_.ffn) / tensor_;
+    const double width = real(m_.ffn) / tensor_;
     const std::vector<Linear> gemms = ffn_gemms(m_, width);
     for (const Linear& l : gemms) multiply(t, tokens_, l, step_.linear);
     elementwise(t, stack_.ffn_kernels, outside() + tokens_ * activation() * width);
@@ -62,8 +61,8 @@ class PassTimer {
   LayerTime experts() const {
     LayerTime t;
     const ParallelLayout& l = step_.layout;
-    const double placed = d(m_.experts + step_.redundant_experts), local = placed / l.expert,
-                 width = d(m_.expert_ffn) / l.expert_tensor;
+    const double placed = real(m_.experts + step_.redundant_experts), local = placed / l.expert,
+                 width = real(m_.expert_ffn) / l.expert_tensor;
     // Replicas that share experts each contribute a batch. A rank's experts receive their share of all of them. Ranks
     // that split the same experts receive the same tokens.
     const double sharing = l.sharing_replicas();
@@ -75,13 +74,13 @@ class PassTimer {
     const std::vector<Linear> gemms = ffn_gemms(m_, width);
     // One grouped GEMM over the experts that have tokens, with equal numbers of rows.
     for (const Linear& p : gemms) multiply(t, copies / busy, p, step_.experts, busy);
-    multiply(t, tokens_, {d(m_.hidden), d(m_.experts)}, step_.linear);
+    multiply(t, tokens_, {real(m_.hidden), real(m_.experts)}, step_.linear);
     if (m_.shared_experts > 0) shared(t);
     // Copies are written in the order of experts in the precision of GEMMs, and their results of 16 bits are read and
     // summed. A token itself is read, and its sum written, once.
     const double permuted = bytes_of(step_.experts.compute) + bytes_16;
     elementwise(t, stack_.ffn_kernels + stack_.expert_kernels,
-                outside() + copies * (permuted * d(m_.hidden) + activation() * width));
+                outside() + copies * (permuted * real(m_.hidden) + activation() * width));
     cast(t, gemms, step_.experts);
     t.elementwise += stack_.expert_fixed.us();
     return t;
@@ -89,19 +88,19 @@ class PassTimer {
 
   LayerTime embedding() const {
     LayerTime t;
-    elementwise(t, 1, 4 * tokens_ * d(m_.hidden));
+    elementwise(t, 1, 4 * tokens_ * real(m_.hidden));
     return t;
   }
 
   /// Logits are computed only for the last token of each prompt and for decoded tokens.
   LayerTime vocabulary() const {
     LayerTime t;
-    const double rows = d(pass_.sequences * pass_.width + pass_.prompts);
-    t.gemms +=
-        gemm(step_.kernels, whole(rows), whole(d(m_.vocab) / tensor_), m_.hidden, Precision::bf16) / stack_.gemm.value +
-        gap_;
+    const double rows = real(pass_.sequences * pass_.width + pass_.prompts);
+    t.gemms += gemm(step_.kernels, whole(rows), whole(real(m_.vocab) / tensor_), m_.hidden, Precision::bf16) /
+                   stack_.gemm.value +
+               gap_;
     ++t.kernels;
-    elementwise(t, stack_.sampling_kernels, rows * d(m_.vocab) * stack_.logit);
+    elementwise(t, stack_.sampling_kernels, rows * real(m_.vocab) * stack_.logit);
     return t;
   }
 
@@ -110,7 +109,7 @@ class PassTimer {
 
   /// Adds shared experts: another feed-forward block over all tokens, with casts, activation and sum of its own.
   void shared(LayerTime& t) const {
-    const double width = d(m_.expert_ffn * m_.shared_experts) / tensor_;
+    const double width = real(m_.expert_ffn * m_.shared_experts) / tensor_;
     const std::vector<Linear> gemms = ffn_gemms(m_, width);
     for (const Linear& p : gemms) multiply(t, tokens_, p, step_.experts);
     elementwise(t, stack_.ffn_kernels, tokens_ * activation() * width);
@@ -139,7 +138,7 @@ class PassTimer {
     for (const Linear& l : gemms) in += l.in;
     elementwise(t, stack_.cast_kernels, tokens_ * stack_.cast * in);
   }
-  double outside() const { return tokens_ * stack_.outside * d(m_.hidden) / 2; }
+  double outside() const { return tokens_ * stack_.outside * real(m_.hidden) / 2; }
   double activation() const { return m_.gated ? stack_.gated_ffn : stack_.ffn; }
 
   /// Time of attention kernels, averaged over layers with full attention and layers with a window.
@@ -195,12 +194,12 @@ Seconds time_attention(const InferenceStep& step, const InferencePass& pass) {
 }
 
 double cached_bytes(const InferenceStep& step) {
-  return d(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
+  return real(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
 }
 
 Bytes cache_of_rank(const InferenceStep& step, std::int64_t tokens) {
   const int stages = step.layout.pipeline;
-  return Bytes{std::llround(d((step.model.layers + stages - 1) / stages) * cached_bytes(step) * d(tokens))};
+  return Bytes{std::llround(real((step.model.layers + stages - 1) / stages) * cached_bytes(step) * real(tokens))};
 }
 
 MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_ranks) {

@@ -6,24 +6,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/core/real.hpp"
+
 namespace fabricast {
-
-namespace {
-
-double d(std::int64_t n) { return static_cast<double>(n); }
-
-}  // namespace
 
 std::int64_t ServingReplica::steps_of(const ServingRequest& q) const {
   // The first token comes from the prompt. With speculation a step yields several tokens on average; fractions of a
   // step round up.
-  return static_cast<std::int64_t>(std::ceil(d(q.output - 1) / pool_->tokens_per_step - 1e-9));
+  return static_cast<std::int64_t>(std::ceil(real(q.output - 1) / pool_->tokens_per_step - 1e-9));
 }
 
 // TensorRT-LLM reserves the whole output. vLLM and SGLang admit what fits now and evict later, which is modelled as a
 // fraction of the output.
 std::int64_t ServingReplica::need(const ServingRequest& q) const {
-  return q.input + std::llround(pool_->reserved * d(q.output));
+  return q.input + std::llround(pool_->reserved * real(q.output));
 }
 
 bool ServingReplica::has_room(std::int64_t more, std::size_t next) const {
@@ -38,14 +34,14 @@ InferencePass ServingReplica::decoding() const {
   pass.sequences = sequences();
   pass.width = pool_->width;
   // Decode attention reads all caches, so the mean context gives the same bytes.
-  if (pass.sequences > 0) pass.context = std::llround(context_ / d(pass.sequences));
+  if (pass.sequences > 0) pass.context = std::llround(context_ / real(pass.sequences));
   return pass;
 }
 
 double ServingReplica::filled() const {
   std::int64_t tokens = 0;
   for (const std::size_t i : waiting_) tokens += request(i).input - request(i).cached;
-  return d(tokens - computed_) / d(pool_->tokens);
+  return real(tokens - computed_) / real(pool_->tokens);
 }
 
 void ServingReplica::plan_prompts(PassPlan& plan) const {
@@ -82,8 +78,8 @@ void ServingReplica::plan_prompts(PassPlan& plan) const {
   }
   if (pass.prompts == 0) return;
   // A pass has one length for all its prompts: their means.
-  pass.queries = std::max<std::int64_t>(1, std::llround(d(queries) / d(pass.prompts)));
-  pass.keys = std::max<std::int64_t>(pass.queries, std::llround(d(keys) / d(pass.prompts)));
+  pass.queries = std::max<std::int64_t>(1, std::llround(real(queries) / real(pass.prompts)));
+  pass.keys = std::max<std::int64_t>(pass.queries, std::llround(real(keys) / real(pass.prompts)));
 }
 
 std::size_t ServingReplica::take_place() {
@@ -103,26 +99,26 @@ void ServingReplica::start_decoding(std::size_t i, double now) {
   if (running_.empty()) last_token_ = now;
   // A step reads the cache of the prompt and of all earlier tokens.
   running_.push({step_ + steps_of(q), i});
-  context_ += d(q.input + 1);
+  context_ += real(q.input + 1);
   admitted_ += need(q);
 }
 
 std::vector<std::size_t> ServingReplica::decode(std::int64_t steps, double first, double end) {
-  const double sequences_now = d(sequences());
+  const double sequences_now = real(sequences());
   // The first of several steps may follow a pass of prompts, so its gap differs from those of the others.
   longest_gap_ = std::max(longest_gap_, first - last_token_);
   gaps_.emplace_back(first - last_token_, sequences_now);
-  if (steps > 1) gaps_.emplace_back((end - first) / d(steps - 1), sequences_now * d(steps - 1));
+  if (steps > 1) gaps_.emplace_back((end - first) / real(steps - 1), sequences_now * real(steps - 1));
   last_token_ = end;
   step_ += steps;
-  context_ += d(steps * sequences()) * pool_->tokens_per_step;
+  context_ += real(steps * sequences()) * pool_->tokens_per_step;
   std::vector<std::size_t> ended;
   while (!running_.empty() && running_.top().last_step <= step_) {
     const std::size_t i = running_.top().request;
     running_.pop();
     const ServingRequest& q = request(i);
     // The same amounts that start_decoding and the steps have added, so that rounding does not accumulate.
-    context_ -= d(q.input + 1) + d(steps_of(q)) * pool_->tokens_per_step;
+    context_ -= real(q.input + 1) + real(steps_of(q)) * pool_->tokens_per_step;
     admitted_ -= need(q);
     ended.push_back(i);
   }

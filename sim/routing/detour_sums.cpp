@@ -24,7 +24,7 @@ std::vector<std::uint32_t> joined_switches(const GraphPaths& paths, std::span<co
 }  // namespace
 
 DetourSums::DetourSums(const GraphPaths& paths, const Detours& detours)
-    : paths_(paths), detours_(detours), n_(paths.switches()), joined_(n_, false) {
+    : detours_(detours), n_(paths.switches()), joined_(n_, false) {
   for (std::uint32_t s = 0; s < n_; ++s) {
     group_.push_back(paths.group_of(s));
     groups_ = std::max(groups_, group_[s] + 1);

@@ -42,7 +42,6 @@ class DetourSums {
   void for_each_listed(std::uint32_t from, std::uint32_t to, Use use) const;
   std::size_t at(std::uint32_t to, std::uint32_t from) const { return std::size_t{to} * n_ + from; }
 
-  const GraphPaths& paths_;
   const Detours& detours_;
   std::uint32_t n_, groups_ = 0;
   std::vector<std::uint32_t> group_;                 ///< by switch

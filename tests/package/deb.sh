@@ -7,7 +7,7 @@ for tool in dpkg-deb dpkg-shlibdeps file; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-(cd "$1" && cpack -G DEB -B "$work/packages" >"$work/log" 2>&1) || { cat "$work/log" && exit 1; }
+(cd "$1" && cpack -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip -G DEB -B "$work/packages" >"$work/log" 2>&1) || { cat "$work/log" && exit 1; }
 rm -rf "$work/packages/_CPack_Packages"
 fabricast=$(echo "$work"/packages/fabricast_*.deb) dev=$(echo "$work"/packages/fabricast-dev_*.deb)
 field() { dpkg-deb -f "$1" "$2"; }

@@ -14,6 +14,8 @@
 #include <bit>
 #include <cmath>
 
+#include "fabricast/core/real.hpp"
+
 namespace fabricast {
 
 namespace {
@@ -39,8 +41,6 @@ std::vector<InferencePass> split(std::int64_t tokens, bool decodes, const Infere
   }
   return all;
 }
-
-double d(std::int64_t n) { return static_cast<double>(n); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ PassClock::Point PassClock::at(double tokens, bool graph) {
   const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max(1.0, tokens))));
   const Point low = on_grid(below, graph);
   // Between b and 2b the fraction is t / b - 1. Below one token the time is that of one.
-  const double part = tokens / d(below) - 1;
+  const double part = tokens / real(below) - 1;
   if (part <= 0) return low;
   const Point high = on_grid(2 * below, graph);
   return {low.rest + part * (high.rest - low.rest), low.experts + part * (high.experts - low.experts)};
@@ -84,7 +84,7 @@ PassClock::Point PassClock::at(double tokens, bool graph) {
 // The host's work per sequence (`sequence_fixed`) is in the grid for decode passes. For prompts the grid has one prompt
 // per pass whatever the tokens, so further sequences are added here.
 double PassClock::more_host(const InferencePass& pass, bool graph) const {
-  return graph ? 0 : d(pass.sequences + pass.prompts - 1) * step_.stack.sequence_fixed.us().value;
+  return graph ? 0 : real(pass.sequences + pass.prompts - 1) * step_.stack.sequence_fixed.us().value;
 }
 
 double PassClock::operator()(std::span<const InferencePass> passes) {
@@ -92,8 +92,8 @@ double PassClock::operator()(std::span<const InferencePass> passes) {
   double tokens = 0, most = 0;
   for (const InferencePass& pass : passes) {
     graph = graph && pass.prompts == 0;
-    tokens += d(pass.tokens());
-    most = std::max(most, d(pass.tokens()));
+    tokens += real(pass.tokens());
+    most = std::max(most, real(pass.tokens()));
   }
   if (tokens == 0) return 0;
   // Replicas that share experts dispatch tokens to each other in every layer, so all take as long as the busiest one.
@@ -101,11 +101,11 @@ double PassClock::operator()(std::span<const InferencePass> passes) {
   double longest = 0;
   for (const InferencePass& pass : passes)
     if (pass.tokens() > 0)
-      longest = std::max(longest, at(d(pass.tokens()), graph).rest + attention(pass) + more_host(pass, graph));
+      longest = std::max(longest, at(real(pass.tokens()), graph).rest + attention(pass) + more_host(pass, graph));
   if (step_.model.experts == 0) return longest;
   const bool shared = passes.size() > 1;
   return longest +
-         at(shared ? std::max(1.0, tokens / d(static_cast<std::int64_t>(passes.size()))) : most, graph).experts;
+         at(shared ? std::max(1.0, tokens / real(static_cast<std::int64_t>(passes.size()))) : most, graph).experts;
 }
 
 }  // namespace fabricast

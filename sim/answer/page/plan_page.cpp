@@ -142,7 +142,7 @@ struct AxisNumber {
   std::string unit;
 };
 /// Empty if the label does not begin with a number.
-std::optional<AxisNumber> number_of(const std::string& label) {
+std::optional<AxisNumber> axis_number(const std::string& label) {
   AxisNumber number;
   const auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), number.value);
   number.unit.assign(end, label.data() + label.size());
@@ -157,7 +157,7 @@ std::optional<std::size_t> numeric_axis(const Study& study) {
     const std::vector<SweepValue>& all = study.axes[a].values;
     std::vector<double> values;
     for (const SweepValue& value : all)
-      if (const auto number = number_of(value.label); number && number->unit == number_of(all.front().label)->unit)
+      if (const auto number = axis_number(value.label); number && number->unit == axis_number(all.front().label)->unit)
         values.push_back(number->value);
       else
         break;
@@ -176,9 +176,9 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   chart.name = metrics()[metric].name;
   chart.title = fmt::format("{} over {}", metrics()[metric].name, along.name);
   chart.note = metrics()[metric].summary;
-  for (const SweepValue& value : along.values) chart.at.push_back(number_of(value.label)->value);
+  for (const SweepValue& value : along.values) chart.at.push_back(axis_number(value.label)->value);
   const double first = chart.at.front(), last = chart.at.back();
-  chart.x = {along.name, Measure::number, number_of(along.values.front().label)->unit,
+  chart.x = {along.name, Measure::number, axis_number(along.values.front().label)->unit,
              // Values that double from one to the next are evenly spaced on a logarithmic axis.
              first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear, false};
   chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};

@@ -138,9 +138,10 @@ class Head {
     try {
       while (missing_ > 0) {
         stop_if_requested();
-        // Both are always tried, so `|`, not `||`.
-        const bool moved = hear() | work();
-        if (!moved) std::this_thread::sleep_for(pause);
+        // Both are always tried.
+        const bool heard = hear();
+        const bool worked = work();
+        if (!heard && !worked) std::this_thread::sleep_for(pause);
       }
     } catch (const Interrupted&) { result_.interrupted = true; }
     dismiss();

@@ -86,7 +86,7 @@ struct DcqcnFlow {
 };
 
 /// Packets of a flow in a queue. `hop` counts the links of all flows (DcqcnProblem::link).
-struct Burst {
+struct QueuedPackets {
   std::uint32_t hop = 0;
   std::int32_t packets = 0;
   std::uint32_t step = 0;  ///< in which it came
@@ -98,11 +98,11 @@ struct DcqcnLink {
   double per_step = 0;
   std::int64_t held = 0;  ///< packets that came by it and are in the queues of the switch behind it
   bool paused = false;
-  std::vector<Burst> queue;
+  std::vector<QueuedPackets> queue;
   std::size_t head = 0, turn = 0;       ///< first burst of the oldest step; which of them is next
   std::int64_t length = 0, before = 0;  ///< packets; now, and at the end of the last step
 
-  void push(const Burst& burst) {
+  void push(const QueuedPackets& burst) {
     queue.push_back(burst);
     length += burst.packets;
   }
@@ -272,7 +272,7 @@ class DcqcnRun {
   }
 
   /// Packets that have left the link of their hop. \param part  of the step that was over
-  void arrive(Burst burst, double part) {
+  void arrive(QueuedPackets burst, double part) {
     const std::uint32_t f = flow_of_[burst.hop];
     if (burst.hop + 1 == p_.first[f + 1]) return deliver(f, burst, part);
     hold(links_[p_.link[burst.hop]], burst.packets);
@@ -281,7 +281,7 @@ class DcqcnRun {
     links_[p_.link[burst.hop]].push(burst);
   }
 
-  void deliver(std::uint32_t f, const Burst& burst, double part) {
+  void deliver(std::uint32_t f, const QueuedPackets& burst, double part) {
     DcqcnFlow& flow = flows_[f];
     flow.undelivered -= burst.packets;
     if (burst.marked) {
@@ -346,7 +346,7 @@ class DcqcnRun {
   }
 
   void take(DcqcnLink& link, std::size_t at, std::int32_t packets, double marked, double whole) {
-    Burst burst = link.queue[at];
+    QueuedPackets burst = link.queue[at];
     burst.packets = packets;
     link.queue[at].packets -= packets;
     link.queue[at].marked = false;  // the receiver hears of it once

@@ -119,7 +119,7 @@ TEST_CASE("a collective takes its time from the last rank that arrives", "[astra
       calls.back()->stream = &streams[i];
       streams[i].owner = &s.systems[static_cast<std::size_t>(own.involved_NPUs[i % 4])];
       streams[i].stream_id = 1;
-      s.at(static_cast<double>(100 * i), [&s, &calls, i] { calls[i]->run(EventType::StreamInit, nullptr); });
+      s.at(static_cast<double>(100 * i), [&calls, i] { calls[i]->run(EventType::StreamInit, nullptr); });
     }
     const double time = s.world.times.nanoseconds(c.name, c.times * MiB, Ranks{0, 1, 8, 9});
     std::vector<bool> before, after;

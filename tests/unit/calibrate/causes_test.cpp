@@ -80,8 +80,6 @@ Scenario scenario_of(std::string_view text) {
       .scenario;
 }
 
-const CauseKind& kind_of(Cause cause) { return cause_kinds()[static_cast<std::size_t>(cause)]; }
-
 TEST_CASE("the table of causes is in the order of Cause, and each cause is in this test", "[calibrate]") {
   std::set<Cause> tried{Cause::healthy, Cause::none_of_these};
   for (const Place& place : places) tried.insert(place.cause);

@@ -7,7 +7,7 @@
 namespace fabricast {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Names = std::vector<std::string_view>;
 
 TEST_CASE("optimal string alignment distance [Damerau1964]", "[core]") {
   CHECK(edit_distance("", "") == 0);
@@ -20,13 +20,13 @@ TEST_CASE("optimal string alignment distance [Damerau1964]", "[core]") {
 }
 
 TEST_CASE("the nearest word, if it may be a typing mistake", "[core]") {
-  const Words known = {"leaf_spine", "fat_tree", "rail_only", "file"};
+  const Names known = {"leaf_spine", "fat_tree", "rail_only", "file"};
   CHECK(nearest("leafspine", known) == "leaf_spine");
   CHECK(nearest("fat-tre", known) == "fat_tree");
   CHECK(nearest("fiel", known) == "file");
   CHECK_FALSE(nearest("dragonfly", known));
-  CHECK_FALSE(nearest("ab", Words{"xy"}));
-  CHECK(nearest("ab", Words{"ax", "ay"}) == "ax");  // the first of equals
+  CHECK_FALSE(nearest("ab", Names{"xy"}));
+  CHECK(nearest("ab", Names{"ax", "ay"}) == "ax");  // the first of equals
   CHECK(suggestion("leafspine", known) == "did you mean 'leaf_spine'?");
   CHECK(suggestion("dragonfly", known) == "known: leaf_spine, fat_tree, rail_only, file");
   CHECK(join(known, "|") == "leaf_spine|fat_tree|rail_only|file");
@@ -59,7 +59,7 @@ TEST_CASE("a table of descriptors by name", "[core]") {
   REQUIRE(find_by_name(table, "b"));
   CHECK(find_by_name(table, "b")->value == 2);
   CHECK_FALSE(find_by_name(table, "c"));
-  CHECK(names_of(table) == Words{"a", "b"});
+  CHECK(names_of(table) == Names{"a", "b"});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace fabricast {
 namespace {
 
-constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20, GiB = 1 << 30;
+constexpr std::int64_t MiB = 1 << 20, GiB = 1 << 30;
 using enum OfiPlatform;
 using enum CollectiveOp;
 

@@ -35,37 +35,43 @@ constexpr std::uint64_t coll_type = 2, kernel_type = 64, proxy_type = 8;
 constexpr int kernel_stop = 22;
 
 // NCCL's description of an event in versions 5 and 6, with the longest members.
+struct Collective5 {
+  std::uint64_t seqNumber;
+  const char* func;
+  void const* sendBuff;
+  void* recvBuff;
+  std::size_t count;
+  int root;
+  const char* datatype;
+  std::uint8_t nChannels;
+  std::uint8_t nWarps;
+  const char* algo;
+  const char* proto;
+  void* parentGroup;
+};
+
+struct ProxyOp5 {
+  pid_t pid;
+  std::uint8_t channelId;
+  int peer;
+  int nSteps;
+  int chunkSize;
+  int isSend;
+};
+
+struct KernelChannel5 {
+  std::uint8_t channelId;
+  std::uint64_t pTimer;
+};
+
 struct Descr5 {
   std::uint64_t type;
   void* parentObj;
   int rank;
   union {
-    struct {
-      std::uint64_t seqNumber;
-      const char* func;
-      void const* sendBuff;
-      void* recvBuff;
-      std::size_t count;
-      int root;
-      const char* datatype;
-      std::uint8_t nChannels;
-      std::uint8_t nWarps;
-      const char* algo;
-      const char* proto;
-      void* parentGroup;
-    } coll;
-    struct {
-      pid_t pid;
-      std::uint8_t channelId;
-      int peer;
-      int nSteps;
-      int chunkSize;
-      int isSend;
-    } proxyOp;
-    struct {
-      std::uint8_t channelId;
-      std::uint64_t pTimer;
-    } kernelCh;
+    Collective5 coll;
+    ProxyOp5 proxyOp;
+    KernelChannel5 kernelCh;
   };
 };
 

@@ -10,7 +10,7 @@ namespace {
 using Ports = std::map<std::pair<std::string, int>, int>;
 
 TEST_CASE("the active MTU of a port is read, and ports whose calls fail are left out", "[port_mtu]") {
-  const test::FakeVerbs fake(Seconds(1e-6), BytesPerSecond(1e9));
+  const test::FakeVerbs fake(Seconds{1e-6}, BytesPerSecond{1e9});
   VerbsCalls calls = fake.calls();
   CHECK(active_mtu_of_ports(calls) == Ports{{{"fake0", 1}, 4096}});
   calls.query_port = [](ibv_context*, std::uint8_t, ibv_port_attr* a) {
