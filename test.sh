@@ -38,7 +38,8 @@ fi
 # processor time of all tests went into the page faults. Here memory is kept (mallopt(3)).
 export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=16777216
 [ -z "$leave_out" ] || select+=(-LE "$leave_out")
-jobs=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+# One more than there are processors: some tests wait for connections, and for browsers.
+jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))}
 begin=$SECONDS log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0

@@ -148,7 +148,7 @@ TEST_CASE("no forecast is faster than the bytes of any link, on 500 random scena
   check_seen(check_seeds(1, 500), 500);
 }
 
-TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 100 scenarios of each") { check_direct(1, 100); }
+TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 60 scenarios of each") { check_direct(1, 60); }
 
 TEST_CASE("nor on dragonflies, tori, planes and other fabrics, 1000 scenarios of each", "[.all]") {
   check_direct(1001, 1000);
