@@ -104,6 +104,7 @@ struct CauseKind {
 };
 /// All causes, in the order of Cause: entry i describes the cause with value i. `none_of_these` has no symptoms.
 std::span<const CauseKind> cause_kinds();
+/// The entry of a cause.
 const CauseKind& kind_of(Cause cause);
 
 /// Where a measured time lies relative to the 90 % interval of healthy sites: below, inside or above.
