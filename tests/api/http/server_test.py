@@ -20,7 +20,7 @@ import unittest
 
 SERVE, PROGRAM, SOURCES = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 5_000
-del sys.argv[1:]
+del sys.argv[1:5]  # further words choose tests
 TWO_NODES = (SOURCES / "scenarios" / "two_nodes.yaml").read_text()
 LARGE = {"fabricast": 1, "node": {"profile": "hgx-h100-roce"}, "cluster": {"nodes": 64}, "fabric": {"kind": "fat_tree"},
          "routing": {"kind": "ecmp", "seeds": 16}, "workload": {"collective": "all_reduce"}}
@@ -151,8 +151,9 @@ class Answers(unittest.TestCase):
             self.assertEqual(response.status, 200, text[:300])
         times.sort()
         print(f"a page of 1,024 GPUs: median {times[15] * 1e3:.0f} ms, best {times[0] * 1e3:.0f} ms", file=sys.stderr)
-        # The best says what the program takes. Where more is at work than there are cores, it says nothing.
-        if os.getloadavg()[0] < os.cpu_count() + 1:
+        # The best says what the program takes. Where more is at work than there are cores, it says nothing, nor beside
+        # other tests: those of CMake that run alone ask.
+        if "FABRICAST_SERVE_ALONE" in os.environ and os.getloadavg()[0] < os.cpu_count() + 1:
             self.assertLess(times[0], 0.1)
 
 
