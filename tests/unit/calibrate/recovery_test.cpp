@@ -70,7 +70,7 @@ void expect_recovery(int samples) {
   WARN(stated_held << " of " << stated << " that the data determine, " << held << " of " << parameters << " in all");
 }
 
-TEST_CASE("90 % intervals contain the hidden parameters in 90 % of 30 samples", "[calibrate]") { expect_recovery(30); }
+TEST_CASE("90 % intervals contain the hidden parameters in 90 % of 60 samples", "[calibrate]") { expect_recovery(60); }
 TEST_CASE("90 % intervals contain the hidden parameters in 90 % of 200 samples", "[.all]") { expect_recovery(200); }
 
 }  // namespace
