@@ -64,11 +64,30 @@ Json workload_of(const PublishedRow& row, const Note& note, const Release& softw
   return workload;
 }
 
-MappedRow mapped_row(const PublishedRow& row) {
+/// The row with the split of its release's presets, where the note states one because the published split cannot have
+/// run: its memory would be far above the GPU's.
+PublishedRow with_preset(PublishedRow row, const Note& note, MappedRow& mapped) {
+  if (note.number("preset mbs=") == 0) return row;
+  const auto preset = [&](std::string_view words, int& value) {
+    if (const std::int64_t stated = note.number(words); stated > 0) value = static_cast<int>(stated);
+  };
+  preset("preset mbs=", row.micro_batch);
+  preset("preset pp=", row.pipeline);
+  preset("preset vp=", row.interleave);
+  preset("preset dp=", row.data);
+  mapped.assumed.push_back({"workload.parallel",
+                            fmt::format("pipeline {}, interleave {}, data {}, micro-batch {}", row.pipeline,
+                                        row.interleave, row.data, row.micro_batch),
+                            "the release's preset; the published split needs more memory than the GPU has"});
+  return row;
+}
+
+MappedRow mapped_row(const PublishedRow& published) {
   MappedRow mapped;
-  mapped.row = row;
-  mapped.time = step_time_of(row);
-  const Note note = note_of(row);
+  mapped.row = published;
+  mapped.time = step_time_of(published);
+  const Note note = note_of(published);
+  const PublishedRow row = with_preset(published, note, mapped);
   if (!(mapped.time > Seconds{})) miss(mapped, "step_s: not stated, nor tok_s_gpu with batch and sequence");
   const Release* software = find_release(row, note);
   Json scenario = {{"fabricast", 1}};

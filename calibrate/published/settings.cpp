@@ -19,10 +19,9 @@ constexpr std::array<Setting, 1> unsaid{{
 }};
 
 /// The first match counts.
-constexpr std::array<Setting, 6> dispatchers{{
+constexpr std::array<Setting, 5> dispatchers{{
     {"disp=hybridep", "hybridep"},
-    {"flex/HybridEP", "hybridep"},
-    {"; HybridEP", "hybridep"},
+    {"HybridEP", "hybridep"},
     {"disp=deepep", "deepep"},
     {"DeepEP", "deepep"},
     {"allgather dispatcher", "allgather"},
@@ -35,6 +34,8 @@ constexpr std::array<Setting, 1> needed{{
 
 void say_overlap(Json& workload, const Note& note) {
   Json overlap = Json::object();
+  if (note.says("zero overlap"))
+    for (const char* what : {"data", "pipeline", "tensor"}) overlap[what] = false;
   if (note.says("no DP overlap")) overlap["data"] = false;
   if (note.says("DP overlap on") || note.says("DP and TP overlap on")) overlap["data"] = true;
   if (note.says("async TP") || note.says("asyncTP") || note.says("DP and TP overlap on")) overlap["tensor"] = true;
@@ -97,7 +98,7 @@ constexpr std::array<TableRow, 1> stale_rows{{
 void say_graphs(Json& workload, const PublishedRow& row, const Note& note, MappedRow& mapped) {
   if (note.says("cg=local") || note.says("full_iteration"))
     workload["cuda_graphs"] = "step";
-  else if (note.says("cg=transformer_engine:attn"))
+  else if (note.says("cg=transformer_engine:attn") || note.says("TE graphs attn"))
     workload["cuda_graphs"] = "attention";
   else if (note.says("cg=transformer_engine:mamba"))
     mapped.unsaid.emplace_back("CUDA graphs of Mamba layers only");

@@ -17,11 +17,12 @@ namespace {
 // scripts of Megatron's forks [NeMo-performance]. InternEvo's mode `mtp` does not have it [InternEvo], and BLOOM's
 // trainer predates it [BigScience-176B].
 // Experts: Megatron split them like other layers until expert_tensor_parallel_size was added [Megatron-Core-MoE].
-constexpr std::array<Release, 18> releases{{
+constexpr std::array<Release, 19> releases{{
     {"megatron-sc21", "", "megatron", "megatron-2021", true, false, true, "none", "selective"},
     {"korthikanti22", "", "megatron", "megatron-2022", true, false, true, "none", "selective"},
     {"megascale-tab2-Megatron-LM", "", "megatron", "megatron-2023", true, true, true, "selective", "selective"},
     {"nemo-24.07", "", "nemo", "nemo-24.07", true, true, true, "none", "selective"},
+    {"torchtitan-pr1690", "", "fsdp", "torchtitan-25.09", true, true, false, "none", "ops"},
     {"torchtitan-2024-12", "", "fsdp", "torchtitan-24.12", true, true, false, "none", "ops"},
     {"llm-foundry", "", "fsdp", "llm-foundry-23", true, false, false, "none", "selective"},
     {"", "Pai-Megatron-Patch", "megatron", "megatron-2024", false, true, false, "none", "selective"},

@@ -93,6 +93,8 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     s.owns_tensors = j.value("owns_tensors", false);
     s.gathers_cast = j.value("gathers_cast", false);
     s.reorders_parts = j.value("reorders_parts", false);
+    s.gathers_normed_heads = j.value("gathers_normed_heads", false);
+    s.superseded = j.value("superseded", false);
     s.plans_memory = j.value("plans_memory", false);
     s.ends_recompute_early = j.value("ends_recompute_early", false);
     s.current_scaling = j.value("current_scaling", false);

@@ -6,6 +6,7 @@ namespace fabricast {
 std::vector<ParameterRef> parameters(Stack& s) {
   return {
       {"gemm", "", "rate of GEMMs, relative to the GPU's", &s.gemm},
+      {"gemm_4", "", "rate of 4-bit GEMMs, in addition to gemm", &s.gemm_4},
       {"attention_rate", "", "rate of attention, relative to the GPU's", &s.attention_rate},
       {"eager", "", "element-wise traffic without a compiler, relative to compiled", &s.eager},
       {"cast", "B", "per element of GEMM inputs that is cast to 8 bits or fewer", &s.cast},

@@ -26,17 +26,18 @@ struct Family {
   bool window_off = false;      ///< `sliding_window` only counts if `use_sliding_window` is true
   int full_every = 0;           ///< if no key states it
   std::int64_t ffn_factor = 0;  ///< width of the feed-forward block relative to the model, if no key states it
+  bool qk_norm = false;
 };
 
 constexpr auto on = Gated::on, off = Gated::off;
 // Defaults of the configuration classes: gated block, tied embeddings, biases, learned positions, one key-value head,
-// window off by default, layers per full layer, width factor.
+// window off by default, layers per full layer, width factor, norms of queries and keys.
 constexpr Family families[] = {
     {"bloom", off, true, true, false, false, false, 0, 4},
     {"falcon", off, true, false, false, true, false, 0, 4},
     {"gemma", on, true},
     {"gemma2", on, true, false, false, false, false, 2},
-    {"gemma3_text", on, true, false, false, false, false, 6},
+    {"gemma3_text", on, true, false, false, false, false, 6, 0, true},
     {"gpt2", off, true, true, true, false, false, 0, 4},
     {"gpt_bigcode", off, true, true, true, true, false, 0, 4},
     {"gpt_neox", off, false, true},
@@ -52,8 +53,8 @@ constexpr Family families[] = {
     {"phi3", on},
     {"qwen2", on, false, false, false, false, true},
     {"qwen2_moe", on, false, false, false, false, true},
-    {"qwen3", on, false, false, false, false, true},
-    {"qwen3_moe", on, false, false, false, false, true},
+    {"qwen3", on, false, false, false, false, true, 0, 0, true},
+    {"qwen3_moe", on, false, false, false, false, true, 0, 0, true},
     {"starcoder2", off, true, true},
 };
 
@@ -206,6 +207,7 @@ class ConfigReader {
       m_.biases = keys_.boolean(key).value_or(m_.biases);
     if (const auto none = keys_.boolean("no_bias")) m_.biases = !*none;
     m_.learned_positions = family_.learned_positions;
+    m_.qk_norm = keys_.boolean("use_qk_norm").value_or(family_.qk_norm);
     if (m_.learned_positions)
       m_.learned_positions =
           keys_.boolean("learned_pos_emb").value_or(true) && !keys_.boolean("attn_config.alibi").value_or(false);

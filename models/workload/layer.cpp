@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fabricast/core/real.hpp"
 #include "fabricast/workload/dispatcher.hpp"
 #include "linear_layers.hpp"
 
@@ -21,8 +22,8 @@ namespace {
 // Sizes are rounded, since they come from divisions by degrees of parallelism and from loads of experts.
 Seconds gemm_time(const TrainingStep& step, double m, double n, double k, Precision precision, double count = 1) {
   const auto whole = [](double x) { return std::max<std::int64_t>(1, std::llround(x)); };
-  return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)) / step.stack.gemm.value +
-         step.kernels.kernel_gap();
+  const double rate = step.stack.gemm.value * (precision == Precision::fp4 ? step.stack.gemm_4.value : 1);
+  return gemm(step.kernels, whole(m), whole(n), whole(k), precision, whole(count)) / rate + step.kernels.kernel_gap();
 }
 Seconds stream_time(const TrainingStep& step, double bytes) { return stream(step.kernels, Bytes{std::llround(bytes)}); }
 
@@ -45,7 +46,9 @@ class LayerTimer {
     half.forward += half.core;
     half.data_gradient += core(true);
     const double widths = static_cast<double>(model_.query_width()) + key_width();
-    add_elementwise(half, outside() + tokens_ * stack_.attention * widths / tensor_);
+    const double normed = 4 * static_cast<double>(model_.normed_width());  // read and written in 16 bits
+    add_elementwise(half, outside() + tokens_ * (stack_.attention * widths + normed) / tensor_);
+    gather_heads(half);
     half.data_gradient += cast(half, attention_layers(), tokens_, stack_.cast, gathers_cast(step_));
     half.norm = norm();
     if (model_.kv_rank > 0)
@@ -162,6 +165,12 @@ class LayerTimer {
     return gemm_time(step_, m, n, k, step_.precision, count);
   }
 
+  /// Scales of rows are applied to the result of a GEMM of the backward pass by another kernel: the one that applies
+  /// them itself is slow where it sums in 32 bits [torchao-2184].
+  Seconds rescale(double elements) const {
+    return casts() && step_.scaling == Scaling::rowwise ? stream_time(step_, 2 * 2 * elements) : Seconds{};
+  }
+
   double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
 
   std::vector<Linear> attention_layers() const { return attention_gemms(model_, tensor_); }
@@ -176,6 +185,8 @@ class LayerTimer {
       half.gemms += forward;
       half.data_gradient += gemm(rows, l.in, l.out, count);
       half.weight_gradient += gemm(l.out, l.in, rows, count);
+      half.data_gradient += rescale(rows * l.in * count);
+      half.weight_gradient += rescale(l.in * l.out * count);
       if (i == 0) half.first = forward;
       if (i == last) half.last = forward;
     }
@@ -285,6 +296,17 @@ class LayerTimer {
     half.data_gradient += time;
   }
 
+  /// All heads of queries and keys on every rank: a copy puts them in order, and positions are applied to those of
+  /// other ranks, too [torchtitan-1870]. Their gradients are shards again.
+  void gather_heads(HalfLayer& half) const {
+    if (!stack_.gathers_normed_heads || !model_.qk_norm || tensor_ == 1) return;
+    const double all = tokens_ * static_cast<double>(model_.normed_width());
+    half.gathered = whole_bytes(2 * all);
+    const Seconds rotated = elementwise(stack_.attention * all * (1 - 1 / tensor_));
+    half.elementwise += rotated;
+    half.forward += rotated + stream_time(step_, 2 * 2 * all);
+  }
+
   // Host time that the GPU waits for in every layer, even where launches are ahead of it.
   void wait_for_host(HalfLayer& half) const {
     const Seconds time = stack_.layer_launch.us() / 2;
@@ -326,6 +348,9 @@ HalfLayer mean_of(const HalfLayer& one, double of_one, const HalfLayer& other, d
         &HalfLayer::shared, &HalfLayer::before_backward, &HalfLayer::data_gradient, &HalfLayer::weight_gradient,
         &HalfLayer::launch_before, &HalfLayer::launch})
     mean.*part = of_one * one.*part + of_other * other.*part;
+  // Each of the mean's parts gathers its share.
+  const double gathered = of_one * real(one.gathered.value) + of_other * real(other.gathered.value);
+  mean.gathered = whole_bytes(gathered / mean.parts);
   mean.synchronizes = one.synchronizes || other.synchronizes;
   return mean;
 }

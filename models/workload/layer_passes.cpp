@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/real.hpp"
 #include "fabricast/workload/step_memory.hpp"
 #include "token_messages.hpp"
 
@@ -184,6 +185,11 @@ void LayerPasses::forward_half(const HalfLayer& half, bool experts, int count, P
     queue_.wait_for(queue_.collective(gathered_kind(experts), tensor, calls * x));
     beside.push_back(queue_.collective(gathered_kind(experts), tensor, calls * (1 - x)));
     if (to_end) beside.push_back(queue_.collective(tensor_kind(CollectiveOp::reduce_scatter), tensor, calls * (1 - x)));
+  }
+  // The norms of heads stand between the GEMMs, so nothing hides this one.
+  if (half.gathered > Bytes{}) {
+    const auto heads = kind(groups_.tensor, Part::tensor, CollectiveOp::all_gather, real(half.gathered.value));
+    queue_.wait_for(queue_.collective(heads, tensor, calls));
   }
   queue_.work((half.forward - (to_end ? Seconds{} : half.last)) * slower, part, what);
   launched(half.launch, count, counted);

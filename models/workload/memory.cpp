@@ -168,7 +168,8 @@ class StageMemory {
       k.whole += (bytes_ + input) * real(m_.q_rank + m_.kv_rank) + bytes_ * real(m_.rope_dim);
       if (!again.has(RecomputeModule::mla_up_proj)) k.split = bytes_ * (2 * queries + values);
     } else {
-      if (!again.has(RecomputeModule::linear_qkv)) k.split = bytes_ * (queries + real(m_.cache_width()));
+      if (!again.has(RecomputeModule::linear_qkv))
+        k.split = bytes_ * (queries + real(m_.cache_width() + m_.normed_width()));
     }
     // Input of the output projection. Without a plan of the step's memory it is kept even if the core gives it again.
     const bool core = again.has(RecomputeModule::core_attn);

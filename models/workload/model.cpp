@@ -32,6 +32,7 @@ Elements attention(const Transformer& m) {
   } else {
     e.matrices = m.hidden * (queries + m.cache_width());
     if (m.biases) e.other = queries + m.cache_width() + m.hidden;
+    if (m.qk_norm) e.other += 2 * m.head_dim;  // all heads share a scale
   }
   e.matrices += values * m.hidden;
   e.other += norm(m);

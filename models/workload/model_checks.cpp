@@ -65,6 +65,7 @@ class Checks {
     if (m_.kv_rank > 0 && m_.rope_dim == 0) refuse("rope_dim", "is missing: latent attention (kv_rank) needs it");
     if (m_.kv_rank == 0 && m_.q_rank > 0) refuse("q_rank", "needs kv_rank");
     if (m_.full_every > 0 && m_.window == 0) refuse("full_every", "needs window");
+    if (m_.qk_norm && m_.kv_rank > 0) refuse("qk_norm", "is not supported with latent attention (kv_rank)");
   }
 
   void mamba() {

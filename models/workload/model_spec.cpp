@@ -38,6 +38,7 @@ void visit_dimensions(FieldVisitor& visit, Transformer& m, Gated& gated) {
   visit("tied", m.tied, "input and output embedding share one matrix");
   visit("biases", m.biases, "linear layers have biases");
   visit("learned_positions", m.learned_positions, "positions have an embedding");
+  visit("qk_norm", m.qk_norm, "queries and keys are normalized, head by head");
   visit("window", m.window, "tokens that attention looks back; 0: all", between(0, 1e9));
   visit("full_every", m.full_every, "with a window: every n-th layer attends to all tokens; 0: none does",
         between(0, 1000));

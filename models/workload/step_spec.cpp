@@ -292,7 +292,7 @@ Stack find_stack(const Hardware& hardware, Framework framework, const std::strin
   // Without a name the newest generation of the framework; of equal years the last by name.
   const Stack* newest = nullptr;
   for (const auto& [stack_name, stack] : hardware.stacks)
-    if (stack.framework == framework && (!newest || stack.year >= newest->year)) newest = &stack;
+    if (stack.framework == framework && !stack.superseded && (!newest || stack.year >= newest->year)) newest = &stack;
   if (!newest)
     throw UserError::at("workload.framework", fmt::format("{} is not a training framework", name_of(framework)),
                         "use megatron, nemo, fsdp, ddp or deepspeed");

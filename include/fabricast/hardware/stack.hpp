@@ -47,6 +47,10 @@ struct Stack {
   /// One compiler plans the memory of the whole step, as XLA does: tensors that are not alive at the same time share
   /// memory, nothing is lost to fragmentation, and what recomputation gives again is not kept for later kernels.
   bool plans_memory = false;
+  /// With tensor parallelism, norms of queries and keys gather all heads on every rank (Transformer::qk_norm).
+  bool gathers_normed_heads = false;
+  /// A later release mended what sets this one apart, so it is not the default of its framework.
+  bool superseded = false;
   bool compiled = true;  ///< element-wise kernels are fused, by a compiler or by hand
   bool overlaps_data = false, overlaps_tensor = false, overlaps_pipeline = false;  ///< defaults of `overlap`
   int zero = 0;                                                                    ///< default of `parallel.zero`
@@ -65,6 +69,7 @@ struct Stack {
   double logit = 24;              ///< per logit, forward and backward
   // Measured.
   Parameter gemm;            ///< rate of GEMMs, relative to the GPU's
+  Parameter gemm_4;          ///< rate of 4-bit GEMMs, in addition to `gemm`
   Parameter attention_rate;  ///< rate of attention, relative to the GPU's
   Parameter eager;           ///< element-wise traffic without a compiler, relative to compiled
   Parameter tensor_exposed;  ///< with overlap.tensor: exposed fraction of tensor parallel collectives

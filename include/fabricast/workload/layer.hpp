@@ -21,6 +21,7 @@ struct HalfLayer {
   Seconds last;         ///< share of `gemms`: the linear layer that writes the result
   Seconds latent;       ///< share of `gemms`: from latent vectors to queries, keys and values
   Seconds shared;       ///< share of `before`: shared experts
+  Bytes gathered;       ///< queries and keys that tensor parallel ranks gather, forward (Stack::gathers_normed_heads)
   Seconds before_backward;
   Seconds data_gradient, weight_gradient;
   Seconds launch_before;      ///< host time to launch `before`, in each direction

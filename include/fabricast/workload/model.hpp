@@ -32,6 +32,7 @@ struct Transformer {
   bool tied = false;                     ///< input and output embedding share one matrix
   bool biases = false;                   ///< linear layers have a bias
   bool learned_positions = false;        ///< positions have an embedding of `sequence` x `hidden`
+  bool qk_norm = false;                  ///< queries and keys are normalized, head by head
   double window = 0;                     ///< tokens that attention looks back; 0: all
   int full_every = 0;                    ///< with a window: every n-th layer attends to all tokens; 0: none does
   // MoE. `experts` 0: all layers are dense.
@@ -67,6 +68,8 @@ struct Transformer {
   /// Width of all queries; of the cached keys and values of a token; and of the input of the output projection.
   std::int64_t query_width() const { return heads * (head_dim + (kv_rank > 0 ? rope_dim : 0)); }
   std::int64_t cache_width() const { return kv_rank > 0 ? kv_rank + rope_dim : 2 * kv_heads * head_dim; }
+  /// Width of what `qk_norm` normalizes: all queries and keys.
+  std::int64_t normed_width() const { return qk_norm ? query_width() + kv_heads * head_dim : 0; }
   std::int64_t value_width() const { return heads * (kv_rank > 0 ? value_dim : head_dim); }
 };
 

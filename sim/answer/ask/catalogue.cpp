@@ -215,6 +215,7 @@ std::string describe_stack(Stack stack) {
   say("GEMMs accumulate gradients", stack.fused_accumulation);
   say("GEMM inputs are gathered in 8 bits", stack.gathers_cast);
   say("gathered parts are reordered by a copy", stack.reorders_parts);
+  say("norms of queries and keys gather all heads", stack.gathers_normed_heads);
   say("full recomputation ends before the last GEMM", stack.ends_recompute_early);
   say("a compiler plans the memory of the step", stack.plans_memory);
   say("tensor collectives behind weight gradients", stack.hides_tensor_backward);

@@ -1,6 +1,7 @@
 // Mixers other than attention, low-precision recipes and owners of tensors in whole steps, compared with sums done
 // here.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -26,14 +27,16 @@ Sets hybrid(int mamba, int attention) {
 
 TrainingStep step_with(const Sets& set) { return step_of(step_world("zero3", set)); }
 
+/// Without the boost, which is that of the whole step and differs between steps.
+TrainingStep unboosted(const Sets& set) {
+  TrainingStep step = step_with(set);
+  step.kernels.boost = 1;
+  return step;
+}
+
 TEST_CASE("a layer takes the mean time of its mixers") {
   const int layers = step_with({}).model.layers;
-  // The boost is that of the whole model, so it differs between models.
-  const auto mixer = [](const Sets& set) {
-    TrainingStep step = step_with(set);
-    step.kernels.boost = 1;
-    return time_layer(step, false).attention;
-  };
+  const auto mixer = [](const Sets& set) { return time_layer(unboosted(set), false).attention; };
   const HalfLayer attention = mixer({}), all = mixer(hybrid(layers, 0)), half = mixer(hybrid(layers / 2, layers / 2));
   CHECK(half.forward.value == Approx((attention.forward + all.forward).value / 2));
   CHECK(half.weight_gradient.value == Approx((attention.weight_gradient + all.weight_gradient).value / 2));
@@ -58,7 +61,7 @@ TEST_CASE("settings of hybrid models that are not modelled are refused") {
 
 TEST_CASE("casts cost the bytes that their recipe reads and writes") {
   const auto times = [](const std::string& scaling) {
-    return time_layer(step_with({"workload.precision=fp8", "workload.scaling=" + scaling}), false).ffn;
+    return time_layer(unboosted({"workload.precision=fp8", "workload.scaling=" + scaling}), false).ffn;
   };
   const HalfLayer delayed = times("delayed"), current = times("current"), mx = times("mxfp8");
   CHECK(current.forward > delayed.forward);
@@ -108,6 +111,76 @@ TEST_CASE("copies put parts of sequences in order, unless the collective is spli
   const double without = forward();
   step.stack.reorders_parts = true, step.overlap_tensor = true;
   CHECK(forward() == Approx(without));
+}
+
+/// Bytes of element-wise kernels over their rate.
+double streamed(const TrainingStep& step, double bytes) {
+  return bytes / (step.kernels.memory_rate.value * step.kernels.model.stream.value);
+}
+
+TEST_CASE("scales of rows cost a pass over what GEMMs of the backward pass return") {
+  const auto step = [](const std::string& scaling) {
+    return unboosted({"workload.precision=fp8", "workload.scaling=" + scaling});
+  };
+  const TrainingStep rows = step("rowwise"), one = step("current");
+  const HalfLayer with = time_layer(rows, false).ffn, without = time_layer(one, false).ffn;
+  const double h = static_cast<double>(rows.model.hidden), f = static_cast<double>(rows.model.ffn);
+  // Gradients of three matrices, each read and written at 16 bits.
+  CHECK((with.weight_gradient - without.weight_gradient).value == Approx(streamed(rows, 4 * 3 * h * f)).epsilon(0.01));
+  // Gradients of the inputs of both GEMMs, and casts, which rowwise pays 8/4 and current 6/4 times.
+  const double cast = (8 - 6) / 4. * rows.stack.cast.value * (2 * f + h);
+  CHECK((with.data_gradient - without.data_gradient).value ==
+        Approx(streamed(rows, rows.tokens() * (4 * (h + f) + cast))).epsilon(0.01));
+}
+
+TEST_CASE("GEMMs of 4 bits have a rate of their own") {
+  TrainingStep step = step_with({"node.profile=gb200-nvl72", "workload.precision=fp4"});
+  const auto gemms = [&] { return time_layer(step, false).ffn.weight_gradient.value; };
+  step.stack.gemm_4.value = 1;
+  const double gap = 2 * step.kernels.kernel_gap().value, slow = gemms() - gap;
+  step.stack.gemm_4.value = 2;
+  CHECK((gemms() - gap) / slow == Approx(0.5));
+  step.precision = Precision::fp8;
+  const double other = gemms();
+  step.stack.gemm_4.value = 1;
+  CHECK(gemms() == Approx(other));
+}
+
+TEST_CASE("norms of queries and keys read and write them, and one release gathers them") {
+  const auto step = [](const Sets& more) {
+    Sets set{"workload.model.qk_norm=true", "workload.parallel.tensor=2", "workload.parallel.sequence=true"};
+    set.insert(set.end(), more.begin(), more.end());
+    return step_with(set);
+  };
+  TrainingStep normed = step({});
+  const Transformer& m = normed.model;
+  const double width = static_cast<double>((m.heads + m.kv_heads) * m.head_dim), all = normed.tokens() * width;
+  const auto forward = [&] { return time_layer(normed, false).attention.forward.value; };
+  const double with = forward();
+  normed.model.qk_norm = false;
+  CHECK(with - forward() == Approx(streamed(normed, 4 * all / 2)).epsilon(0.01));
+
+  const auto gathers = [&](const TrainingStep& s) {
+    double calls = 0;
+    const Program program = training_program(s);
+    for (const Activity& a : program.activities)
+      if (a.is_collective() && program.collectives[a.collective].op == CollectiveOp::all_gather &&
+          program.collectives[a.collective].bytes == std::llround(2 * all))
+        calls += a.calls;
+    return calls;
+  };
+  const TrainingStep gathered = step({"workload.stack=torchtitan-25.09", "workload.recompute=full"});
+  REQUIRE(all != gathered.tokens() * static_cast<double>(m.hidden));
+  const double micro_batches = static_cast<double>(gathered.micro_batches());
+  CHECK(gathers(gathered) == 2 * m.layers * micro_batches);  // forward and again, not backward
+  CHECK(gathers(step({"workload.stack=torchtitan-25.09"})) == m.layers * micro_batches);
+  CHECK(gathers(step({"workload.stack=torchtitan-24.12"})) == 0);
+  // Heads of the other rank are rotated, and all are copied once.
+  normed = gathered;
+  const double shared = forward();
+  normed.stack.gathers_normed_heads = false;
+  CHECK(shared - forward() == Approx(streamed(normed, all * (normed.stack.attention / 2 + 4))).epsilon(0.01));
+  CHECK(step_with({}).stack.name == "torchtitan-24.12");  // the newest is superseded
 }
 
 /// Bytes and number of all calls of data parallelism, by operation.

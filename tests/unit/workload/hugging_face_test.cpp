@@ -154,6 +154,8 @@ TEST_CASE("an unknown model type is read with the usual keys", "[workload]") {
   const std::string inside =
       R"({"model_type": "sees", "vision_config": {"hidden_size": 1}, "text_config": )" + llama + "}";
   CHECK(total(read(inside)) == total("llama3-8b"));
+  CHECK(read(changed(llama, "\"rope_scaling\"", "\"use_qk_norm\": true, \"rope_scaling\"")).qk_norm);
+  CHECK_FALSE(read(llama).qk_norm);
   // A scenario may give the sequence.
   CHECK(read(changed(llama, "\"max_position_embeddings\": 8192,", "")).sequence == 0);
 }

@@ -52,6 +52,10 @@ TEST_CASE("counts match a calculation by hand", "[workload]") {
   CHECK(n.shared == 30 + 8 + 2);
   CHECK(n.total == 2 * 18 + 44 + 40 + 120 + 6 + (6 + 2));
   CHECK(n.total - n.active == 2 * 30);
+  // A scale of head_dim for the queries, and one for the keys.
+  Transformer q = e;
+  q.qk_norm = true;
+  CHECK(count_parameters(q).attention == n.attention + 2 * 2);
 
   // Three mixers among the two layers: one of attention, two of Mamba with 2 heads of 3 whose states have 5 numbers each
   // and share 1 group: in 2 -> 2 x 6 + 2 x 5 + 2, out 6 -> 2, 4 taps and a bias over 6 + 2 x 5, 3 numbers a head, norms.
