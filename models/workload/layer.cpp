@@ -168,7 +168,7 @@ class LayerTimer {
   /// Scales of rows are applied to the result of a GEMM of the backward pass by another kernel: the one that applies
   /// them itself is slow where it sums in 32 bits [torchao-2184].
   Seconds rescale(double elements) const {
-    return casts() && step_.scaling == Scaling::rowwise ? stream_time(step_, 2 * 2 * elements) : Seconds{};
+    return casts() && step_.scaling == Scaling::rowwise ? pass_over(elements) : Seconds{};
   }
 
   double key_width() const { return static_cast<double>(model_.kv_heads * model_.head_dim); }
@@ -225,9 +225,10 @@ class LayerTimer {
   }
   /// Time of a norm, which reads and writes every token once in 16 bits.
   Seconds norm() const {
-    return stream_time(step_,
-                       4 * tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
+    return pass_over(tokens_ * static_cast<double>(model_.hidden) / (step_.sequence_parallel ? tensor_ : 1));
   }
+  /// Time to read and write elements once in 16 bits.
+  Seconds pass_over(double elements) const { return stream_time(step_, 2 * 2 * elements); }
   double ffn_traffic() const { return model_.gated ? stack_.gated_ffn : stack_.ffn; }
   // Without a compiler each operation is a kernel of its own, which reads and writes what a fused one keeps in
   // registers.
@@ -291,7 +292,7 @@ class LayerTimer {
   /// Copies that reorder a gathered and a reduced tensor; each is read and written [PyTorch-DTensor].
   void reorder_parts(HalfLayer& half) const {
     if (!stack_.reorders_parts || !step_.sequence_parallel || tensor_ == 1 || step_.overlap_tensor) return;
-    const Seconds time = 2 * stream_time(step_, 2 * 2 * tokens_ * static_cast<double>(model_.hidden));
+    const Seconds time = 2 * pass_over(tokens_ * static_cast<double>(model_.hidden));
     half.forward += time;
     half.data_gradient += time;
   }
@@ -304,7 +305,7 @@ class LayerTimer {
     half.gathered = whole_bytes(2 * all);
     const Seconds rotated = elementwise(stack_.attention * all * (1 - 1 / tensor_));
     half.elementwise += rotated;
-    half.forward += rotated + stream_time(step_, 2 * 2 * all);
+    half.forward += rotated + pass_over(all);
   }
 
   // Host time that the GPU waits for in every layer, even where launches are ahead of it.

@@ -99,23 +99,22 @@ TEST_CASE("tensors that are cast before a gather are sent in 8 bits, if their sc
   CHECK_FALSE(gathers_cast(step_with({"workload.precision=fp8"})));
 }
 
+/// Bytes of element-wise kernels over their rate.
+double streamed(const TrainingStep& step, double bytes) {
+  return bytes / (step.kernels.memory_rate.value * step.kernels.model.stream.value);
+}
+
 TEST_CASE("copies put parts of sequences in order, unless the collective is split") {
   TrainingStep step = step_with({"workload.parallel.tensor=2", "workload.parallel.sequence=true"});
   const auto forward = [&] { return time_layer(step, false).ffn.forward.value; };
   const double with = forward();
   step.stack.reorders_parts = false;
   // A gathered and a reduced tensor, each read and written at 16 bits.
-  const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
   const double bytes = 2 * 4 * step.tokens() * static_cast<double>(step.model.hidden);
-  CHECK(with - forward() == Approx(bytes / rate).epsilon(0.01));
+  CHECK(with - forward() == Approx(streamed(step, bytes)).epsilon(0.01));
   const double without = forward();
   step.stack.reorders_parts = true, step.overlap_tensor = true;
   CHECK(forward() == Approx(without));
-}
-
-/// Bytes of element-wise kernels over their rate.
-double streamed(const TrainingStep& step, double bytes) {
-  return bytes / (step.kernels.memory_rate.value * step.kernels.model.stream.value);
 }
 
 TEST_CASE("scales of rows cost a pass over what GEMMs of the backward pass return") {
