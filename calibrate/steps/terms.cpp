@@ -16,6 +16,8 @@ namespace fabricast {
 namespace {
 
 Hardware without(Hardware hardware, const StepTerm& term) {
+  if (term.feature)
+    for (auto& [name, stack] : hardware.stacks) stack.*term.feature = false;
   for (const auto& [path, ref] : hardware.all_parameters()) {
     if (!path.starts_with("compute.") && !path.starts_with("stacks.")) continue;
     const std::string_view word = std::string_view(path).substr(path.rfind('.') + 1);
@@ -70,6 +72,7 @@ std::vector<StepTerm> step_terms() {
           {"tensor collectives that overlap leaves exposed", {"tensor_exposed"}, 0},
           {"slower computation during collectives", {"interference"}, 0},
           {"waiting for the slowest rank of a group", {"jitter"}, 0},
+          {"gradients that GEMMs add to", {}, 0, &Stack::fused_accumulation},
           {"gradient accumulation", {"accumulation"}, 0},
           {"memory traffic of the optimizer", {"optimizer"}, 0},
           {"fixed time of a step", {"step_fixed"}, 0}};

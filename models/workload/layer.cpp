@@ -12,6 +12,7 @@
 
 #include "fabricast/core/real.hpp"
 #include "fabricast/workload/dispatcher.hpp"
+#include "fabricast/workload/step_memory.hpp"
 #include "linear_layers.hpp"
 
 namespace fabricast {
@@ -186,10 +187,23 @@ class LayerTimer {
       half.data_gradient += gemm(rows, l.in, l.out, count);
       half.weight_gradient += gemm(l.out, l.in, rows, count);
       half.data_gradient += rescale(rows * l.in * count);
-      half.weight_gradient += rescale(l.in * l.out * count);
+      half.weight_gradient += rescale(l.in * l.out * count) + added(l, count);
       if (i == 0) half.first = forward;
       if (i == last) half.last = forward;
     }
+  }
+
+  /// Time in which `count` GEMMs read and write the gradients that they add to, beyond their sums. A wave of thread blocks
+  /// does so at once, after its sums, and only the sums of other waves hide it, so that one wave's share is exposed. A
+  /// GEMM of a dense layer has 5 to 15 waves, that of an expert often only one. The time does not depend on tokens.
+  // Gradients of other frameworks' ranks are reduced before they are added to, or added to by a kernel of their own.
+  Seconds added(const Linear& l, double count) const {
+    const bool adds = stack_.framework == Framework::megatron || stack_.framework == Framework::nemo;
+    if (!adds || !stack_.fused_accumulation) return {};
+    const double kernels = stack_.grouped_experts ? 1 : count;
+    const double blocks = std::ceil(l.in / 128) * std::ceil(l.out / 256) * count / kernels;
+    const double waves = std::max(1.0, std::ceil(blocks / step_.kernels.multiprocessors));
+    return stream_time(step_, 2.0 * held_gradient_bytes(step_) * l.in * l.out * count / waves);
   }
 
   /// Time of the core of attention. Context parallelism divides the causal square into blocks of one rank's queries

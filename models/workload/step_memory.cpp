@@ -17,10 +17,7 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.schedule = step.schedule;
   q.interleave = step.interleave;
   q.layers = step.layers;
-  // GEMMs with fused accumulation add to 32-bit gradients, and ZeRO 3 shards have 32 bits. Otherwise gradients have the
-  // precision of their reduction. NeMo's GEMMs add to the buffer that is reduced.
-  const bool added_in_32_bits = step.stack.fused_accumulation && step.stack.framework != Framework::nemo;
-  q.gradient_bytes = added_in_32_bits || step.zero == 3 ? 4 : step.stack.gradient_bytes;
+  q.gradient_bytes = held_gradient_bytes(step);
   q.fused_attention = step.stack.fused_attention;
   q.fused_loss = step.stack.fused_loss;
   q.planned = step.stack.plans_memory;
@@ -31,6 +28,13 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.offloaded = step.offloaded;
   q.nvlink_ranks = nvlink_ranks;
   return q;
+}
+
+// GEMMs with fused accumulation add to 32-bit gradients, and ZeRO 3 shards have 32 bits. Otherwise gradients have the
+// precision of their reduction. NeMo's GEMMs add to the buffer that is reduced.
+int held_gradient_bytes(const TrainingStep& step) {
+  const bool added_in_32_bits = step.stack.fused_accumulation && step.stack.framework != Framework::nemo;
+  return added_in_32_bits || step.zero == 3 ? 4 : step.stack.gradient_bytes;
 }
 
 }  // namespace fabricast

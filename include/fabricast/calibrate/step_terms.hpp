@@ -4,7 +4,7 @@
 // A term whose removal changes no error can be dropped; a term that explains much is worth measuring. Parameters are
 // not fitted again, so the difference includes what a new fit of other parameters would compensate for. A term is
 // removed for all GPUs and software generations at once, by setting its parameters to the value at which it has no
-// effect.
+// effect, or, if it has none, by turning off what it is the cost of.
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@ struct StepTerm {
   std::string_view name;
   std::vector<std::string_view> parameters;  ///< last components of the paths of its parameters
   double nothing = 0;                        ///< the value at which they have no effect
+  bool Stack::*feature = nullptr;            ///< of a term without parameters: what stacks do not do without it
 };
 /// All terms.
 std::vector<StepTerm> step_terms();

@@ -82,7 +82,7 @@ struct Stack {
   /// Balance of attention among context parallel ranks. 0: equal; 1: as if sequences were split in order.
   Parameter context_imbalance;
   Parameter interference;  ///< fraction of its speed that computation loses to 16 channels of a collective
-  Parameter accumulation;  ///< bytes per parameter and micro-batch to accumulate gradients
+  Parameter accumulation;  ///< bytes per parameter and micro-batch to accumulate gradients, beyond what GEMMs add
   Parameter optimizer;     ///< bytes per parameter of the optimizer
   Parameter layer_launch;  ///< us per layer and forward pass that the GPU waits for its host; backward twice that
   Parameter launch;  ///< us of host time to launch half a layer, in each direction; the host runs ahead of the GPU

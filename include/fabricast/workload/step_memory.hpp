@@ -11,4 +11,8 @@ namespace fabricast {
 /// \param nvlink_ranks  GPUs that share NVLink, the upper limit of tensor parallelism in proposals
 MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks);
 
+/// Bytes of each element of the buffer in which gradients are kept until their reduction, which is also what GEMMs with
+/// fused accumulation read and write.
+int held_gradient_bytes(const TrainingStep& step);
+
 }  // namespace fabricast

@@ -171,6 +171,35 @@ TEST_CASE("each local expert is launched by itself, and cast with 8 bits") {
   CHECK(time_layer(step, false).ffn.launch.value == Approx(7e-6));
 }
 
+TEST_CASE("GEMMs that add to gradients pay for one wave of thread blocks") {
+  const auto world = step_world("experts", alone);
+  TrainingStep step = step_of(world);
+  step.stack.framework = Framework::megatron;
+  REQUIRE(step.kernels.multiprocessors == 132);
+  const double rate = step.kernels.memory_rate.value * step.kernels.model.stream.value;
+  const auto bytes = [&](bool experts) {
+    const auto spent = [&](bool adds) {
+      step.stack.fused_accumulation = adds;
+      return time_layer(step, experts).ffn.weight_gradient;
+    };
+    return (spent(true) - spent(false)).value * rate;
+  };
+  // 16 local experts of 2048 x 1536 and 768 x 2048: 96 and 48 blocks of 128 x 256 each, less than a wave. 32-bit
+  // gradients are read and written whole.
+  CHECK(bytes(true) == Approx(8. * 16 * (2048 * 1536 + 768 * 2048)).epsilon(1e-6));
+  // Of a dense block of 2048 x 12288 and 6144 x 2048, 768 and 384 blocks are 6 and 3 waves.
+  step.model.ffn = 6144;
+  CHECK(bytes(false) == Approx(8. * 2048 * (12288. / 6 + 6144. / 3)).epsilon(1e-6));
+  // One kernel for all experts: 1536 and 768 blocks.
+  step.stack.grouped_experts = true;
+  CHECK(bytes(true) == Approx(8. * 16 * 2048 * (1536. / 12 + 768. / 6)).epsilon(1e-6));
+  // NeMo adds to what it reduces. Gradients that a framework reduces first are added by a kernel of its own.
+  step.stack.framework = Framework::nemo, step.stack.gradient_bytes = 2;
+  CHECK(bytes(false) == Approx(4. * 2048 * (12288. / 6 + 6144. / 3)).epsilon(1e-6));
+  step.stack.framework = Framework::fsdp;
+  CHECK(bytes(false) == 0);
+}
+
 TEST_CASE("computation loses the SMs that a dispatcher's kernels occupy") {
   const auto slowed = [](const Sets& set) {
     const auto world = step_world("experts", test::both(alone, test::both(dispatched("deepep"), set)));
