@@ -66,9 +66,10 @@ TEST_CASE("casts cost the bytes that their recipe reads and writes") {
   const HalfLayer delayed = times("delayed"), current = times("current"), mx = times("mxfp8");
   CHECK(current.forward > delayed.forward);
   CHECK((mx.forward - delayed.forward) / (current.forward - delayed.forward) == Approx(2.0 / 32 / 2).epsilon(0.02));
-  // 3 B along rows at 2.2 TB/s and 5 along columns at 0.65 take 1.3636 + 7.6923; the 6 B of `current` take 3.7662.
+  // 3 B along rows at 2.2 TB/s and 5 along columns at 0.65 take 15/11 + 100/13 = 1295/143; the 6 B of `current`, 2 along
+  // rows and 4 in both orders at 1.4, take 10/11 + 20/7 = 290/77.
   CHECK((times("rowwise").forward - delayed.forward) / (current.forward - delayed.forward) ==
-        Approx((6 * 9.0559 / 3.7662 - 4) / 2).epsilon(1e-3));
+        Approx((6 * (1295. / 143) / (290. / 77) - 4) / 2));
   CHECK(times("auto").forward / current.forward == Approx(1));  // of torchtitan
   CHECK(cast_traffic(Scaling::blockwise) == Approx(2 + 1 + 1 + 2 * 4.0 / 128));
   CHECK(cast_traffic(Scaling::nvfp4) == Approx(2 + 2 + 0.5 + 0.5 + 2.0 / 16));
