@@ -220,8 +220,7 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
-  // NCCL's graph searches depend on the topology and not on fitted parameters.
-  searches_ = build_world(scenario_).searches();
+  build_world(scenario_);   // throws if it is invalid
   scenario_.hardware = {};  // each run sets its own
 }
 
@@ -235,7 +234,7 @@ World CaseRunner::world_of(const Hardware& hardware, std::vector<Bytes> sizes) c
   scenario.hardware = hardware;
   scenario.workload.sizes = std::move(sizes);
   // Fits and validations need times alone.
-  return build_world(std::move(scenario), searches_).with_times_only();
+  return build_world(std::move(scenario)).with_times_only();
 }
 
 ForecastOfCase CaseRunner::run(const Hardware& hardware, bool residuals) const {

@@ -63,8 +63,8 @@ class Examination {
   };
 
   World world_of(const std::vector<std::string>& set, std::size_t m) const {
-    if (set.empty()) return build_world(measured_[m].scenario, searches_);
-    return build_world(changes_[m].with(set), searches_);
+    if (set.empty()) return build_world(measured_[m].scenario);
+    return build_world(changes_[m].with(set));
   }
 
   /// Forecasts the cluster as it should be, with the properties that the distribution of errors depends on.
@@ -238,7 +238,6 @@ class Examination {
   const std::map<Cause, double>& weights_;
   const RunOptions& options_;
   std::vector<ScenarioChanges> changes_;  ///< by series
-  const std::shared_ptr<SearchStore> searches_ = make_search_store();
   // By row, one series after the other.
   std::vector<ResidualRow> rows_;
   std::vector<Seconds> expected_, times_;

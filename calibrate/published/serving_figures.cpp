@@ -18,17 +18,11 @@ constexpr double ms = 1e3;
 
 double& of(ServingFigures& figures, ServingMetric metric) { return figures[static_cast<std::size_t>(metric)]; }
 
-/// Results of NCCL's graph search do not depend on parameters, so all forecasts share them.
-const std::shared_ptr<SearchStore>& searches() {
-  static const std::shared_ptr<SearchStore> found = make_search_store();
-  return found;
-}
-
 World world_of(const std::string& scenario, const std::string& id, const Hardware& hardware,
                const std::vector<std::string>& set = {}) {
   ReadResult read = parse_scenario(scenario, id, set);
   read.scenario.hardware = hardware;
-  return build_world(std::move(read.scenario), searches());
+  return build_world(std::move(read.scenario));
 }
 
 InferenceForecast forecast_of(const World& world) {

@@ -205,9 +205,9 @@ void state_latency(Node& node, double latency_us) {
 }
 
 /// Searches for channels, and computes what follows from them.
-void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchStore* store) {
+void search_and_estimate(Planner& planner, const NcclSettings& settings) {
   Communicator& comm = planner.comm;
-  planner.graphs = search_graphs(comm.node, comm.nodes(), settings, store);
+  planner.graphs = search_graphs(comm.node, comm.nodes(), settings);
   planner.costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, settings);
   planner.default_costs = nccl_cost_model(comm.node, comm.nodes(), planner.graphs, unforced(settings));
   comm.rings = planner.graphs.ring.shapes;
@@ -221,7 +221,7 @@ void search_and_estimate(Planner& planner, const NcclSettings& settings, SearchS
 }  // namespace
 
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
-                     NcclSettings settings, SearchStore* store) {
+                     NcclSettings settings) {
   check_paths_inside(node, settings);
   Planner planner;
   planner.settings = std::move(settings);
@@ -238,7 +238,7 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
     throw UserError::at("node.nics.count", fmt::format("{} nodes, but no NICs to connect them", comm.nodes()));
   // The search runs before the paths to NICs are decided: it works on NCCL's own view of the node. What follows
   // describes the paths that data really takes.
-  search_and_estimate(planner, planner.settings, store);
+  search_and_estimate(planner, planner.settings);
   if (comm.node.nics > 0)
     for (int g = 0; g < comm.gpus(); ++g) comm.nic_of_gpu.push_back(nic_of(comm.node, g));
   comm.pxn = uses_pxn(comm.node, planner.settings);
@@ -258,14 +258,14 @@ Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint3
   return planner;
 }
 
-void use_sharp(Planner& planner, SharpService sharp, SearchStore* store) {
+void use_sharp(Planner& planner, SharpService sharp) {
   planner.comm.sharp = std::move(sharp);
   const Communicator& comm = planner.comm;
   if (comm.sharp.available() || !uses_collnet(comm.node, comm.nodes(), planner.settings)) return;
   // Without aggregation NCCL continues without CollNet and its channels.
   NcclSettings without = planner.settings;
   without.collnet_enable = false;
-  search_and_estimate(planner, without, store);
+  search_and_estimate(planner, without);
 }
 
 bool works_in_place(const Planner& planner, NcclVersion since) {

@@ -404,9 +404,8 @@ bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& sett
          node.spec.nics.link == LinkKind::infiniband;
 }
 
-SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings, SearchStore* store) {
-  SearchStore own;
-  SearchGraphs graphs = find_graphs(node, nodes, settings, store ? *store : own);
+SearchGraphs search_graphs_in(SearchStore& store, const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  SearchGraphs graphs = find_graphs(node, nodes, settings, store);
   if (nodes > 1 && node.spec.nics.numa == NicNuma::remote)
     // A wrong binding of processes is not in the layout. The search finds near NICs, but data takes the far ones, so
     // the type that the cost model sees is corrected here.
@@ -414,6 +413,12 @@ SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSetti
       g->type_inter = std::max(g->type_inter, nic_distance(node, false));
   graphs.channels = collective_channels(node, nodes > 1, graphs, settings);
   return graphs;
+}
+
+SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings) {
+  // Fits go through some hundred kinds of nodes in turn. A system takes some ten kilobytes.
+  static SearchStore store(1024);
+  return search_graphs_in(store, node, nodes, settings);
 }
 
 }  // namespace fabricast

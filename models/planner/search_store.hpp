@@ -1,11 +1,13 @@
 // Results of NCCL's search, shared by identical searches of identically wired nodes.
 //
-// A search takes milliseconds, and a what-if variant, a tested symptom or a posterior sample of the hardware leaves the
-// wiring of most nodes unchanged. The store keeps whole systems and requests as keys, so callers need not know which
-// nodes are alike.
+// A search takes up to half a second, and a what-if variant, a tested symptom, a row of a study or a posterior sample of
+// the hardware leaves the wiring of most nodes unchanged. The store keeps whole systems and requests as keys, so callers
+// need not know which nodes are alike.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +32,9 @@ struct SearchRequest {
 /// Thread-safe. A caller whose search is already running in another thread waits for it.
 class SearchStore {
  public:
+  /// \param most_systems  that are kept. Beyond it the one is forgotten that was not asked for the longest
+  explicit SearchStore(std::size_t most_systems) : most_systems_(most_systems) {}
+
   /// The stored result, or that of `search`, which is then stored.
   SearchGraph of(const NcclSystem& system, const SearchRequest& request, const std::function<SearchGraph()>& search);
 
@@ -41,13 +46,17 @@ class SearchStore {
   };
   struct OfSystem {
     NcclSystem system;
-    std::vector<std::unique_ptr<Known>> known;
+    std::vector<std::shared_ptr<Known>> known;
   };
 
-  Known& known(const NcclSystem& system, const SearchRequest& request);
+  std::shared_ptr<Known> known(const NcclSystem& system, const SearchRequest& request);
 
+  std::size_t most_systems_;
   std::mutex mutex_;
-  std::vector<OfSystem> systems_;
+  std::list<OfSystem> systems_;  ///< the one that was asked for last comes first
 };
+
+/// search_graphs, with a store of the caller's instead of that of the process.
+SearchGraphs search_graphs_in(SearchStore& store, const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 }  // namespace fabricast

@@ -196,10 +196,8 @@ class LayerTimer {
   /// Time in which `count` GEMMs read and write the gradients that they add to, beyond their sums. A wave of thread blocks
   /// does so at once, after its sums, and only the sums of other waves hide it, so that one wave's share is exposed. A
   /// GEMM of a dense layer has 5 to 15 waves, that of an expert often only one. The time does not depend on tokens.
-  // Gradients of other frameworks' ranks are reduced before they are added to, or added to by a kernel of their own.
   Seconds added(const Linear& l, double count) const {
-    const bool adds = stack_.framework == Framework::megatron || stack_.framework == Framework::nemo;
-    if (!adds || !stack_.fused_accumulation) return {};
+    if (!stack_.fused_accumulation) return {};
     const double kernels = stack_.grouped_experts ? 1 : count;
     const double blocks = std::ceil(l.in / 128) * std::ceil(l.out / 256) * count / kernels;
     const double waves = std::max(1.0, std::ceil(blocks / step_.kernels.multiprocessors));

@@ -125,59 +125,71 @@ class ClosRouter final : public Router {
   }
 
   /// The same with dead links: at each switch only links that still lead to the destination are choices.
+  // Each of a flow's links is asked whether any behind it is alive; only the choices of switches that it crosses are
+  // listed.
   bool around_the_dead(const Flow& flow, std::uint32_t leaf_a, std::uint32_t leaf_b, Path& path) const {
     const std::uint32_t group_a = clos_.group_of(leaf_a), group_b = clos_.group_of(leaf_b);
     const bool by_core = group_a != group_b;
     const auto key = chooser_.key(flow);
     const std::uint32_t vertex0 = clos_.endpoints;
-    std::vector<std::uint32_t> uplinks;
-    const auto alive_down = [&](std::uint32_t index) {  // cables spine `index` of group_b -> leaf_b
-      std::vector<std::uint32_t> alive;
-      for (std::uint32_t c = 0; c < clos_.leaf_spine_cables; ++c)
-        if (!state_.down(clos_.spine_to_leaf(leaf_b, index, c))) alive.push_back(c);
-      return alive;
+    const auto spine_of = [&](std::uint32_t group, std::uint32_t index) {
+      return group * clos_.spines_per_group + index;
     };
-    const auto alive_core = [&](std::uint32_t spine, std::uint32_t core) {  // cables core -> spine of group_b
-      std::vector<std::uint32_t> alive;
-      for (std::uint32_t c = 0; c < clos_.spine_core_cables; ++c)
-        if (!state_.down(clos_.core_to_spine(spine, core, c))) alive.push_back(c);
-      return alive;
+    // Cables from a spine of group_b to leaf_b, from a core to that spine, from a spine of group_a to a core.
+    const auto down = [&](std::uint32_t index) {
+      return [&, index](std::uint32_t c) { return !state_.down(clos_.spine_to_leaf(leaf_b, index, c)); };
     };
-    const auto core_paths = [&](std::uint32_t index) {  // up cables of the spine that still lead to group_b
-      std::vector<std::uint32_t> alive;
-      const std::uint32_t spine = group_a * clos_.spines_per_group + index,
-                          there = group_b * clos_.spines_per_group + index;
-      for (std::uint32_t v = 0; v < clos_.spine_up; ++v)
-        if (!state_.down(clos_.spine_to_core(spine, v)) && !alive_core(there, v / clos_.spine_core_cables).empty())
-          alive.push_back(v);
-      return alive;
+    const auto from_core = [&](std::uint32_t index, std::uint32_t core) {
+      return [&, index, core](std::uint32_t c) {
+        return !state_.down(clos_.core_to_spine(spine_of(group_b, index), core, c));
+      };
     };
-    for (std::uint32_t j = 0; j < clos_.leaf_up; ++j) {
+    const auto to_core = [&](std::uint32_t index) {
+      return [&, index](std::uint32_t v) {
+        return !state_.down(clos_.spine_to_core(spine_of(group_a, index), v)) &&
+               any_of(clos_.spine_core_cables, from_core(index, v / clos_.spine_core_cables));
+      };
+    };
+    const auto up = [&](std::uint32_t j) {
       const std::uint32_t index = j / clos_.leaf_spine_cables;
-      if (state_.down(clos_.leaf_to_spine(leaf_a, j)) || alive_down(index).empty()) continue;
-      if (by_core && core_paths(index).empty()) continue;
-      uplinks.push_back(j);
-    }
-    if (uplinks.empty()) return false;
+      return !state_.down(clos_.leaf_to_spine(leaf_a, j)) && any_of(clos_.leaf_spine_cables, down(index)) &&
+             (!by_core || any_of(clos_.spine_up, to_core(index)));
+    };
     const auto pick = [&](const std::vector<std::uint32_t>& from, std::uint32_t vertex, int tier) {
       return from[chooser_.pick(key, vertex, tier, static_cast<std::uint32_t>(from.size()))];
     };
+    const std::vector<std::uint32_t> uplinks = all_of(clos_.leaf_up, up);
+    if (uplinks.empty()) return false;
     const std::uint32_t j = pick(uplinks, vertex0 + leaf_a, 0), index = j / clos_.leaf_spine_cables;
     path.resources.push_back(clos_.leaf_to_spine(leaf_a, j));
     path.latency = latency_.of(by_core ? 2 : 1);
-    std::uint32_t spine = group_a * clos_.spines_per_group + index;
+    std::uint32_t spine = spine_of(group_a, index);
     if (by_core) {
-      const std::uint32_t v = pick(core_paths(index), vertex0 + clos_.leaves + spine, 1);
+      const std::uint32_t v = pick(all_of(clos_.spine_up, to_core(index)), vertex0 + clos_.leaves + spine, 1);
       path.resources.push_back(clos_.spine_to_core(spine, v));
-      const std::uint32_t core = clos_.core_of(spine, v), there = group_b * clos_.spines_per_group + index;
-      const std::uint32_t back =
-          pick(alive_core(there, v / clos_.spine_core_cables), vertex0 + clos_.leaves + clos_.spines() + core, 2);
-      path.resources.push_back(clos_.core_to_spine(there, v / clos_.spine_core_cables, back));
-      spine = there;
+      const std::uint32_t core = clos_.core_of(spine, v), place = v / clos_.spine_core_cables;
+      const std::uint32_t back = pick(all_of(clos_.spine_core_cables, from_core(index, place)),
+                                      vertex0 + clos_.leaves + clos_.spines() + core, 2);
+      spine = spine_of(group_b, index);
+      path.resources.push_back(clos_.core_to_spine(spine, place, back));
     }
-    path.resources.push_back(
-        clos_.spine_to_leaf(leaf_b, index, pick(alive_down(index), vertex0 + clos_.leaves + spine, 3)));
+    const std::uint32_t back = pick(all_of(clos_.leaf_spine_cables, down(index)), vertex0 + clos_.leaves + spine, 3);
+    path.resources.push_back(clos_.spine_to_leaf(leaf_b, index, back));
     return true;
+  }
+
+  /// Whether any of 0 to n - 1 is alive.
+  static bool any_of(std::uint32_t n, const auto& alive) {
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (alive(i)) return true;
+    return false;
+  }
+  /// Those of 0 to n - 1 that are alive.
+  static std::vector<std::uint32_t> all_of(std::uint32_t n, const auto& alive) {
+    std::vector<std::uint32_t> list;
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (alive(i)) list.push_back(i);
+    return list;
   }
 
   const Fabric& fabric_;

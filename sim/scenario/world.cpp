@@ -37,7 +37,6 @@ struct Parts {
   std::unique_ptr<Fabric> fabric;
   std::any static_paths;  ///< spec of the policy that replaces adaptive routing if NCCL requires order
   Allocation allocation;
-  std::shared_ptr<SearchStore> searches;
   std::vector<Diagnostic> warnings;
 };
 
@@ -62,7 +61,6 @@ const Allocation& World::allocation() const { return state_->parts->allocation; 
 const NetworkSetup& World::setup() const { return state_->setup; }
 const Samples& World::samples() const { return state_->samples; }
 const TrafficBySample& World::beside() const { return state_->beside; }
-const std::shared_ptr<SearchStore>& World::searches() const { return state_->parts->searches; }
 const std::vector<Diagnostic>& World::warnings() const { return state_->parts->warnings; }
 
 const Background* World::beside_in(std::uint64_t seed) const {
@@ -405,14 +403,13 @@ Fabric fabric_of_hosts(const Scenario& s, const Communicator& comm) {
   return topologies()[s.fabric.kind].build(s.fabric.spec, demand_of_hosts(s, comm));
 }
 
-World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
+World build_world(Scenario scenario) {
   const auto parts = std::make_shared<Parts>();
   const auto state = std::make_shared<World::State>();
   state->parts = parts;
   state->scenario = std::shared_ptr<const Scenario>(parts, &parts->scenario);
   state->effective = std::make_shared<EffectiveText>();
   NetworkSetup& setup = state->setup;
-  parts->searches = searches ? std::move(searches) : make_search_store();
   parts->scenario = std::move(scenario);
   const Scenario& s = parts->scenario;
   std::vector<Diagnostic> stated;  // warnings on single variables, which the reader has already reported
@@ -447,8 +444,8 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
     return World(state);
   }
   // NCCL's search needs the number of hosts, not which ones, so a provisional placement serves it.
-  parts->planner = make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts),
-                                std::move(settings), parts->searches.get());
+  parts->planner =
+      make_planner(std::move(node), provisional(s.cluster), static_cast<std::uint32_t>(hosts), std::move(settings));
   Communicator& comm = parts->planner.comm;
   parts->planner.buffers = s.workload.buffers;
   check_choice(*parts);
@@ -467,7 +464,7 @@ World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches) {
   const bool asks_for_collnet = parts->planner.settings.collnet_enable;
   // Only on request: finding SHARP trees through the switches of a large fabric takes long.
   if (asks_for_collnet || s.sharp.generation > SharpGeneration::none)
-    use_sharp(parts->planner, sharp_service(s.sharp, comm, parts->fabric.get()), parts->searches.get());
+    use_sharp(parts->planner, sharp_service(s.sharp, comm, parts->fabric.get()));
   if (asks_for_collnet && !comm.sharp.available())
     parts->warnings.push_back({Diagnostic::Severity::warning,
                                {},

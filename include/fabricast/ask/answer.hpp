@@ -55,9 +55,8 @@ auto placed(const Read& read, F f) {
 
 /// Builds the world of a scenario that was read. Errors and warnings have positions in its file.
 /// \param warnings  gets those of the world, after what it already has
-/// \param searches  the store of a similar world, to reuse its results; null: a new one
 /// \throws UserError as build_world
-World world_of(Scenario scenario, std::vector<Diagnostic>& warnings, std::shared_ptr<SearchStore> searches = nullptr);
+World world_of(Scenario scenario, std::vector<Diagnostic>& warnings);
 
 /// The warning of a question that treats the job as if it were alone, if the scenario has other jobs or flows.
 std::optional<Diagnostic> others_left_out(const World& world);

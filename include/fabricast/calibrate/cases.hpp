@@ -77,8 +77,7 @@ struct ForecastOfCase {
   std::vector<ResidualRow> residuals;  ///< by row; empty unless requested
 };
 
-/// Forecasts one case with different hardware parameters. The scenario is parsed once, and NCCL's graph searches, which
-/// do not depend on parameters, are shared by all runs.
+/// Forecasts one case with different hardware parameters. The scenario is parsed once.
 /// \pre the case outlives the object
 class CaseRunner {
  public:
@@ -102,7 +101,6 @@ class CaseRunner {
 
   const MeasuredCase* case_;
   Scenario scenario_;
-  std::shared_ptr<SearchStore> searches_;  ///< graph searches of NCCL
   std::vector<std::string> prefixes_;
 };
 

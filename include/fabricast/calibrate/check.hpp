@@ -195,8 +195,7 @@ std::map<Cause, double> evidence(const Imported& log, const World& world);
 /// cluster of the first series and applied to all, because one diagnosis must explain every series; one that makes a
 /// scenario invalid is left out. Of the likeliest causes, pairs are tried where both together differ from each alone.
 ///
-/// Simulates every symptom on every series: some hundred forecasts, in parallel over symptoms. NCCL's graph searches
-/// are shared between them.
+/// Simulates every symptom on every series: some hundred forecasts, in parallel over symptoms.
 /// \param measured  series, each with the scenario of its cluster as it should be
 /// \param site      rows measured while the site was as it should be; verdicts are conditioned on them
 /// \param weights   factors of the causes' priors, from `evidence`

@@ -1,9 +1,7 @@
 // Forecasts one configuration of a study, as `fabricast run` would, with its bill, cost and risk.
 //
-// Safe to call concurrently; calls may share the site and the search store of the options.
+// Safe to call concurrently; calls may share the site of the options.
 #pragma once
-
-#include <memory>
 
 #include "fabricast/plan/row.hpp"
 #include "fabricast/report/interval.hpp"
@@ -13,11 +11,10 @@ namespace fabricast {
 
 /// How to forecast a row. Only `risk`, `intervals` and `site` change the result.
 struct EvaluateOptions {
-  int threads = 1;                          ///< of one row
-  bool risk = false;                        ///< forecast failures, which takes longer than everything else
-  bool intervals = true;                    ///< compute 90 % intervals, which takes most of the remaining time
-  const MeasuredSite* site = nullptr;       ///< measured rows to condition intervals on; null: none
-  std::shared_ptr<SearchStore> searches{};  ///< cache of NCCL's topology searches, shared between rows; null: none
+  int threads = 1;                     ///< of one row
+  bool risk = false;                   ///< forecast failures, which takes longer than everything else
+  bool intervals = true;               ///< compute 90 % intervals, which takes most of the remaining time
+  const MeasuredSite* site = nullptr;  ///< measured rows to condition intervals on; null: none
 };
 
 /// Forecasts a row of a study. An error of the user in the row (an inconsistent configuration, or one that does not fit

@@ -4,7 +4,7 @@
 // algorithm, protocol, channels, threads and chunk sizes. Sizes are counted as in nccl-tests. docs/models/planner.md
 // describes the rules.
 //
-// Const functions of a planner are safe to call concurrently. A SearchStore may be shared by several threads.
+// Const functions of a planner are safe to call concurrently.
 #pragma once
 
 #include "fabricast/planner/cost_model.hpp"
@@ -26,13 +26,12 @@ struct Planner {
 
 /// Makes the planner of a communicator.
 /// \param placement  position on the fabric of each host of the job; `hosts_per_node` hosts form an NCCL node
-/// \param store      results of searches for other scenarios; null: none
 /// \throws UserError if the cluster has fewer than two ranks, or several nodes without NICs
 Planner make_planner(Node node, std::vector<std::uint32_t> placement, std::uint32_t hosts_per_node,
-                     NcclSettings settings, SearchStore* store = nullptr);
+                     NcclSettings settings);
 
 /// Sets the aggregation that the fabric offers (sharp.hpp). Without any, CollNet algorithms are not chosen.
-void use_sharp(Planner& planner, SharpService sharp, SearchStore* store = nullptr);
+void use_sharp(Planner& planner, SharpService sharp);
 
 /// Whether this combination has a schedule, so that the engines can simulate it.
 bool is_simulated(const Communicator& comm, CollectiveOp op, Algorithm algorithm, Protocol protocol);

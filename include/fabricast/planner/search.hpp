@@ -4,19 +4,13 @@
 // The search runs on the node's layout (a usual one or that of a topology file), with NCCL's bandwidths and step
 // limits, so it finds what NCCL finds [NCCL-search]. Graphs of NCCL_GRAPH_FILE replace the search, as in NCCL.
 //
-// Pure functions except for the SearchStore, which is safe to share between threads.
+// Pure functions, safe to call concurrently. The process remembers what it found for recent nodes
+// (models/planner/search_store.hpp), because most worlds of a process have the same few.
 #pragma once
-
-#include <memory>
 
 #include "fabricast/planner/nccl.hpp"
 
 namespace fabricast {
-
-/// Results of searches, shared by all scenarios with identical nodes (models/planner/search_store.hpp).
-class SearchStore;
-/// An empty store.
-std::shared_ptr<SearchStore> make_search_store();
 
 /// Whether GPUs may use PXN: send to a NIC through another GPU close to it. Needs NVLink, and NICs other than sockets
 /// [NCCL-paths].
@@ -28,8 +22,6 @@ PathType nic_distance(const Node& node, bool pxn);
 bool uses_collnet(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 /// The channels of a communicator. \param nodes  number of NCCL nodes (NVLink domains)
-/// \param store  supplies and receives results; null: none
-SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings,
-                           SearchStore* store = nullptr);
+SearchGraphs search_graphs(const Node& node, std::int64_t nodes, const NcclSettings& settings);
 
 }  // namespace fabricast

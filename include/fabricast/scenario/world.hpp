@@ -53,8 +53,6 @@ class World {
   /// The traffic of others in the sample of a seed, or null.
   /// \pre the seed is one of `samples`
   const Background* beside_in(std::uint64_t seed) const;
-  /// Results of NCCL's graph search, shared with worlds of similar scenarios.
-  const std::shared_ptr<SearchStore>& searches() const;
   /// Of building this world, without positions in the file.
   const std::vector<Diagnostic>& warnings() const;
   /// An engine for one sample of the network. It may have counted for this world before, if engines are kept.
@@ -89,7 +87,7 @@ class World {
   explicit World(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   template <class Change>
   World changed(Change change) const;
-  friend World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches);
+  friend World build_world(Scenario scenario);
 
   std::shared_ptr<const State> state_;
 };
@@ -126,8 +124,7 @@ FabricDemand demand_of_hosts(const Scenario& scenario, const Communicator& comm)
 Fabric fabric_of_hosts(const Scenario& scenario, const Communicator& comm);
 
 /// Derives the world of a scenario. Warnings are in the result.
-/// \param searches  the store of a world of a similar scenario, to reuse its results; null: a new store
 /// \throws UserError if sections are not consistent, for example if the fabric has too few ports
-World build_world(Scenario scenario, std::shared_ptr<SearchStore> searches = nullptr);
+World build_world(Scenario scenario);
 
 }  // namespace fabricast

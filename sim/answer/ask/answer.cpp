@@ -17,12 +17,12 @@ std::string Answer::write(std::string_view form) const {
   FABRICAST_CHECK(false, "an answer without the form that is asked for");
 }
 
-World world_of(Scenario scenario, std::vector<Diagnostic>& warnings, std::shared_ptr<SearchStore> searches) {
+World world_of(Scenario scenario, std::vector<Diagnostic>& warnings) {
   Scenario names;  // outlives the scenario's move into the world
   names.file = scenario.file;
   names.places = scenario.places;
   names.fabric_places = scenario.fabric_places;
-  World world = placed(names, [&] { return build_world(std::move(scenario), std::move(searches)); });
+  World world = placed(names, [&] { return build_world(std::move(scenario)); });
   for (Diagnostic w : world.warnings()) {
     names.locate(w);
     warnings.push_back(std::move(w));

@@ -53,7 +53,7 @@ Answer explain_collective(const World& world, const ExplainQuestion& question, c
   // The explanation is of one size; advice above was for all of them.
   Scenario one_size = world.scenario();
   set_sizes(one_size, {question.size.value_or(middle_size(one_size)).value});
-  const World at_size = build_world(std::move(one_size), world.searches());
+  const World at_size = build_world(std::move(one_size));
   const auto part = [&](double from, double until) {
     return part_of(how, begin + from * (1 - begin), begin + until * (1 - begin));
   };

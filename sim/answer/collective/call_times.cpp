@@ -248,7 +248,7 @@ World CallTimes::State::varied(std::map<Variation, World>& all, const Variation&
     const std::scoped_lock lock(varied_mutex);
     if (const auto known = all.find(which); known != all.end()) return known->second;
   }
-  World made = in_segment(build_world(scenario, world.searches()).with_beside(world.beside()), which.segment);
+  World made = in_segment(build_world(scenario).with_beside(world.beside()), which.segment);
   if (world.fabric() && world.fabric()->links() > many_links) return made;
   const std::scoped_lock lock(varied_mutex);
   return all.try_emplace(which, std::move(made)).first->second;

@@ -58,12 +58,10 @@ MeasuredSite measured_site(const ResidualModel& model, const std::vector<Measure
   std::vector<MeasuredSite::Row> rows;
   std::vector<ResidualRow> residual;
   std::vector<double> logs;
-  // Series of one site usually differ in collective and number of nodes, so NCCL's graph search of the node is shared.
-  const auto searches = make_search_store();
   for (std::size_t s = 0; s < series.size(); ++s) {
     const auto count = static_cast<double>(series.size());
     const RunOptions own = part_of(options, static_cast<double>(s) / count, static_cast<double>(s + 1) / count);
-    const auto world = build_world(series[s].scenario, searches);
+    const auto world = build_world(series[s].scenario);
     Forecast forecast = run_forecast(world, own);
     add_unstated(forecast, own);
     for (ResidualRow& row : residual_rows(forecast, own)) residual.push_back(std::move(row));

@@ -27,7 +27,7 @@ namespace {
 std::vector<Seconds> times_with(const World& world, const Forecast& forecast, Hardware hardware) {
   Scenario scenario = world.scenario();
   scenario.hardware = std::move(hardware);
-  const World other = build_world(std::move(scenario), world.searches())
+  const World other = build_world(std::move(scenario))
                           .with_counts_of(world)
                           .with_samples_up_to(1)
                           .with_beside(world.beside())

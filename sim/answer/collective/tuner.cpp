@@ -165,7 +165,7 @@ World one_node_of(const World& world) {
   s.cluster.placement = Placement::in_order;
   s.cluster.order.clear();
   s.faults.clear();
-  return build_world(std::move(s), world.searches());
+  return build_world(std::move(s));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<Seconds> times_of(const World& world, Scenario scenario, const Rerun
   std::vector<Seconds> times;
   try {
     // Most inputs change choices, not paths, so counts on links can be shared.
-    const World other = build_world(std::move(scenario), world.searches())
+    const World other = build_world(std::move(scenario))
                             .with_counts_of(world)
                             .with_samples(world.with_samples_up_to(unstated_samples).samples())
                             .with_beside(world.beside())

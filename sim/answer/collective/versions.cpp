@@ -43,7 +43,7 @@ void forecast_versions(Forecast& forecast, const RunOptions& options) {
     if (!is_main) {
       Scenario scenario = world.scenario();
       scenario.nccl.version = fmt::format("{}.{}.{}", from.major, from.minor, from.patch);
-      other = run_forecast(build_world(std::move(scenario), world.searches()), options);
+      other = run_forecast(build_world(std::move(scenario)), options);
     }
     for (std::size_t r = 0; r < forecast.rows.size(); ++r) {
       ForecastRow& row = forecast.rows[r];

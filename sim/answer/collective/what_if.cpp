@@ -41,7 +41,6 @@ struct Ground {
   const Scenario& scenario;
   ScenarioChanges changes;
   std::vector<Seconds> before;  ///< by size
-  std::shared_ptr<SearchStore> searches;
 };
 
 /// \param wanted  whether to run a changed scenario
@@ -55,7 +54,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     if (!wanted(made) || !ground.changes.differs(made)) return std::nullopt;
     // The words cannot express sizes that the caller narrowed, as `explain` does, so they are set again.
     set_sizes(made, scenario.sizes());
-    const auto world = build_world(std::move(made), ground.searches);
+    const auto world = build_world(std::move(made));
     std::vector<Seconds> times = times_of(run_forecast(world, options), is_lossy(ground.scenario.fabric.congestion));
     const double gain = mean_gain(ground.before, times);
     return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world.scenario())};
@@ -93,8 +92,8 @@ std::vector<WhatIf> what_would_help(const Forecast& forecast, const Forecast& we
   const std::vector<Alternatives> all = trials_for({world, forecast, weighed});
   std::vector<std::optional<WhatIf>> best(all.size());
   run_trials(
-      {world.scenario(), ScenarioChanges(world.scenario()), times_of(forecast, has_timeouts(world)), world.searches()},
-      all, options, [](const Scenario&) { return true; },
+      {world.scenario(), ScenarioChanges(world.scenario()), times_of(forecast, has_timeouts(world))}, all, options,
+      [](const Scenario&) { return true; },
       [&](std::size_t i, const Trial&, std::optional<Outcome> outcome) {
         // Alternatives compete: the best of a kind is kept, if it reaches the threshold at all.
         if (outcome && outcome->what_if.gain > (best[i] ? best[i]->gain : least_gain))
@@ -145,7 +144,7 @@ class Search {
       if (!best) break;
       take(world.scenario(), *best);
       // The times of its rows are known, but trials_for also needs their plans.
-      world = build_world(std::move(best->scenario), world.searches());
+      world = build_world(std::move(best->scenario));
       forecast_ = run_forecast(world);
     }
     if (options_.progress) options_.progress(1);
@@ -162,7 +161,7 @@ class Search {
     std::erase_if(all, [](const Alternatives& list) { return list.empty(); });
     std::vector<std::optional<Outcome>> kinds(all.size());
     run_trials(
-        {world.scenario(), ScenarioChanges(world.scenario()), advice_.after, world.searches()}, all, options,
+        {world.scenario(), ScenarioChanges(world.scenario()), advice_.after}, all, options,
         // A variable is set once: later rounds would otherwise tune the same one again and again.
         [&](const Scenario& s) { return !taken_before(changed_variables(world.scenario(), s)); },
         [&](std::size_t i, const Trial& trial, std::optional<Outcome> outcome) {

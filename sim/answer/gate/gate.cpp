@@ -17,9 +17,9 @@ namespace fabricast {
 
 namespace {
 
-// Each operation has its own plans and errors, so each has a world. NCCL's graph search is shared.
-World world_of(const World& world, const ScenarioChanges& changes, CollectiveOp op) {
-  return build_world(changes.with({fmt::format("workload.collective={}", name_of(op))}), world.searches());
+// Each operation has its own plans and errors, so each has a world.
+World world_of(const ScenarioChanges& changes, CollectiveOp op) {
+  return build_world(changes.with({fmt::format("workload.collective={}", name_of(op))}));
 }
 
 /// The bandwidths of the rows are b_i e^(-y_i), with y a multivariate Student t. Because exp is convex, ln of their
@@ -111,7 +111,7 @@ Gate gate_of(const World& world, const std::vector<CollectiveOp>& operations, co
   const auto count = static_cast<double>(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto at = static_cast<double>(i);
-    const auto own = world_of(world, changes, operations[i]);
+    const auto own = world_of(changes, operations[i]);
     const Forecast forecast = forecast_with_residuals(own, site, part_of(options, at / count, (at + 1) / count));
     const std::vector<GateRow> rows = gate_rows(own, forecast, probability);
     gate.rows.insert(gate.rows.end(), rows.begin(), rows.end());

@@ -18,10 +18,9 @@ GateVerdict judge(const std::vector<MeasuredSeries>& measured, const MeasuredSit
   GateVerdict verdict;
   verdict.probability = probability;
   const auto count = static_cast<double>(measured.size());
-  const auto searches = make_search_store();
   for (std::size_t s = 0; s < measured.size(); ++s) {
     const auto at = static_cast<double>(s);
-    const auto world = build_world(measured[s].scenario, searches);
+    const auto world = build_world(measured[s].scenario);
     const Forecast forecast = forecast_with_residuals(world, site, part_of(options, at / count, (at + 1) / count));
     const std::vector<GateRow> rows = gate_rows(world, forecast, probability);
     for (std::size_t i = 0; i < rows.size(); ++i) {

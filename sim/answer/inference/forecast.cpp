@@ -268,7 +268,7 @@ InferenceForecast run_inference(const World& world, const RunOptions& options, b
         // Without GDR, NCCL may choose other algorithms and NICs share PCIe with the copies, so the world is built
         // again. The time of a decode step without transfers stays that of the scenario: only transfers go through host
         // memory.
-        const World without = build_world(std::move(staged), world.searches()).with_beside(world.beside());
+        const World without = build_world(std::move(staged)).with_beside(world.beside());
         f.disaggregated =
             disaggregate(without, step, f.step.time, ServingSample(without, without.samples().first_seed + median));
       } else {

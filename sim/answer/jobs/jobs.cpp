@@ -233,7 +233,7 @@ class Comparison {
   }
 
   PlacementTrial try_on(Placement placement, const std::vector<std::uint32_t>& order = {}) {
-    const World world = build_world(moved(placement, order), main_.searches()).with_samples_up_to(few_samples);
+    const World world = build_world(moved(placement, order)).with_samples_up_to(few_samples);
     PlacementTrial t;
     t.placement = placement;
     t.hosts = world.allocation().main;
@@ -297,7 +297,7 @@ class Comparison {
       s.background[i].traffic_class = "flows";
       apart.set.push_back(fmt::format("background[{}].class=flows", i));
     }
-    const World world = build_world(std::move(s), main_.searches());
+    const World world = build_world(std::move(s));
     // Jobs are in the first class, as before, and their traffic is the same.
     std::vector<BySample> flows(owners_ - runners_.size());
     std::vector<const BySample*> owners;

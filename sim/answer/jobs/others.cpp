@@ -134,7 +134,7 @@ std::vector<OtherJob> other_jobs(const World& main) {
     OtherJob other;
     other.name = job.name;
     other.hosts = main.allocation().jobs[j];
-    other.world = named(j, [&] { return build_world(scenario_of(main, j), main.searches()); });
+    other.world = named(j, [&] { return build_world(scenario_of(main, j)); });
     named(j, [&] { require_memory(other.world); });
     other.size = job.workload.size.value;
     if (job.workload.kind == JobKind::collective) other.duty = job.workload.duty.value;

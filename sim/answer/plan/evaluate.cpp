@@ -77,7 +77,7 @@ SweepRow evaluate(const Study& study, std::size_t number, const EvaluateOptions&
   SweepRow row;
   row.row = number;
   try {
-    const World alone = build_world(scenario_of(study, number), options.searches);
+    const World alone = build_world(scenario_of(study, number));
     require_memory(alone);
     const auto prices = alone.scenario().prices.empty() ? std::nullopt : std::optional(prices_of(alone.scenario()));
     const Bill bill = bill_of(alone, prices ? &*prices : nullptr);

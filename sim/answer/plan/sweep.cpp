@@ -28,8 +28,6 @@ SweepResult run_sweep(const Study& study, const SweepOptions& options) {
   alone.intervals = options.intervals;
   alone.risk = options.risk;
   alone.site = options.site;
-  // Rows usually have the same nodes, so NCCL's topology search runs once for all of them.
-  alone.searches = make_search_store();
   // Rows run in parallel, each on one thread. Only a study of fewer rows than threads gives a row several.
   alone.threads = static_cast<int>(std::max<std::size_t>(1, threads / std::max<std::size_t>(1, wanted.size())));
   std::mutex mutex;

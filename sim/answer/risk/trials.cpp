@@ -53,7 +53,7 @@ World one_size(const World& world) {
   if (world.scenario().workload.kind != WorkloadKind::collective) return world;
   Scenario scenario = world.scenario();
   set_sizes(scenario, {scenario.sizes().back()});
-  return build_world(std::move(scenario), world.searches());
+  return build_world(std::move(scenario));
 }
 
 }  // namespace

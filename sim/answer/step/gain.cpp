@@ -32,7 +32,7 @@ Seconds sampled_time(const World& world, const StepTime& time, std::size_t sampl
   const bool serves = s.workload.kind == WorkloadKind::inference;
   const TrainingStep step = serves ? TrainingStep{} : step_with(world.scenario(), hardware);
   s.hardware = std::move(hardware);
-  const World other = build_world(std::move(s), world.searches()).with_samples_up_to(1).with_beside(world.beside());
+  const World other = build_world(std::move(s)).with_samples_up_to(1).with_beside(world.beside());
   if (serves) return step_time_of(other, one_thread).time;
   return run_step(other, step, one_thread, 1).time;
 }

@@ -67,7 +67,7 @@ void add_interval(StepForecast& forecast, const RunOptions& options) {
   in_parallel(networks, threads, [&](std::size_t n) {
     Scenario scenario = base;
     scenario.hardware = sampled_hardware(base.hardware, n);
-    worlds[n] = build_world(std::move(scenario), world.searches()).with_beside(world.beside());
+    worlds[n] = build_world(std::move(scenario)).with_beside(world.beside());
   });
   if (!known) worlds.push_back(world);
   const auto traffics = make_flow_traffics(worlds, forecast.program, world.samples().first_seed, threads);

@@ -77,7 +77,7 @@ std::vector<TunerRules> with_rule(std::vector<TunerRules> all, const Call& call,
 World tuned(const World& world, std::vector<TunerRules> rules) {
   Scenario s = world.scenario();
   s.nccl.tuner = std::move(rules);
-  return build_world(std::move(s), world.searches()).with_beside(world.beside());
+  return build_world(std::move(s)).with_beside(world.beside());
 }
 
 /// A choice that was run in the step.
@@ -154,7 +154,7 @@ class CallSearch {
 World collective_world(const World& world) {
   Scenario s = world.scenario();
   s.workload = WorkloadSection{};
-  return build_world(std::move(s), world.searches());
+  return build_world(std::move(s));
 }
 
 std::vector<TunerRules> step_tuner_rules(const World& world, bool certain, const RunOptions& options) {

@@ -29,7 +29,7 @@ void add_gain_intervals(const World& world, const StepTime& time, std::vector<W>
   double done = 1;
   for (W& w : found) {
     if (!is_setting(w)) continue;
-    const World after = build_world(changes.with(w.set), world.searches());
+    const World after = build_world(changes.with(w.set));
     const RunOptions part = part_of(options, done / (count + 1), (done + 1) / (count + 1));
     w.interval = gain_interval(before, sampled_step(after, step_time_of(after, {options.threads, {}}), part));
     ++done;

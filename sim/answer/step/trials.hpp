@@ -45,7 +45,7 @@ std::vector<W> run_trials(const World& world, const std::vector<Alternatives>& a
     try {
       Scenario made = changes.with(trial.set);
       if (!changes.differs(made)) return std::nullopt;
-      const auto other = build_world(std::move(made), world.searches());
+      const auto other = build_world(std::move(made));
       return run(other, trial);
     } catch (const UserError&) {
       return std::nullopt;  // the scenario has no such key, or the change is not valid for it

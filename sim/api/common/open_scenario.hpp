@@ -31,7 +31,7 @@ class OpenScenario {
 
  private:
   struct State;
-  /// \param near  a similar world, whose searches and counts are shared; null: none
+  /// \param near  a similar world, whose counts are shared; null: none
   static OpenScenario opened(State state, const World* near);
   std::shared_ptr<const State> state_;
 };

@@ -67,9 +67,9 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
     NcclSettings settings = world_.planner().settings;
     // A graph file describes the whole node.
     if (static_cast<int>(shape.gpus.size()) < all.gpus()) settings.given_graphs.reset();
-    planner = std::make_unique<Planner>(make_planner(
-        restricted_to(all.node, shape.gpus, use_of(world_.scenario(), settings)), team.placement,
-        static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings, world_.searches().get()));
+    planner = std::make_unique<Planner>(
+        make_planner(restricted_to(all.node, shape.gpus, use_of(world_.scenario(), settings)), team.placement,
+                     static_cast<std::uint32_t>(team.placement.size() / shape.nodes), settings));
     planner->buffers = world_.planner().buffers;
   }
   Communicator& comm = planner->comm;
@@ -81,7 +81,7 @@ Planner& Communicators::of(const TeamShape& shape, const Team& team, std::uint32
   comm.placement = team.placement;
   comm.first_qp = number * qps_of_communicator;
   if (shape.nodes > 1 && uses_collnet(comm.node, shape.nodes, planner->settings))
-    use_sharp(*planner, sharp_service(world_.scenario().sharp, comm, world_.fabric()), world_.searches().get());
+    use_sharp(*planner, sharp_service(world_.scenario().sharp, comm, world_.fabric()));
   return *planner;
 }
 

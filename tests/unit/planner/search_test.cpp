@@ -4,6 +4,7 @@
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/planner/graph_file.hpp"
+#include "models/planner/search_store.hpp"
 #include "support/clusters.hpp"
 
 namespace fabricast {
@@ -235,7 +236,7 @@ TEST_CASE("limits of channels apply last", "[planner]") {
   CHECK(channels({{"NCCL_MIN_CTAS", "20"}, {"NCCL_MIN_NCHANNELS", "24"}}) == 24);
 }
 
-TEST_CASE("searches with a shared store find the same as without", "[planner]") {
+TEST_CASE("searches that remember others find the same as without", "[planner]") {
   NodeSpec far = test::preset_spec("hgx-h100");
   far.acs = true;
   NodeSpec staged = test::preset_spec("hgx-h100");
@@ -251,7 +252,6 @@ TEST_CASE("searches with a shared store find the same as without", "[planner]") 
   const std::vector<test::Variables> settings = {
       {}, {{"NCCL_CROSS_NIC", "0"}}, {{"NCCL_COLLNET_ENABLE", "1"}}, {{"NCCL_NVLS_ENABLE", "0"}}};
   const std::vector<NcclVersion> versions = {{2, 16, 2}, {2, 24, 3}, {2, 27, 3}, {2, 30, 7}};
-  const auto store = make_search_store();
   std::size_t distinct = 0;
   std::set<std::string> seen;
   std::vector<SearchGraphs> found;
@@ -263,8 +263,11 @@ TEST_CASE("searches with a shared store find the same as without", "[planner]") 
           for (const std::int64_t nodes : {1, 2}) {
             const Node node = build_node(spec, shipped_hardware());
             const NcclSettings of = test::nccl_settings(variables, version);
-            const SearchGraphs shared = search_graphs(node, nodes, of, store.get());
-            if (round == 0) found.push_back(search_graphs(node, nodes, of));
+            const SearchGraphs shared = search_graphs(node, nodes, of);
+            if (round == 0) {
+              SearchStore fresh(1);
+              found.push_back(search_graphs_in(fresh, node, nodes, of));
+            }
             const SearchGraphs& alone = found.at(at++);
             CHECK(write_graphs(shared) == write_graphs(alone));
             CHECK(shared.channels == alone.channels);
@@ -272,6 +275,35 @@ TEST_CASE("searches with a shared store find the same as without", "[planner]") 
           }
   }
   CHECK(distinct > 15);
+}
+
+TEST_CASE("a store searches once, and forgets what was not asked for the longest", "[planner]") {
+  SearchStore store(2);
+  int searched = 0;
+  const auto ask = [&](int gpus, SearchPattern pattern) {
+    NcclSystem system;
+    system.gpus = gpus;
+    SearchRequest request;
+    request.pattern = pattern;
+    const int before = searched;
+    const SearchGraph found = store.of(system, request, [&] {
+      ++searched;
+      SearchGraph graph;
+      graph.channels = 10 * gpus + static_cast<int>(pattern);
+      return graph;
+    });
+    CHECK(found.channels == 10 * gpus + static_cast<int>(pattern));
+    return searched > before;
+  };
+  using enum SearchPattern;
+  CHECK(ask(1, ring));
+  CHECK(ask(1, tree));
+  CHECK(ask(2, ring));
+  CHECK_FALSE(ask(1, ring));
+  CHECK_FALSE(ask(1, tree));
+  CHECK(ask(3, ring));
+  CHECK_FALSE(ask(1, ring));
+  CHECK(ask(2, ring));
 }
 
 }  // namespace
