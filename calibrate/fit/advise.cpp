@@ -5,7 +5,7 @@
 //   V      = ( P^-1 + sum over data I + sum over runs I )^-1       covariance of the logarithms of the parameters
 //   regret = sum over parameters j of  e_j^2 V_jj                  e_j: effect of parameter j on forecasts
 //
-// Each chosen run is the one that lowers the regret most (A-optimal design [Chaloner1995]). telling.hpp gives I and e,
+// Each chosen run is the one that lowers the regret most (A-optimal design [Chaloner1995]). information.hpp gives I and e,
 // identify.hpp gives V, and candidates.hpp lists the runs to choose from.
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@
 #include "candidates.hpp"
 #include "fabricast/calibrate/advice.hpp"
 #include "identify.hpp"
-#include "telling.hpp"
+#include "information.hpp"
 
 namespace fabricast {
 
@@ -86,8 +86,8 @@ double prior_of(const std::string& path, const Fit& fit, Hardware& hardware) {
 /// of its effect on forecasts (A-optimality, [Chaloner1995]).
 class RunChoice {
  public:
-  RunChoice(Knowledge knowledge, Tellings tellings)
-      : knowledge_(std::move(knowledge)), tellings_(std::move(tellings)) {}
+  RunChoice(Knowledge knowledge, Information information)
+      : knowledge_(std::move(knowledge)), information_(std::move(information)) {}
 
   struct Pick {
     std::size_t candidate;
@@ -101,7 +101,7 @@ class RunChoice {
     const double now = left_after({});
     std::map<std::size_t, double> gains;
     double most = 0;
-    for (const auto& [run, by_band] : tellings_) most = std::max(most, gains[run] = now - left_after(by_band));
+    for (const auto& [run, by_band] : information_) most = std::max(most, gains[run] = now - left_after(by_band));
     if (most <= least_gain * now) return {};
     const auto best =
         std::find_if(gains.begin(), gains.end(), [&](const auto& g) { return g.second >= nearly * most; });
@@ -110,7 +110,7 @@ class RunChoice {
     // A sweep over all sizes costs time on the cluster. Bands at its ends are dropped while the rest keeps 90 % of the
     // gain. Only ends are dropped, because nccl-tests runs a contiguous range of sizes (-b to -e). The largest sizes go
     // first: they take the most time.
-    auto stated = tellings_.at(candidate);
+    auto stated = information_.at(candidate);
     const auto drop_while_stated = [&](bool from_short) {
       while (stated.size() > 1) {
         auto fewer = stated;
@@ -127,7 +127,7 @@ class RunChoice {
     // depends only on the derivatives.
     knowledge_.data += sum_of(stated, knowledge_.data.rows());
     pick.after = errors();
-    tellings_.erase(candidate);
+    information_.erase(candidate);
     return pick;
   }
 
@@ -140,7 +140,7 @@ class RunChoice {
   }
 
   Knowledge knowledge_;
-  Tellings tellings_;  ///< of the runs that were not picked yet
+  Information information_;  ///< of the runs that were not picked yet
 };
 
 std::vector<Narrowed> narrowed_by(const RunChoice::Pick& pick, const Knowledge& knowledge) {
@@ -227,7 +227,7 @@ FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const F
     const auto size = static_cast<Index>(paths.size());
     Knowledge k{paths, Eigen::VectorXd(size), Eigen::VectorXd::Zero(size), Eigen::MatrixXd::Zero(size, size)};
     for (Index j = 0; j < size; ++j) k.prior[j] = prior_of(paths[static_cast<std::size_t>(j)], fit, hardware);
-    for (const auto& [run, by_band] : tellings_of(data, data.columns(paths), all_rows(data), noise, options.scale))
+    for (const auto& [run, by_band] : information_of(data, data.columns(paths), all_rows(data), noise, options.scale))
       k.data += sum_of(by_band, size);
     return k;
   };
@@ -243,8 +243,8 @@ FitAdvice advise(const std::vector<MeasuredCase>& cases, const Fit& fit, const F
   knowledge.effect = effects_of(data, candidates, knowledge.paths,
                                 [&](const std::string& system) { return contains(systems, system); });
   // Rows of candidates have no times, so no row is an outlier: an infinite scale gives all of them full weight.
-  RunChoice choice(knowledge, tellings_of(candidates, candidates.columns(knowledge.paths), obedient_rows(candidates),
-                                          noise, std::numeric_limits<double>::infinity()));
+  RunChoice choice(knowledge, information_of(candidates, candidates.columns(knowledge.paths), obedient_rows(candidates),
+                                             noise, std::numeric_limits<double>::infinity()));
   while (advice.runs.size() < most_runs) {
     const auto pick = choice.next();
     if (!pick) break;

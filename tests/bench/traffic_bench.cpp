@@ -1,4 +1,4 @@
-// Traffic of a large step: the time to time its exchanges alone, and then hundreds of sets of them together.
+// Traffic of a large step: the time to time its collectives alone, and then hundreds of sets of them together.
 //
 //   bench_traffic [NODES PIPELINE DATA]       of 8 H100, tensor 8; default 2048 16 128
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   auto begin = std::chrono::steady_clock::now();
   const auto traffic = make_flow_traffic(world, program, 1);
   for (std::uint32_t k = 0; k < program.collectives.size(); ++k) traffic->alone(k);
-  fmt::print("{} GPUs: {} exchanges alone    {:.3f} s\n", 8 * nodes, program.collectives.size(), seconds_since(begin));
+  fmt::print("{} GPUs: {} collectives alone  {:.3f} s\n", 8 * nodes, program.collectives.size(), seconds_since(begin));
   begin = std::chrono::steady_clock::now();
   // Stages are at different places of the step: every set is new.
   constexpr std::uint32_t sets = 400;

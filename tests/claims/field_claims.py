@@ -1,6 +1,6 @@
 """Forecasts what practitioners' guides claim, and holds docs/field-claims.md to it.
 
-  field_claims.py --binary build/fabricast --root .            is the page in step?
+  field_claims.py --binary build/fabricast --root .            is the page up to date?
   field_claims.py --binary build/fabricast --root . --update   writes the tables into the page
 
 claims.py says what to run for each claim. The page is written by hand but for what stands between
@@ -58,7 +58,7 @@ class Step:
         self.disaggregated = told.get("disaggregated")
         self.prefix = told.get("prefix")
 
-    def exchange(self, collective):
+    def collective(self, collective):
         """The one with most bytes."""
         return max((e for e in self.collectives if e["collective"] == collective), key=lambda e: e["bytes"])
 

@@ -32,8 +32,8 @@ def shorter(before, after, scenario="step_data_parallel"):
 
 def reduced_at(*words):
     """Bytes per second that a NIC sends while gradients are reduced."""
-    return lambda run: data_parallel(run, *words).exchange("all_reduce")["bytes"] * 2 * 255 / 256 / (
-        data_parallel(run, *words).exchange("all_reduce")["time_us"] * 1000)
+    return lambda run: data_parallel(run, *words).collective("all_reduce")["bytes"] * 2 * 255 / 256 / (
+        data_parallel(run, *words).collective("all_reduce")["time_us"] * 1000)
 
 
 def medium(nodes, gpus, bucket):

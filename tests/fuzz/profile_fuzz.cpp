@@ -1,4 +1,4 @@
-// A profile laid over the hardware: what it gives is finite, and the same a second time. And a model of residuals.
+// A profile that overrides the hardware: what it gives is finite, and the same a second time. And a model of residuals.
 #include <cmath>
 
 #include "fabricast/hardware/hardware.hpp"

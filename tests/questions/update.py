@@ -1,7 +1,7 @@
 """Runs the plans of docs/questions and writes their tables and plots, or holds the pages to them.
 
   update.py BINARY SOURCE           writes what is printed and drawn now; read the difference before you commit it
-  update.py --check BINARY SOURCE   are pages and plots in step?
+  update.py --check BINARY SOURCE   are pages and plots up to date?
 
 A page is written by hand but for what stands between `<!-- plan -->` and `<!-- end -->`: a ```console block of one command,
 `$ fabricast plan scenarios/questions/NAME.yaml ... --svg docs/questions/NAME.svg`, and what it prints. Commands run in the
@@ -86,7 +86,7 @@ def check(binary, source, page, text, block):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; are the pages in step?")
+    parser.add_argument("--check", action="store_true", help="write nothing; are the pages up to date?")
     parser.add_argument("binary", type=pathlib.Path)
     parser.add_argument("source", type=pathlib.Path)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-// Scenarios on which the flow engine is held against the chunk engine: every algorithm and operation under each
+// Scenarios on which the flow engine is compared with the chunk engine: every algorithm and operation under each
 // condition of the network.
 //
 // H100 nodes of eight, four and one GPU and A100 nodes of eight; isolated calls. Conditions:

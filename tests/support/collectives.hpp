@@ -1,4 +1,4 @@
-// Programs of exchanges without computation: groups of a job's ranks, by steps of rank numbers.
+// Programs of collectives without computation: groups of a job's ranks, by steps of rank numbers.
 #pragma once
 
 #include <utility>

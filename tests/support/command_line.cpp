@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 namespace fabricast {
@@ -33,6 +34,12 @@ std::string output(const std::string& words) {
   INFO(words << "\n" << ran.err);
   REQUIRE(ran.code == 0);
   return ran.out;
+}
+
+const std::string& output_once(const std::string& words) {
+  static std::map<std::string, std::string> known;
+  const auto at = known.find(words);
+  return at != known.end() ? at->second : known.emplace(words, output(words)).first->second;
 }
 
 }  // namespace fabricast

@@ -19,6 +19,8 @@ Ran run_shell(const std::string& command);
 Ran run_fabricast(const std::string& words);
 /// What `fabricast WORDS` prints; the test fails if it does not end well.
 std::string output(const std::string& words);
+/// The same, but words that this process has asked before are not run again. Not thread-safe.
+const std::string& output_once(const std::string& words);
 
 std::string read_text(const std::filesystem::path& file);
 

@@ -57,7 +57,7 @@ std::string sample_cluster(Rng& rng, int nodes, int size) {
   return fmt::format("{{nodes: {}{}}}", nodes, more);
 }
 
-std::string draw_leaf_spine(Rng& rng, int size, int nics) {
+std::string sample_leaf_spine(Rng& rng, int size, int nics) {
   const int leaves = one_of(rng, {2, 2, 3, 4});
   const int cables = one_of(rng, {1, 2, 4});
   const int oversubscription = one_of(rng, {1, 2, 4});
@@ -66,9 +66,9 @@ std::string draw_leaf_spine(Rng& rng, int size, int nics) {
                      std::max(1, below / (cables * oversubscription)), cables);
 }
 
-std::string draw_fabric(Rng& rng, int size, int nics) {
+std::string sample_fabric(Rng& rng, int size, int nics) {
   const std::uint64_t kind = rng.below(4);
-  if (kind == 0) return draw_leaf_spine(rng, size, nics);
+  if (kind == 0) return sample_leaf_spine(rng, size, nics);
   const int ports = one_of(rng, {8, 16, 32});
   if (kind == 1) return fmt::format("{{kind: rail_optimized, switch: {{ports: {}}}}}", ports);
   return fmt::format("{{kind: fat_tree, switch: {{ports: {}}}, oversubscription: {}}}", ports,
@@ -98,7 +98,7 @@ struct Call {
 };
 
 /// NCCL has these; which of them fit, depends on the nodes.
-Call draw_call(Rng& rng, bool single) {
+Call sample_call(Rng& rng, bool single) {
   static constexpr std::string_view all_reduce = "all_reduce";
   const Words any{"LL", "LL128", "Simple"}, simple{"Simple"};
   const Words rooted{"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
@@ -193,10 +193,10 @@ RandomScenario sample_scenario(Rng& rng, std::string_view fabric) {
   s.node = keys_of(box);
   if (domain) s.domain = "nvlink_domain: {nodes: 2}\n";
   s.cluster = sample_cluster(rng, nodes, size);
-  s.fabric = fabric.empty() ? draw_fabric(rng, size, box.gpus) : direct_fabric(rng, fabric, size);
+  s.fabric = fabric.empty() ? sample_fabric(rng, size, box.gpus) : direct_fabric(rng, fabric, size);
   s.routing = sample_routing(rng, has_detours(fabric));
   s.version = one_of<std::string_view>(rng, {"2.18", "2.22", "2.28", "2.28"});
-  const Call call = draw_call(rng, single);
+  const Call call = sample_call(rng, single);
   if (call.algorithm == "pat") s.version = "2.28";
   s.variables = sample_variables(rng, call);
   s.collective = one_from(rng, call.collectives);
@@ -206,7 +206,7 @@ RandomScenario sample_scenario(Rng& rng, std::string_view fabric) {
 
 namespace {
 
-std::string draw_link_inside(Rng& rng, const World& world, std::uint32_t host) {
+std::string sample_link_inside(Rng& rng, const World& world, std::uint32_t host) {
   const NodeGraph& graph = world.planner().comm.node.graph;
   return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(rng.below(graph.links.size()))));
 }
@@ -227,7 +227,7 @@ std::string sample_faults(Rng& rng, const World& world) {
     const std::uint32_t host = comm.placement[rng.below(comm.placement.size())];
     const bool outside = world.fabric() && !once_in(rng, 3);
     const std::string link =
-        outside ? draw_link_outside(rng, *world.fabric(), host) : draw_link_inside(rng, world, host);
+        outside ? draw_link_outside(rng, *world.fabric(), host) : sample_link_inside(rng, world, host);
     const bool may_be_down = outside && !link.starts_with("node");
     const int percent = may_be_down && once_in(rng, 4) ? 0 : one_of(rng, {5, 10, 25, 50, 80});
     list += fmt::format("  - {{link: '{}', rate: {}}}\n", link, percent / 100.0);

@@ -1,7 +1,7 @@
 // Forecasts what a job repeats, as one JobTime for collectives, training steps, traces and inference.
 //
 // Besides the time, a JobTime has the collectives with their duty, the fraction of the job's time in which each runs:
-// that is all that other jobs feel of it.
+// nothing else of it affects other jobs.
 #include <algorithm>
 
 #include "fabricast/jobs/others.hpp"

@@ -99,7 +99,7 @@ OpenScenario OpenScenario::opened(State state, const World* near) {
     ReadResult read = parse_scenario(state.text, state.name, state.changes);
     state.warnings = std::move(read.warnings);
     state.world = world_of(std::move(read.scenario), state.warnings);
-    // What was drawn by chance for DCQCN is kept with the counts, and would be that of other hardware.
+    // What was sampled for DCQCN is kept with the counts, and would be that of other hardware.
     if (near && !state.world.setup().dcqcn) state.world = state.world.with_counts_of(*near);
     state.world = state.world.with_engines_kept();
     state.family->remember({state.changes, state.world, state.warnings});

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_met = 48, most_flows = 96;
 constexpr std::int64_t most_routed = 1 << 20;
 constexpr double most_work = 8e5;  // flows times steps: 0.04 s
-constexpr double in_turn = 8;      // ports that share a link in an exchange of all: hosts of a leaf
+constexpr double in_turn = 8;      // ports that share a link in an alltoall: hosts of a leaf
 
 double sum_of(std::span<const double> connections) {
   return std::accumulate(connections.begin(), connections.end(), 0.0);

@@ -45,7 +45,7 @@ class SharedCount {
 /// A count for one engine.
 std::shared_ptr<SharedCount> count_alone(const FabricCount::Input& input);
 
-/// The counts of the plans of one network, and what was drawn by chance for them. Safe to use from several threads.
+/// The counts of the plans of one network, and what was sampled for them. Safe to use from several threads.
 class CountStore {
  public:
   /// \param kept  the seed whose counts are kept: the one for which hardware is varied

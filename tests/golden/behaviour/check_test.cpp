@@ -43,7 +43,7 @@ struct Checked {
 };
 
 /// \param set    what is wrong with the cluster that was measured
-/// \param words  of the scenario that it is held against
+/// \param words  of the scenario that it is compared with
 /// \param against  whether an earlier log is given, of the cluster when nothing was wrong
 Checked check(const Scratch& folder, const std::string& set, const std::string& more = {},
               const std::string& words = scenario, bool against = false) {

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 json run(const std::string& scenario, const std::string& options = {}) {
-  return json::parse(fabricast::output("run scenarios/" + scenario + ".yaml " + options + " --json -"));
+  return json::parse(fabricast::output_once("run scenarios/" + scenario + ".yaml " + options + " --json -"));
 }
 
 json decode(const std::string& options = {}) { return run("inference_decode", options); }
@@ -115,7 +115,7 @@ TEST_CASE("stages work on as many passes as there are", "[inference]") {
   CHECK(one.at("breakdown").contains("gemm"));
 }
 
-TEST_CASE("replicas that share experts exchange tokens", "[inference]") {
+TEST_CASE("replicas that share experts dispatch tokens to each other", "[inference]") {
   const std::string moe =
       "--set node.gpus=8 --set cluster.nodes=4 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
       "deepseek-v3}' --set workload.parallel.expert=32 ";
@@ -125,7 +125,7 @@ TEST_CASE("replicas that share experts exchange tokens", "[inference]") {
   CHECK(step_ms(decode(moe + "--set workload.imbalance=2")) > step_ms(j));
 }
 
-TEST_CASE("halves of a pass hide each other's exchanges", "[inference]") {
+TEST_CASE("halves of a pass hide each other's collectives", "[inference]") {
   // Wide expert parallelism at a large batch.
   const std::string moe =
       "--set node.gpus=8 --set cluster.nodes=8 --set workload.parallel.tensor=1 --set 'workload.model={preset: "
@@ -237,7 +237,7 @@ TEST_CASE("the model may be a Hugging Face config", "[inference]") {
     std::ofstream(file) << "fabricast: 1\nnode: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\n"
                            "workload: {kind: inference, model: {"
                         << model << "}}\n";
-    return json::parse(fabricast::output("run " + file + " --json -")).at("step_s").get<double>();
+    return json::parse(fabricast::output_once("run " + file + " --json -")).at("step_s").get<double>();
   };
   CHECK(step("config: config.json") == step("preset: llama3-8b"));
 }

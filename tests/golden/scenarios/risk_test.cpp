@@ -10,8 +10,8 @@ namespace {
 using nlohmann::json;
 
 json risk(const std::string& scenario, const std::string& options = {}) {
-  return json::parse(
-      fabricast::output("risk scenarios/risk_" + scenario + ".yaml --elements 1 --samples 200 --json - " + options));
+  return json::parse(fabricast::output_once("risk scenarios/risk_" + scenario +
+                                            ".yaml --elements 1 --samples 200 --json - " + options));
 }
 
 json find(const json& risk, const std::string& component, const std::string& event) {

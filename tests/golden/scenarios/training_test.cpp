@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 json run(const std::string& scenario, const std::string& options = {}) {
-  return json::parse(fabricast::output("run scenarios/training_" + scenario + ".yaml --json - " + options));
+  return json::parse(fabricast::output_once("run scenarios/training_" + scenario + ".yaml --json - " + options));
 }
 
 /// Sum of all numbers of a breakdown.

@@ -105,7 +105,7 @@ struct Call {
 };
 
 /// Any call that NCCL can make there and that has a schedule.
-Call draw_call(const Planner& planner, Rng& rng) {
+Call sample_call(const Planner& planner, Rng& rng) {
   std::vector<Call> calls;
   for (std::size_t o = 0; o < EnumNames<CollectiveOp>::names.size(); ++o)
     for (const CollectiveAlgorithm& a : collective_algorithms())
@@ -154,7 +154,7 @@ using Change = std::optional<Compared> (*)(const Sample&, Rng&);
 
 std::optional<Compared> more_bytes(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(world.planner(), rng);
+  const Call call = sample_call(world.planner(), rng);
   const Plan large = plan_of(world.planner(), call, sample_bytes(rng, 4, 31));
   Plan small = large;
   const double part = rng.uniform();
@@ -175,7 +175,7 @@ bool spreads(const Sample& d) { return d.routing == "{kind: adaptive}" || d.rout
 
 std::optional<Compared> slower_part(const Sample& d, Rng& rng) {
   const auto world = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(world.planner(), rng);
+  const Call call = sample_call(world.planner(), rng);
   const Plan plan = plan_of(world.planner(), call, sample_bytes(rng, 4, 32));
   Hardware worse = world.scenario().hardware;
   const GpuKind& gpu = worse.gpus.find(world.scenario().node.spec.gpu)->second;
@@ -201,7 +201,7 @@ std::optional<Compared> more_nodes(const Sample& d, Rng& rng) {
   if (d.nodes < 3 || !spreads(d)) return std::nullopt;
   const int fewer = 2 + static_cast<int>(rng.below(static_cast<std::uint64_t>(d.nodes - 2)));
   const auto small = world_of(d, fewer, d.oversubscription), large = world_of(d, d.nodes, d.oversubscription);
-  const Call call = draw_call(small.planner(), rng);
+  const Call call = sample_call(small.planner(), rng);
   if (call.protocol != Protocol::simple || is_point_to_point(call.op) || call.algorithm == Algorithm::pat)
     return std::nullopt;
   const std::int64_t bytes = long_call(large.planner(), call);
@@ -224,7 +224,7 @@ std::optional<Compared> more_oversubscription(const Sample& d, Rng& rng) {
   try {
     wide = world_of(fixed, d.nodes, d.oversubscription), narrow = world_of(fixed, d.nodes, 2 * d.oversubscription);
   } catch (const UserError&) { return std::nullopt; }  // too many nodes for two tiers
-  const Call call = draw_call(wide.planner(), rng);
+  const Call call = sample_call(wide.planner(), rng);
   if (call.protocol != Protocol::simple || call.op == CollectiveOp::sendrecv) return std::nullopt;
   const Plan plan = plan_of(wide.planner(), call, long_call(wide.planner(), call));
   return Compared{time_of(wide, plan), time_of(narrow, plan),

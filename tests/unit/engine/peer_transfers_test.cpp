@@ -30,7 +30,7 @@ PeerTransfers free_collective(std::vector<std::vector<PeerPart>> channels) {
 
 std::vector<PeerPart> parts(std::size_t count, const PeerPart& part) { return std::vector<PeerPart>(count, part); }
 
-/// A chunk of `bytes` from start to end over the network, in `exchange`.
+/// A chunk of `bytes` from start to end over the network, in collective `exchange`.
 double network_chunk(double bytes) {
   return (2.5 + 0.003 * bytes) + 0.7 + 0.002 * bytes + 5 + (2.5 + 0.003 * 0.4 * bytes);
 }

@@ -1,4 +1,4 @@
-// Profiles laid over the shipped data: what they change, and what they get wrong.
+// Profiles that override the shipped data: what they change, and what they get wrong.
 #include <algorithm>
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // ECMP against combinatorics: whatever the switches compute, by default their choices are those of dice.
 //
 // Nothing here asks the engine. A fabric is given by its numbers of cables, flows are those of NCCL's connections, and
-// what the router chooses is held against closed forms: uniform and pairwise independent choices (chi-square), and the
-// most crowded cable of balls thrown into bins (Kolmogorov-Smirnov).
+// what the router chooses is compared with closed forms: uniform and pairwise independent choices (chi-square), and the
+// most loaded cable of balls thrown into bins (Kolmogorov-Smirnov).
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -187,7 +187,7 @@ TEST_CASE("the closed form of balls in bins", "[ecmp]") {
   CHECK(at_most(5, 3, 0) == 0);
 }
 
-TEST_CASE("the most crowded cable is that of balls in bins, on two and three tiers", "[ecmp]") {
+TEST_CASE("the most loaded cable is that of balls in bins, on two and three tiers", "[ecmp]") {
   constexpr std::uint32_t nodes = 8, channels = 4, balls = nodes * channels, samples = 1500;
   const double critical = 1.95 / std::sqrt(samples);  // one in a thousand; less, as the distribution is discrete
   for (const std::uint32_t cables : {1U, 2U, 4U}) {

@@ -1,4 +1,4 @@
-// The section workload.model: presets, keys laid over them, and what does not make a model.
+// The section workload.model: presets, keys that override them, and what does not make a model.
 #include <catch2/catch.hpp>
 #include <map>
 

@@ -1,4 +1,4 @@
-// Requests that wait: held against queueing theory and sums by hand, which know nothing of the simulation.
+// Requests that wait: compared with queueing theory and sums by hand, which know nothing of the simulation.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>

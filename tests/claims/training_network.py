@@ -1,7 +1,7 @@
-"""What steps feel of the network: the table of docs/models/training-network.md, and holds the page to it.
+"""The table of docs/models/training-network.md: what the network does to steps.
 
-  network_felt.py --binary build/fabricast --root .            is the page in step?
-  network_felt.py --binary build/fabricast --root . --update   writes the table into the page
+  training_network.py --binary build/fabricast --root .            is the page up to date?
+  training_network.py --binary build/fabricast --root . --update   writes the table into the page
 
 Numbers may differ by 1 % of the step, as another compiler may round another way.
 """

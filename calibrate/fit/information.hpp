@@ -28,12 +28,12 @@ double noise_of(const LinearRows& data, double scale);
 
 /// Information matrices [run][band]. A run counts as one independent measurement in each band, because errors of
 /// neighbouring sizes are correlated.
-using Tellings = std::map<std::size_t, std::map<std::size_t, Eigen::MatrixXd>>;
+using Information = std::map<std::size_t, std::map<std::size_t, Eigen::MatrixXd>>;
 /// \param columns  derivatives [row][parameter]
 /// \param noise    standard deviation of a row
 /// \param scale    of the loss, which gives outliers less weight
-Tellings tellings_of(const LinearRows& linear, const Eigen::MatrixXd& columns, const std::vector<std::size_t>& rows,
-                     double noise, double scale);
+Information information_of(const LinearRows& linear, const Eigen::MatrixXd& columns,
+                           const std::vector<std::size_t>& rows, double noise, double scale);
 /// The sum over bands; zero if there are none.
 Eigen::MatrixXd sum_of(const std::map<std::size_t, Eigen::MatrixXd>& by_band, Eigen::Index size);
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from network_felt import BLOCK, apart, differs, numbers
+from training_network import BLOCK, apart, differs, numbers
 
 LINE = "| 2:1, in order | 0.351 s (-3 %); exposed 19 % | 12.4 s (+5 %), 11.1 to 13.2; exposed 8 % |"
 

@@ -1,6 +1,6 @@
 // Information of measured or possible rows about parameters, for `calibrate fit --advise` (advise.cpp). Row i with
 // derivatives g_i and error s contributes g_i g_i' / s^2 to Fisher's information matrix.
-#include "telling.hpp"
+#include "information.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,22 +40,22 @@ double noise_of(const LinearRows& data, double scale) {
   return std::max(least, std::sqrt(squares / std::max(1.0, weights.sum())));
 }
 
-Tellings tellings_of(const LinearRows& linear, const Eigen::MatrixXd& columns, const std::vector<std::size_t>& rows,
-                     double noise, double scale) {
+Information information_of(const LinearRows& linear, const Eigen::MatrixXd& columns,
+                           const std::vector<std::size_t>& rows, double noise, double scale) {
   std::map<std::pair<std::size_t, std::size_t>, double> counts;
   for (const std::size_t i : rows) ++counts[{linear.problem.rows()[i].runner, linear.problem.rows()[i].band}];
-  Tellings tellings;
+  Information information;
   for (const std::size_t i : rows) {
     const FitProblem::Row& row = linear.problem.rows()[i];
     const auto k = static_cast<Index>(i);
-    auto& matrix = tellings[row.runner][row.band];
+    auto& matrix = information[row.runner][row.band];
     if (matrix.size() == 0) matrix = Eigen::MatrixXd::Zero(columns.cols(), columns.cols());
     // Divided by the number of rows of the run in the band: together they count as one measurement, because sizes
     // nearby err together.
     const double weight = robust_weight(linear.residuals[k], scale) / (noise * noise * counts[{row.runner, row.band}]);
     matrix += weight * columns.row(k).transpose() * columns.row(k);
   }
-  return tellings;
+  return information;
 }
 
 Eigen::MatrixXd sum_of(const std::map<std::size_t, Eigen::MatrixXd>& by_band, Index size) {
