@@ -220,7 +220,6 @@ Scenario read_scenario_of(const MeasuredCase& c) {
 
 CaseRunner::CaseRunner(const MeasuredCase& c) : case_(&c), scenario_(read_scenario_of(c)) {
   prefixes_ = used_parameters(scenario_);
-  build_world(scenario_);   // throws if it is invalid
   scenario_.hardware = {};  // each run sets its own
 }
 
