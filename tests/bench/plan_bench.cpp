@@ -2,7 +2,7 @@
 //
 //   bench_plan [--seeds N] [more options of `fabricast plan`]
 //
-// Rows are 4 oversubscriptions x 5 collectives x 5 sizes x N seeds (default 10), four ECMP draws each.
+// Rows are 4 oversubscriptions x 5 collectives x 5 sizes x N seeds (default 10), four ECMP samples each.
 #include <filesystem>
 #include <fstream>
 

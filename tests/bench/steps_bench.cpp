@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
                                        "workload=" + fmt::format(fmt::runtime(workload), batch)};
       if (!ecmp) sets.emplace_back("routing={kind: adaptive}");
       rows.push_back(
-          {fmt::format("{} GPUs, {}, {}", 8 * nodes, what, ecmp ? "16 ECMP draws" : "adaptive"), sets, target, 1000});
+          {fmt::format("{} GPUs, {}, {}", 8 * nodes, what, ecmp ? "16 ECMP samples" : "adaptive"), sets, target, 1000});
     };
     for (const bool ecmp : {false, true}) {
       add("405B", dense, nodes, ecmp);
