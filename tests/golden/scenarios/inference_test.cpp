@@ -237,7 +237,7 @@ TEST_CASE("the model may be a Hugging Face config", "[inference]") {
     std::ofstream(file) << "fabricast: 1\nnode: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\n"
                            "workload: {kind: inference, model: {"
                         << model << "}}\n";
-    return json::parse(fabricast::output_once("run " + file + " --json -")).at("step_s").get<double>();
+    return json::parse(fabricast::output("run " + file + " --json -")).at("step_s").get<double>();
   };
   CHECK(step("config: config.json") == step("preset: llama3-8b"));
 }
