@@ -147,45 +147,45 @@ class ClosRouter final : public Router {
     const auto to_core = [&](std::uint32_t index) {
       return [&, index](std::uint32_t v) {
         return !state_.down(clos_.spine_to_core(spine_of(group_a, index), v)) &&
-               any_of(clos_.spine_core_cables, from_core(index, v / clos_.spine_core_cables));
+               any_alive(clos_.spine_core_cables, from_core(index, v / clos_.spine_core_cables));
       };
     };
     const auto up = [&](std::uint32_t j) {
       const std::uint32_t index = j / clos_.leaf_spine_cables;
-      return !state_.down(clos_.leaf_to_spine(leaf_a, j)) && any_of(clos_.leaf_spine_cables, down(index)) &&
-             (!by_core || any_of(clos_.spine_up, to_core(index)));
+      return !state_.down(clos_.leaf_to_spine(leaf_a, j)) && any_alive(clos_.leaf_spine_cables, down(index)) &&
+             (!by_core || any_alive(clos_.spine_up, to_core(index)));
     };
     const auto pick = [&](const std::vector<std::uint32_t>& from, std::uint32_t vertex, int tier) {
       return from[chooser_.pick(key, vertex, tier, static_cast<std::uint32_t>(from.size()))];
     };
-    const std::vector<std::uint32_t> uplinks = all_of(clos_.leaf_up, up);
+    const std::vector<std::uint32_t> uplinks = alive_of(clos_.leaf_up, up);
     if (uplinks.empty()) return false;
     const std::uint32_t j = pick(uplinks, vertex0 + leaf_a, 0), index = j / clos_.leaf_spine_cables;
     path.resources.push_back(clos_.leaf_to_spine(leaf_a, j));
     path.latency = latency_.of(by_core ? 2 : 1);
     std::uint32_t spine = spine_of(group_a, index);
     if (by_core) {
-      const std::uint32_t v = pick(all_of(clos_.spine_up, to_core(index)), vertex0 + clos_.leaves + spine, 1);
+      const std::uint32_t v = pick(alive_of(clos_.spine_up, to_core(index)), vertex0 + clos_.leaves + spine, 1);
       path.resources.push_back(clos_.spine_to_core(spine, v));
       const std::uint32_t core = clos_.core_of(spine, v), place = v / clos_.spine_core_cables;
-      const std::uint32_t back = pick(all_of(clos_.spine_core_cables, from_core(index, place)),
+      const std::uint32_t back = pick(alive_of(clos_.spine_core_cables, from_core(index, place)),
                                       vertex0 + clos_.leaves + clos_.spines() + core, 2);
       spine = spine_of(group_b, index);
       path.resources.push_back(clos_.core_to_spine(spine, place, back));
     }
-    const std::uint32_t back = pick(all_of(clos_.leaf_spine_cables, down(index)), vertex0 + clos_.leaves + spine, 3);
+    const std::uint32_t back = pick(alive_of(clos_.leaf_spine_cables, down(index)), vertex0 + clos_.leaves + spine, 3);
     path.resources.push_back(clos_.spine_to_leaf(leaf_b, index, back));
     return true;
   }
 
   /// Whether any of 0 to n - 1 is alive.
-  static bool any_of(std::uint32_t n, const auto& alive) {
+  static bool any_alive(std::uint32_t n, const auto& alive) {
     for (std::uint32_t i = 0; i < n; ++i)
       if (alive(i)) return true;
     return false;
   }
   /// Those of 0 to n - 1 that are alive.
-  static std::vector<std::uint32_t> all_of(std::uint32_t n, const auto& alive) {
+  static std::vector<std::uint32_t> alive_of(std::uint32_t n, const auto& alive) {
     std::vector<std::uint32_t> list;
     for (std::uint32_t i = 0; i < n; ++i)
       if (alive(i)) list.push_back(i);

@@ -9,14 +9,13 @@ claims.py says what to run for each claim. The page is written by hand but for w
 Words must be equal; numbers may differ by 1 %, as another compiler may round another way.
 """
 
-import argparse
 import json
-import pathlib
 import re
 import subprocess
 import sys
 
 from claims import ALL
+from pages import lines_that_differ, options_of, report
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 BLOCK = re.compile(r"(<!-- (claim \w+|summary) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -199,20 +198,11 @@ def faults_of(page, texts):
     markers = [m[2] for m in BLOCK.finditer(page)]
     faults = [f"docs/field-claims.md has no block <!-- {name} -->" for name in texts if name not in markers]
     faults += [f"claims.py says nothing of <!-- {name} -->" for name in markers if name not in texts]
-    old, new = page.splitlines(), filled(page, texts).splitlines()
-    if len(old) != len(new):
-        faults.append("docs/field-claims.md has tables of another length")
-    faults += [f"docs/field-claims.md:{i + 1}\n  says:     {a}\n  forecast: {b}"
-               for i, (a, b) in enumerate(zip(old, new)) if differs(a, b)]
-    return faults
+    return faults + lines_that_differ("docs/field-claims.md", page, filled(page, texts), differs)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", type=pathlib.Path, required=True)
-    parser.add_argument("--root", type=pathlib.Path, required=True)
-    parser.add_argument("--update", action="store_true", help="write the tables into the page")
-    options = parser.parse_args()
+    options = options_of(__doc__.splitlines()[0])
     simulator = Simulator(options.binary.resolve(), options.root)
     texts = blocks(simulator)
     path = options.root / "docs" / "field-claims.md"
@@ -223,8 +213,7 @@ def main():
     faults = faults_of(page, texts)
     there = {file.stem for file in (options.root / "scenarios" / "claims").glob("*.yaml")}
     faults += [f"scenarios/claims/{name}.yaml answers no claim" for name in sorted(there - simulator.used)]
-    print("\n".join(faults) + "\nrun `ninja -C build update_claims` and read the difference" if faults else "ok")
-    return 1 if faults else 0
+    return report(faults)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@
 Numbers may differ by 1 % of the step, as another compiler may round another way.
 """
 
-import argparse
 import json
-import pathlib
 import re
 import subprocess
 import sys
+
+from pages import lines_that_differ, options_of, report
 
 PAGE = "docs/models/training-network.md"
 BLOCK = re.compile(r"(<!-- steps -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -95,23 +95,15 @@ def differs(a, b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--binary", type=pathlib.Path, required=True)
-    parser.add_argument("--root", type=pathlib.Path, required=True)
-    parser.add_argument("--update", action="store_true", help="write the table into the page")
-    options = parser.parse_args()
+    options = options_of(__doc__.splitlines()[0])
     path = options.root / PAGE
     page = path.read_text()
     new = BLOCK.sub(lambda m: m[1] + table(options.binary.resolve(), options.root) + m[3], page)
     if options.update:
         path.write_text(new)
         page = new
-    faults = [f"{PAGE}:{i + 1}\n  says:     {a}\n  forecast: {b}"
-              for i, (a, b) in enumerate(zip(page.splitlines(), new.splitlines())) if differs(a, b)]
-    if BLOCK.search(page) is None or len(page.splitlines()) != len(new.splitlines()):
-        faults.append(f"{PAGE} has no table, or one of another length")
-    print("\n".join(faults) + "\nrun `ninja -C build update_claims` and read the difference" if faults else "ok")
-    return 1 if faults else 0
+    faults = [] if BLOCK.search(page) else [f"{PAGE} has no table"]
+    return report(faults + lines_that_differ(PAGE, page, new, differs))
 
 
 if __name__ == "__main__":

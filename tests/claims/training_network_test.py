@@ -7,7 +7,7 @@ from training_network import BLOCK, apart, differs, numbers
 LINE = "| 2:1, in order | 0.351 s (-3 %); exposed 19 % | 12.4 s (+5 %), 11.1 to 13.2; exposed 8 % |"
 
 
-class NetworkFelt(unittest.TestCase):
+class TrainingNetwork(unittest.TestCase):
     def test_rounding_is_no_difference(self):
         self.assertFalse(differs(LINE, LINE.replace("0.351", "0.353").replace("19 %", "20 %")))
 

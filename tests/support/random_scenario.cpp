@@ -211,7 +211,7 @@ std::string sample_link_inside(Rng& rng, const World& world, std::uint32_t host)
   return fmt::format("node{}.{}", host, graph.link_name(static_cast<std::uint16_t>(rng.below(graph.links.size()))));
 }
 
-std::string draw_link_outside(Rng& rng, const Fabric& fabric, std::uint32_t host) {
+std::string sample_link_outside(Rng& rng, const Fabric& fabric, std::uint32_t host) {
   const std::uint32_t ports = fabric.ports_per_node(), between = fabric.cables() - fabric.endpoints();
   if (between == 0 || once_in(rng, 2))
     return fabric.name(fabric.endpoint(host, static_cast<std::uint32_t>(rng.below(ports))));
@@ -227,7 +227,7 @@ std::string sample_faults(Rng& rng, const World& world) {
     const std::uint32_t host = comm.placement[rng.below(comm.placement.size())];
     const bool outside = world.fabric() && !once_in(rng, 3);
     const std::string link =
-        outside ? draw_link_outside(rng, *world.fabric(), host) : sample_link_inside(rng, world, host);
+        outside ? sample_link_outside(rng, *world.fabric(), host) : sample_link_inside(rng, world, host);
     const bool may_be_down = outside && !link.starts_with("node");
     const int percent = may_be_down && once_in(rng, 4) ? 0 : one_of(rng, {5, 10, 25, 50, 80});
     list += fmt::format("  - {{link: '{}', rate: {}}}\n", link, percent / 100.0);
