@@ -13,7 +13,7 @@ def options_of(what):
 
 
 def lines_that_differ(name, says, forecast, differs):
-    """\\param differs  whether two lines differ by more than rounding"""
+    """Faults of a page. `differs` says whether two lines differ by more than rounding."""
     says, forecast = says.splitlines(), forecast.splitlines()
     faults = [] if len(says) == len(forecast) else [f"{name} has tables of another length"]
     return faults + [f"{name}:{i + 1}\n  says:     {a}\n  forecast: {b}"
@@ -21,6 +21,6 @@ def lines_that_differ(name, says, forecast, differs):
 
 
 def report(faults):
-    """\\returns the exit code"""
+    """Prints the faults. Returns the exit code."""
     print("\n".join(faults) + "\nrun `ninja -C build update_claims` and read the difference" if faults else "ok")
     return 1 if faults else 0
