@@ -1,9 +1,9 @@
 """Opens pages in a headless Chromium: they render, complain of nothing, ask the network for nothing, and answer to
 clicks and keys.
 
-  page_browser_test.py FABRICAST MADE_UP_PAGE SOURCES [--screenshots FOLDER]
+  page_browser_test.py FABRICAST MADE_UP_PAGE SOURCES [Pages | Speed | --screenshots FOLDER]
 
-Ends with 77 where there is no browser. With a folder it keeps the screenshots of docs/report.md there.
+Ends with 77 where there is no browser. Speed runs alone. With a folder it keeps the screenshots of docs/report.md there.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import unittest
 import browser as driver
 
 FABRICAST, MADE_UP_PAGE, SOURCES = (str(pathlib.Path(p).resolve()) for p in sys.argv[1:4])
-SCREENSHOTS = pathlib.Path(sys.argv[5]) if len(sys.argv) > 5 else None
+PART = sys.argv[4] if len(sys.argv) > 4 else "Pages"
 PHONE = (390, 844)
 
 COLLECTIVE = """fabricast: 1
@@ -52,7 +52,9 @@ def painted(browser, chart):
         "return d.some((v, i) => i % 4 === 3 && v > 0); })()")
 
 
-class Pages(unittest.TestCase):
+class Opened(unittest.TestCase):
+    """A browser, and a page of each kind."""
+
     @classmethod
     def setUpClass(cls):
         cls.browser = driver.Browser(driver.find())
@@ -80,13 +82,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.browser.evaluate("document.documentElement.dataset.ready"), "yes")
         return seconds
 
-    def test_pages_open_quietly_and_ask_for_nothing(self):
-        for page in (self.plan, self.collective, self.step):
-            with self.subTest(page=page.name):
-                self.open(page)
-                self.assertEqual(self.browser.faults(), [])
-                self.assertEqual(self.browser.requests(), [page.resolve().as_uri()])
 
+class Speed(Opened):
     def test_a_plan_of_a_thousand_rows_is_small_and_opens_within_a_second(self):
         self.assertLess(self.plan.stat().st_size, 2_000_000)
         # The same elements without script and style: what this browser takes for them here and now.
@@ -99,6 +96,15 @@ class Pages(unittest.TestCase):
         seconds, least = min(times[self.plan]), min(times[bare])
         print(f"1,000 rows: {self.plan.stat().st_size:,} B, open in {seconds:.2f} s, bare in {least:.2f} s")
         self.assertLess(seconds, max(1, 2 * least))
+
+
+class Pages(Opened):
+    def test_pages_open_quietly_and_ask_for_nothing(self):
+        for page in (self.plan, self.collective, self.step):
+            with self.subTest(page=page.name):
+                self.open(page)
+                self.assertEqual(self.browser.faults(), [])
+                self.assertEqual(self.browser.requests(), [page.resolve().as_uri()])
 
     def test_names_are_not_run(self):
         self.open(self.collective)
@@ -296,7 +302,7 @@ if __name__ == "__main__":
     if driver.find() is None:
         print("no Chromium: skipped")
         sys.exit(77)
-    if SCREENSHOTS is not None:
-        keep_screenshots(SCREENSHOTS)
+    if PART == "--screenshots":
+        keep_screenshots(pathlib.Path(sys.argv[5]))
     else:
-        unittest.main(argv=sys.argv[:1], verbosity=1)
+        unittest.main(argv=[sys.argv[0], PART], verbosity=1)
