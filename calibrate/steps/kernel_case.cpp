@@ -99,7 +99,7 @@ double alone(const KernelCase& c, const Kernels& kernels) {
     case KernelKind::flash_forward: return flash_forward(kernels, block).value;
     case KernelKind::flash_backward: return flash_backward(kernels, block).value;
     case KernelKind::decode_attention:
-      return decode_attention(kernels, heads_of(c), c.sequences, c.tokens, c.precision).value;
+      return decode_attention(kernels, heads_of(c), c.sequences, c.tokens, format_of(c.precision)).value;
     case KernelKind::stream: return stream(kernels, Bytes{c.bytes}).value;
     case KernelKind::optimizer: return optimizer(kernels, Bytes{c.bytes}).value;
   }

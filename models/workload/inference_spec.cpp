@@ -98,7 +98,7 @@ void visit_fields(FieldVisitor& visit, SchedulerSpec& spec) {
 void visit_fields(FieldVisitor& visit, ServingExpertSpec& spec) {
   visit("precision", spec.precision, "precision of routed experts' GEMMs; auto: `precision`");
   visit("weight_precision", spec.weight_precision,
-        "precision of routed experts' weights in memory; auto: that of their GEMMs, or `weight_precision`");
+        "format of routed experts' weights in memory; auto: the precision of their GEMMs, or `weight_precision`");
   visit("redundant", spec.redundant, "additional copies of routed experts with high load, summed over all ranks",
         between(0, 1e5));
 }
@@ -118,11 +118,11 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("model", spec.model, "the transformer");
   visit("precision", spec.precision, "precision of linear layers: GEMMs, and weights unless weight_precision is given");
   visit("weight_precision", spec.weight_precision,
-        "precision of linear layers' weights in memory; auto: that of their GEMMs");
+        "format of linear layers' weights in memory; auto: the precision of their GEMMs");
   visit("projection_precision", spec.projection_precision,
         "precision of attention's output projection, GEMM and weights; auto: as other linear layers");
   visit("cache_precision", spec.cache_precision,
-        "precision of the KV cache; auto: fp8 if GEMMs, or those of experts, use 8 bits or fewer, else bf16");
+        "format of the KV cache; auto: fp8 if GEMMs, or those of experts, use 8 bits or fewer, else bf16");
   visit("phase", spec.phase,
         "what is timed: a decode step, a batch of prompts, requests from end to end, or one all-reduce of tensor "
         "parallelism");
@@ -152,33 +152,33 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
 
 namespace {
 
-/// The precision that a choice names; `otherwise` if it is automatic.
-template <class Choice>
-// The enumerations of choices have the names of precisions, and `auto` in front.
-Precision precision_or(Choice choice, Precision otherwise) {
+/// The precision or format that a choice names; `otherwise` if it is automatic.
+template <class Chosen, class Choice>
+// The enumerations of choices have the names of what is chosen, and `auto` in front.
+Chosen chosen_or(Choice choice, Chosen otherwise) {
   if (choice == Choice::automatic) return otherwise;
-  return enum_from<Precision>(name_of(choice)).value_or(otherwise);
+  return enum_from<Chosen>(name_of(choice)).value_or(otherwise);
 }
 
 GemmPrecision linear_of(const InferenceSpec& spec) {
-  return {spec.precision, precision_or(spec.weight_precision, spec.precision)};
+  return {spec.precision, chosen_or(spec.weight_precision, format_of(spec.precision))};
 }
 
 // Experts follow the linear layers unless set: their own precision decides their weights, and a weight precision
 // overrides both.
 GemmPrecision experts_of(const InferenceSpec& spec) {
   const GemmPrecision linear = linear_of(spec);
-  const Precision compute = precision_or(spec.experts.precision, linear.compute);
-  const Precision weights = spec.experts.precision == GemmChoice::automatic ? linear.weights : compute;
-  return {compute, precision_or(spec.experts.weight_precision, weights)};
+  const Precision compute = chosen_or(spec.experts.precision, linear.compute);
+  const NumberFormat weights = spec.experts.precision == GemmChoice::automatic ? linear.weights : format_of(compute);
+  return {compute, chosen_or(spec.experts.weight_precision, weights)};
 }
 
 // Some 4-bit checkpoints quantize only this projection of attention, the largest one of latent attention.
 GemmPrecision projection_of(const InferenceSpec& spec) {
   const GemmPrecision linear = linear_of(spec);
   if (spec.projection_precision == GemmChoice::automatic) return linear;
-  const Precision given = precision_or(spec.projection_precision, linear.compute);
-  return {given, given};
+  const Precision given = chosen_or(spec.projection_precision, linear.compute);
+  return {given, format_of(given)};
 }
 
 /// Engines narrow weights when they load them, but never widen them in memory.
@@ -441,7 +441,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.experts = experts_of(spec);
   step.projection = projection_of(spec);
   step.redundant_experts = spec.experts.redundant;
-  step.cache = spec.cache_precision == CacheChoice::fp8 ? Precision::fp8 : Precision::bf16;
+  step.cache = chosen_or(spec.cache_precision, NumberFormat::bf16);
   step.batch = spec.batch;
   step.input = spec.input;
   step.output = spec.output;
@@ -457,7 +457,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   // Engines' kernels for experts do not reach the rate of large tiles. Small tiles are slower than that in any case.
   // Where the GPU multiplies 4 bits, engines have kernels of their own for such weights, which also route tokens.
   // Elsewhere the general kernels convert them.
-  const bool own_kernels = step.experts.weights == Precision::fp4 && step.kernels.has(Precision::fp4);
+  const bool own_kernels = step.experts.weights == NumberFormat::fp4 && step.kernels.has(Precision::fp4);
   step.kernels.grouped_limit = (own_kernels ? step.stack.expert_rate_4 : step.stack.expert_rate).value;
   if (own_kernels) step.stack.expert_fixed.value = 0;
   if (spec.all_reduce != AllReduceBy::automatic) step.stack.own_all_reduce = spec.all_reduce == AllReduceBy::own;

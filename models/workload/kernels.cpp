@@ -167,7 +167,7 @@ void check_precision(const Kernels& kernels, Precision precision, std::string_vi
 }
 
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
-             std::int64_t count, std::optional<Precision> weights) {
+             std::int64_t count, std::optional<NumberFormat> weights) {
   check_sizes({m, n, k, count});
   if (m == 0 || n == 0 || k == 0 || count == 0) return {};
   if (precision == Precision::bf16 && !kernels.has(precision)) precision = Precision::fp16;
@@ -175,12 +175,12 @@ Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_
   const double rate = kernels.gemm_rate(precision) * (count > 1 ? kernels.model.grouped.value : 1);
   const double depth = depth_of(kernels, precision);
   // Results have 16 bits if the operands have fewer.
-  const double in = operand_bytes_of(precision);
-  const double held = operand_bytes_of(weights.value_or(precision));
+  const double in = stored_bytes_of(precision);
+  const NumberFormat held = weights.value_or(format_of(precision));
   const double out = std::max(in, bytes_16);
-  const double bytes = real(count) * (in * real(m) * real(k) + held * real(k) * real(n) + out * real(m) * real(n));
-  const Parameter& share =
-      weights.value_or(precision) == Precision::fp4 ? kernels.model.gemm_memory_4 : kernels.model.gemm_memory;
+  const double bytes =
+      real(count) * (in * real(m) * real(k) + stored_bytes_of(held) * real(k) * real(n) + out * real(m) * real(n));
+  const Parameter& share = bytes_of(held) < 1 ? kernels.model.gemm_memory_4 : kernels.model.gemm_memory;
   const double memory = kernels.memory_rate.value * share.value;
   double best = std::numeric_limits<double>::infinity();
   for (Tile tile : tiles) {
@@ -250,12 +250,12 @@ Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block) {
 }
 
 Seconds decode_attention(const Kernels& k, const AttentionHeads& heads, std::int64_t sequences, std::int64_t context,
-                         Precision cache, std::int64_t queries) {
+                         NumberFormat cache, std::int64_t queries) {
   const AttentionBlock block{heads, sequences, queries, context, false, 0};
   if (is_empty(block)) return {};
   FABRICAST_CHECK(heads.kv_heads > 0, "attention without keys");
   const double dims = real(heads.key_dim + heads.value_dim);
-  const double bytes = real(sequences) * (real(context) * real(heads.cached) * bytes_of(cache) +
+  const double bytes = real(sequences) * (real(context) * real(heads.cached) * stored_bytes_of(cache) +
                                           bytes_16 * real(queries) * real(heads.heads) * dims);
   // Queries that share keys are the rows of a GEMM, which has at least 16.
   constexpr std::int64_t rows = 16;

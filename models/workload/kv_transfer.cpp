@@ -49,8 +49,8 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
   transfer.direct = to.pages.direct();
   if (transfer.direct) {
     transfer.rails = to.pages.rails;
-    transfer.descriptors =
-        descriptors_of(to.model, bytes_of(to.cache), to.pages, to.input, Bytes{transfer.bytes}, a.tensor, b.tensor);
+    transfer.descriptors = descriptors_of(to.model, stored_bytes_of(to.cache), to.pages, to.input,
+                                          Bytes{transfer.bytes}, a.tensor, b.tensor);
     // Decoding ranks read by NIXL, prefill ranks write by Mooncake. A rank posts the descriptors of all its pairs.
     const double each = static_cast<double>(pairs) / (to.pages.library == KvLibrary::nixl ? receivers : senders);
     transfer.posting = static_cast<double>(transfer.descriptors.count) * each * to.pages.descriptor;

@@ -269,19 +269,20 @@ class StageMemory {
 
   void infer() {
     const double layers = dense_ * layer_elements(false) + sparse_ * layer_elements(true);
-    const Precision weights = q_.weights.value_or(q_.precision);
-    use_.parameters = layers * operand_bytes_of(weights) + vocabulary_elements() * bytes_ +
-                      sparse_ * expert_elements() * operand_bytes_of(q_.expert_weights.value_or(weights));
+    const NumberFormat weights = q_.weights.value_or(format_of(q_.precision));
+    use_.parameters = layers * stored_bytes_of(weights) + vocabulary_elements() * bytes_ +
+                      sparse_ * expert_elements() * stored_bytes_of(q_.expert_weights.value_or(weights));
     const double projection = attention_gemms(m_, tensor())[output_projection(m_)].in * real(m_.hidden);
     use_.parameters += (dense_ + sparse_) * projection *
-                       (operand_bytes_of(q_.projection_weights.value_or(weights)) - operand_bytes_of(weights));
+                       (stored_bytes_of(q_.projection_weights.value_or(weights)) - stored_bytes_of(weights));
     // If there are fewer key-value heads than ranks, several ranks hold the same head. All ranks hold a latent vector.
     const double width = m_.kv_rank > 0
                              ? real(m_.cache_width())
                              : 2 * real(m_.head_dim) * real((m_.kv_heads + q_.layout.tensor - 1) / q_.layout.tensor);
     const double full = static_cast<double>(m_.full_layers()) / m_.layers;
     const double length = full * sequence() + (1 - full) * std::min(sequence(), m_.window);
-    use_.cache = (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * bytes_of(q_.cache_precision);
+    use_.cache =
+        (dense_ + sparse_) * q_.batch * length / q_.layout.context * width * stored_bytes_of(q_.cache_precision);
     const double tokens = q_.tokens > 0 ? real(q_.tokens) : q_.batch;
     // Activations of one layer, which is what an engine holds at a time.
     use_.workspace = tokens * layer_keeps(sparse_ > 0, {Recompute::selective, {}});

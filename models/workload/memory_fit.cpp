@@ -147,9 +147,9 @@ Steps smaller_numbers(const Transformer&, const MemoryQuestion& q) {
   if (q.training) return steps;
   if (bytes_of(q.cache_precision) > 1) {
     steps.push_back(q);
-    steps.back().cache_precision = Precision::fp8;
+    steps.back().cache_precision = NumberFormat::fp8;
   }
-  if (bytes_of(q.weights.value_or(q.precision)) > 1) {
+  if (bytes_of(q.weights.value_or(format_of(q.precision))) > 1) {
     steps.push_back(q);
     steps.back().precision = Precision::fp8;
     steps.back().weights.reset();

@@ -194,7 +194,7 @@ Seconds time_attention(const InferenceStep& step, const InferencePass& pass) {
 }
 
 double cached_bytes(const InferenceStep& step) {
-  return real(decode_heads(step.model, step.layout.tensor).cached) * bytes_of(step.cache);
+  return real(decode_heads(step.model, step.layout.tensor).cached) * stored_bytes_of(step.cache);
 }
 
 Bytes cache_of_rank(const InferenceStep& step, std::int64_t tokens) {

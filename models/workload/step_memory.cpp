@@ -24,7 +24,7 @@ MemoryQuestion memory_question(const TrainingStep& step, int nvlink_ranks) {
   q.dropout = !step.stack.fused_attention;  // stacks with fused attention train without dropout
   // GEMMs keep their inputs in the precision in which they read them.
   if (step.precision == Precision::fp8 || step.precision == Precision::fp4)
-    q.input_bytes = operand_bytes_of(step.precision);
+    q.input_bytes = stored_bytes_of(step.precision);
   q.offloaded = step.offloaded;
   q.nvlink_ranks = nvlink_ranks;
   return q;

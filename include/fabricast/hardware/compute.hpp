@@ -18,8 +18,8 @@
 
 namespace fabricast {
 
-/// Precision of matrix operands, with the format in memory; also the index into GpuSheet::peak. fp8 and fp4: of linear
-/// layers, as the framework's recipe does; the rest keeps 16 bits.
+/// Precision of the operands of GEMMs; also the index into GpuSheet::peak. fp8 and fp4: of linear layers, as the
+/// framework's recipe does; the rest keeps 16 bits. GEMMs of integers are not modelled.
 enum class Precision {
   fp32,  ///< on the ordinary cores
   tf32,  ///< 32 bits in memory, 19 of them in the matrix cores
@@ -32,13 +32,46 @@ template <>
 struct EnumNames<Precision> {
   static constexpr std::array<std::string_view, 6> names{"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"};
 };
-/// Bytes of an operand element in memory, without scales.
-constexpr double bytes_of(Precision p) {
-  return p == Precision::fp32 || p == Precision::tf32 ? 4 : p == Precision::fp8 ? 1 : p == Precision::fp4 ? 0.5 : 2;
+/// Format of numbers in memory that GEMMs and attention convert to the precision in which they compute: weights and KV
+/// caches. So any GPU can hold them in 4 bits.
+enum class NumberFormat {
+  fp32,
+  fp16,
+  bf16,
+  fp8,
+  fp4,   ///< as Precision::fp4
+  int8,  ///< a scale per channel or tensor
+  int4   ///< groups of 128 numbers share a scale and a zero point, 32 bits together [Lin2024]
+};
+template <>
+struct EnumNames<NumberFormat> {
+  static constexpr std::array<std::string_view, 7> names{"fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4"};
+};
+/// The format of operands in memory.
+constexpr NumberFormat format_of(Precision p) {
+  switch (p) {
+    case Precision::fp32:
+    case Precision::tf32: return NumberFormat::fp32;
+    case Precision::fp16: return NumberFormat::fp16;
+    case Precision::bf16: return NumberFormat::bf16;
+    case Precision::fp8: return NumberFormat::fp8;
+    case Precision::fp4: break;
+  }
+  return NumberFormat::fp4;
 }
 
-/// Bytes of an operand element with its scales: blocks of 16 NVFP4 numbers share one 8-bit scale [NVIDIA-NVFP4].
-constexpr double operand_bytes_of(Precision p) { return bytes_of(p) + (p == Precision::fp4 ? 1. / 16 : 0); }
+/// Bytes of a number in memory, without scales.
+constexpr double bytes_of(NumberFormat f) {
+  constexpr std::array bytes{4., 2., 2., 1., 0.5, 1., 0.5};
+  return bytes[static_cast<std::size_t>(f)];
+}
+constexpr double bytes_of(Precision p) { return bytes_of(format_of(p)); }
+
+/// Bytes of a number with its scales: blocks of 16 NVFP4 numbers share one 8-bit scale [NVIDIA-NVFP4].
+constexpr double stored_bytes_of(NumberFormat f) {
+  return bytes_of(f) + (f == NumberFormat::fp4 ? 1. / 16 : f == NumberFormat::int4 ? 1. / 32 : 0);
+}
+constexpr double stored_bytes_of(Precision p) { return stored_bytes_of(format_of(p)); }
 
 /// The data sheet of a kind of GPU. Nominal values: what kernels reach of them is in ComputeModel.
 struct GpuSheet {

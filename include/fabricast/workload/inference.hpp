@@ -23,10 +23,10 @@
 
 namespace fabricast {
 
-/// The precision in which GEMMs compute, and of their weights in memory.
+/// The precision in which GEMMs compute, and the format of their weights in memory.
 struct GemmPrecision {
   Precision compute = Precision::bf16;
-  Precision weights = Precision::bf16;
+  NumberFormat weights = NumberFormat::bf16;
   bool operator==(const GemmPrecision&) const = default;
 };
 
@@ -48,7 +48,7 @@ struct InferenceStep {
   GemmPrecision linear;          ///< of all linear layers except the following
   GemmPrecision experts;         ///< of routed experts
   GemmPrecision projection;      ///< of attention's output projection
-  Precision cache = Precision::bf16;
+  NumberFormat cache = NumberFormat::bf16;
   int batch = 1;                       ///< sequences that a replica decodes concurrently
   std::int64_t input = 1, output = 1;  ///< tokens of a request
   std::int64_t chunk = 0;              ///< maximum tokens of a pass that holds prompts

@@ -66,12 +66,11 @@ struct EnumNames<PassLaunch> {
   static constexpr std::array<std::string_view, 2> names{"graph", "eager"};
 };
 
-/// Precision of the KV cache; automatic: fp8 if GEMMs, or those of experts alone, compute in 8 bits or fewer, else
-/// bf16.
-enum class CacheChoice { automatic, bf16, fp8 };
+/// Format of the KV cache; automatic: fp8 if GEMMs, or those of experts alone, compute in 8 bits or fewer, else bf16.
+enum class CacheChoice { automatic, bf16, fp8, int8, int4 };
 template <>
 struct EnumNames<CacheChoice> {
-  static constexpr std::array<std::string_view, 3> names{"auto", "bf16", "fp8"};
+  static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp8", "int8", "int4"};
 };
 
 /// Precision of GEMMs that may differ from the others; automatic: as all other GEMMs.
@@ -81,12 +80,12 @@ struct EnumNames<GemmChoice> {
   static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
 };
 
-/// Precision of the weights of linear layers in memory; automatic: that of their GEMMs. Weights wider than their GEMMs
-/// are refused, because engines narrow weights when they load them.
-enum class WeightChoice { automatic, bf16, fp16, fp8, fp4 };
+/// Format of the weights of linear layers in memory; automatic: that of their GEMMs. Weights wider than their GEMMs are
+/// refused, because engines narrow weights when they load them.
+enum class WeightChoice { automatic, bf16, fp16, fp8, fp4, int8, int4 };
 template <>
 struct EnumNames<WeightChoice> {
-  static constexpr std::array<std::string_view, 5> names{"auto", "bf16", "fp16", "fp8", "fp4"};
+  static constexpr std::array<std::string_view, 7> names{"auto", "bf16", "fp16", "fp8", "fp4", "int8", "int4"};
 };
 
 /// The path of a KV-cache transfer from GPU to GPU; automatic: the first of the others that is available.

@@ -59,7 +59,7 @@ void check_precision(const Kernels& kernels, Precision precision, std::string_vi
 /// `grouped_limit`. Casts of operands are not included.
 /// \param weights  precision of the k x n operand in memory, if the kernel widens or narrows it before it multiplies
 Seconds gemm(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k, Precision precision,
-             std::int64_t count = 1, std::optional<Precision> weights = std::nullopt);
+             std::int64_t count = 1, std::optional<NumberFormat> weights = std::nullopt);
 
 /// Attention on one rank: its heads and its share of the cache.
 struct AttentionHeads {
@@ -99,7 +99,7 @@ Seconds unfused_forward(const Kernels& kernels, const AttentionBlock& block);
 Seconds unfused_backward(const Kernels& kernels, const AttentionBlock& block);
 /// Attention of `queries` new tokens of each sequence over `context` cached tokens. Reads the cache once.
 Seconds decode_attention(const Kernels& kernels, const AttentionHeads& heads, std::int64_t sequences,
-                         std::int64_t context, Precision cache, std::int64_t queries = 1);
+                         std::int64_t context, NumberFormat cache, std::int64_t queries = 1);
 
 /// Element-wise kernels with this much memory traffic (reads and writes together).
 Seconds stream(const Kernels& kernels, Bytes traffic);

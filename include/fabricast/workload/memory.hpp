@@ -50,12 +50,12 @@ struct MemoryQuestion {
   bool dropout = false;         ///< masks are kept
   double input_bytes = 0;       ///< per element of the inputs that linear layers keep; 0: as activations
   // Inference.
-  int batch = 1;                            ///< cached sequences
-  std::int64_t tokens = 0;                  ///< tokens of one pass, of all sequences; 0: one per sequence, for decoding
-  std::optional<Precision> weights;         ///< of linear layers; none: as `precision`
-  std::optional<Precision> expert_weights;  ///< of routed experts; none: as `weights`
-  std::optional<Precision> projection_weights;  ///< of attention's output projection; none: as `weights`
-  Precision cache_precision = Precision::bf16;
+  int batch = 1;                        ///< cached sequences
+  std::int64_t tokens = 0;              ///< tokens of one pass, of all sequences; 0: one per sequence, for decoding
+  std::optional<NumberFormat> weights;  ///< of linear layers; none: as `precision`
+  std::optional<NumberFormat> expert_weights;      ///< of routed experts; none: as `weights`
+  std::optional<NumberFormat> projection_weights;  ///< of attention's output projection; none: as `weights`
+  NumberFormat cache_precision = NumberFormat::bf16;
   int redundant_experts = 0;  ///< additional copies of experts, summed over all ranks
   int nvlink_ranks = 8;       ///< upper limit of tensor parallelism in proposals
 };

@@ -179,9 +179,7 @@ constexpr Kind kinds[] = {
       return one(g.step.kernels.has(Precision::fp8) && bytes_of(g.spec.precision) > 1, "linear layers in fp8",
                  std::move(set));
     },
-    [](G g) {
-      return one(g.spec.cache_precision != CacheChoice::fp8, "KV cache in fp8", {key("cache_precision", "fp8")});
-    },
+    [](G g) { return one(bytes_of(g.step.cache) > 1, "KV cache in fp8", {key("cache_precision", "fp8")}); },
     [](G g) {
       // Always tried: a decode step is mostly bound by reading weights, so a larger batch nearly always gives more
       // tokens per second, for a longer step.

@@ -118,8 +118,9 @@ namespace {
 // Precisions of GEMMs and of weights in memory differ for weight-only quantization; routed experts may have their own.
 std::string numbers_of(const InferenceStep& step) {
   const auto words = [](const GemmPrecision& p) {
-    return p.compute == p.weights ? std::string(name_of(p.compute))
-                                  : fmt::format("{} with weights in {}", name_of(p.compute), name_of(p.weights));
+    return p.weights == format_of(p.compute)
+               ? std::string(name_of(p.compute))
+               : fmt::format("{} with weights in {}", name_of(p.compute), name_of(p.weights));
   };
   if (step.model.experts == 0 || step.experts == step.linear) return words(step.linear);
   return fmt::format("{}, experts {}", words(step.linear), words(step.experts));

@@ -202,6 +202,20 @@ TEST_CASE("rows of serving become the scenarios that one would write by hand") {
   CHECK(narrow.at("workload").at("precision") == "bf16");
   CHECK(narrow.at("workload").at("experts").at("weight_precision") == "fp4");
   CHECK(narrow.at("workload").at("batch") == 0);
+  // Weights and caches of integers, which GEMMs convert to 16 bits.
+  const auto integers = [](std::string_view gpu, std::string_view precision) {
+    return scenario_of(fmt::format("x,gpu={};count=2;nodes=1;net=nvswitch,llama3-70b,vllm-0.6,,{},2,1,1,1,offline,1024,"
+                                   "256,64,out_tok_s,900,",
+                                   gpu, precision))
+        .at("workload");
+  };
+  const json four = integers("a100-sxm", "int4/fp16"), eight = integers("v100-sxm", "int8/int8");
+  CHECK(four.at("precision") == "bf16");
+  CHECK(four.at("weight_precision") == "int4");
+  CHECK(four.at("cache_precision") == "bf16");
+  CHECK(eight.at("precision") == "fp16");
+  CHECK(eight.at("weight_precision") == "int8");
+  CHECK(eight.at("cache_precision") == "int8");
   // An all-reduce by NCCL.
   CHECK(scenario_of("x,gpu=h100-sxm;count=2;nodes=1;net=nvswitch,-,other,NCCL 2.27.3,fp16,2,1,1,1,collective,8192,,1,"
                     "allreduce_us,11,") == json::parse(R"({"fabricast": 1, "node": {"profile": "hgx-h100", "gpus": 2},

@@ -120,14 +120,14 @@ TEST_CASE("decoding reads the cache once", "[kernels]") {
   CHECK(heads.heads == 16);
   CHECK(heads.kv_heads == 2);
   CHECK(heads.cached == 2 * 2 * 128);
-  const Seconds t = decode_attention(k, heads, 64, 4096, Precision::bf16);
+  const Seconds t = decode_attention(k, heads, 64, 4096, NumberFormat::bf16);
   CHECK(t.value == Approx(64. * 4096 * 512 * 2 / rate).epsilon(0.01));
-  CHECK(decode_attention(k, heads, 64, 4096, Precision::fp8).value == Approx(t.value / 2).epsilon(0.02));
-  CHECK(decode_attention(k, heads, 128, 4096, Precision::bf16) / t == Approx(2));
+  CHECK(decode_attention(k, heads, 64, 4096, NumberFormat::fp8).value == Approx(t.value / 2).epsilon(0.02));
+  CHECK(decode_attention(k, heads, 128, 4096, NumberFormat::bf16) / t == Approx(2));
   // With keys of its own for every head it is eight times as much.
   Transformer ungrouped = llama_70b();
   ungrouped.kv_heads = 64;
-  CHECK(decode_attention(k, decode_heads(ungrouped, 4), 64, 4096, Precision::bf16) / t == Approx(8).epsilon(0.02));
+  CHECK(decode_attention(k, decode_heads(ungrouped, 4), 64, 4096, NumberFormat::bf16) / t == Approx(8).epsilon(0.02));
   // More ranks than key heads hold copies.
   CHECK(decode_heads(llama_70b(), 16).kv_heads == 1);
 }
@@ -135,7 +135,7 @@ TEST_CASE("decoding reads the cache once", "[kernels]") {
 TEST_CASE("queries that share keys are the rows of a GEMM, at least 16", "[kernels]") {
   const Kernels k = ideal_kernels();
   const auto seconds = [&](std::int64_t heads, std::int64_t queries) {
-    return decode_attention(k, {heads, 2, 128, 128, 512}, 4, 1000, Precision::bf16, queries).value;
+    return decode_attention(k, {heads, 2, 128, 128, 512}, 4, 1000, NumberFormat::bf16, queries).value;
   };
   const double of_16 = 4 * 1000. * 2 * 16 * 2 * 256 / 1e14;
   CHECK(seconds(2, 1) == Approx(of_16));
@@ -158,14 +158,14 @@ TEST_CASE("all latent heads share a small cache", "[kernels]") {
   const auto bound_by_memory = [&](const char* gpu) {
     const Kernels k = kernels_of(gpu);
     const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
-    const double t = decode_attention(k, decode, 32, 8192, Precision::bf16).value;
+    const double t = decode_attention(k, decode, 32, 8192, NumberFormat::bf16).value;
     return t <= 1.001 * bytes / (k.memory_rate.value * k.model.decode_memory.value);
   };
   CHECK_FALSE(bound_by_memory("h20"));
   Kernels slow = kernels_of("h200-sxm");
   slow.memory_rate = BytesPerSecond{1e12};
   const double bytes = 32. * (8192 * 1152. + 2 * 128 * 1088.);
-  CHECK(decode_attention(slow, decode, 32, 8192, Precision::bf16).value ==
+  CHECK(decode_attention(slow, decode, 32, 8192, NumberFormat::bf16).value ==
         Approx(bytes / (1e12 * slow.model.decode_memory.value)));
 }
 
@@ -209,8 +209,8 @@ TEST_CASE("attention stays below the data sheet and never gets faster as a size 
     wider.heads.key_dim += unfused && b.heads.key_dim % 8 != 0 ? 8 : 1;
     REQUIRE(kernel(k, wider).value >= seconds * (1 - 1e-12));
     const std::int64_t queries = 1 + static_cast<std::int64_t>(rng.below(4));
-    const Seconds decode = decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys, Precision::fp16);
-    REQUIRE(decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys + 1, Precision::fp16, queries) >=
+    const Seconds decode = decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys, NumberFormat::fp16);
+    REQUIRE(decode_attention(k, decode_heads(llama_70b(), 8), b.sequences, b.keys + 1, NumberFormat::fp16, queries) >=
             decode);
   }
 }
@@ -224,7 +224,7 @@ TEST_CASE("attention of size 0 takes no time", "[kernels]") {
   AttentionBlock headless = square(128);
   headless.heads.heads = 0;
   CHECK(flash_forward(k, headless) == Seconds{0});
-  CHECK(decode_attention(k, decode_heads(llama_70b(), 8), 8, 0, Precision::bf16) == Seconds{0});
+  CHECK(decode_attention(k, decode_heads(llama_70b(), 8), 8, 0, NumberFormat::bf16) == Seconds{0});
   CHECK_THROWS_AS(flash_forward(k, square(-1)), InternalError);
 }
 

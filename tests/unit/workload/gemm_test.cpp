@@ -109,6 +109,11 @@ TEST_CASE("bytes of a memory-bound GEMM", "[kernels]") {
   CHECK(gemm(k, 4096, 2048, 64, Precision::tf32).value == Approx((4 * operands + 4 * results) / 1e9));
   CHECK(gemm(k, 4096, 2048, 64, Precision::fp8).value == Approx((operands + 2 * results) / 1e9));
   CHECK(gemm(k, 4096, 2048, 64, Precision::fp4).value == Approx((operands * 9 / 16 + 2 * results) / 1e9));
+  // Only weights are integers: one byte each, or half of one and 4 bytes for 128 of them.
+  const double left = 4096 * 64, weights = 64 * 2048;
+  const auto with = [&](NumberFormat f) { return gemm(k, 4096, 2048, 64, Precision::bf16, 1, f).value; };
+  CHECK(with(NumberFormat::int8) == Approx((2 * left + weights + 2 * results) / 1e9));
+  CHECK(with(NumberFormat::int4) == Approx((2 * left + weights / 2 + weights / 128 * 4 + 2 * results) / 1e9));
 }
 
 /// The study's formula, written another way: the time of the peak, times what quantisation costs. No memory.

@@ -41,7 +41,7 @@ TEST_CASE("a decode step reduces twice per layer, and once after the embedding",
   spec.precision = Precision::fp8, spec.batch = 64;
   const InferenceStep step = step_of(spec);
   CHECK(step.layout.data == 2);
-  CHECK(step.cache == Precision::fp8);
+  CHECK(step.cache == NumberFormat::fp8);
   const Program p = inference_program(step, decode_passes(step), 1, true).program;
   CHECK(calls_of(p, CollectiveOp::all_reduce, Part::tensor) == 161);
   CHECK(calls_of(p, CollectiveOp::all_gather, Part::tensor) == 1);
@@ -64,7 +64,7 @@ TEST_CASE("weights with fewer bits are read faster and multiplied at the same ra
   const InferenceStep wide = step_of(spec);
   spec.weight_precision = WeightChoice::fp4;
   const InferenceStep narrow = step_of(spec);
-  CHECK(narrow.cache == Precision::bf16);
+  CHECK(narrow.cache == NumberFormat::bf16);
   InferencePass pass;
   pass.sequences = 1;
   pass.context = 1000;
@@ -205,7 +205,7 @@ TEST_CASE("attention's output projection may have fewer bits than the rest", "[i
   CHECK(time_pass(narrow, pass).attention.gemms < 0.8 * time_pass(wide, pass).attention.gemms);
   CHECK(time_pass(narrow, pass).sparse.gemms == time_pass(wide, pass).sparse.gemms);
   // Experts of fewer than 8 bits bring a cache of 8.
-  CHECK(wide.cache == Precision::fp8);
+  CHECK(wide.cache == NumberFormat::fp8);
 }
 
 TEST_CASE("latent attention caches its latent vector on every rank", "[inference]") {

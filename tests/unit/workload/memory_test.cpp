@@ -193,7 +193,11 @@ TEST_CASE("inference holds weights and the KV cache", "[workload]") {
   CHECK(cache("llama3-70b") == 16 * 8192 * 40.0 * 1024);
   q.layout.tensor = 16;  // 8 heads of keys and values: two ranks hold each
   CHECK(cache("llama3-70b") == 16 * 8192 * 40.0 * 1024);
-  q.cache_precision = Precision::fp8;
+  q.cache_precision = NumberFormat::fp8;
+  CHECK(cache("llama3-70b") == 16 * 8192 * 20.0 * 1024);
+  q.cache_precision = NumberFormat::int4;  // 64 B of a head's 128 numbers and 4 of their scales
+  CHECK(cache("llama3-70b") == 16 * 8192 * 20.0 * 1024 * 68 / 128);
+  q.cache_precision = NumberFormat::int8;
   CHECK(cache("llama3-70b") == 16 * 8192 * 20.0 * 1024);
   // A latent vector of 512 + 64 on every rank.
   CHECK(cache("deepseek-v3") == 16.0 * 8192 * 61 * 576);
@@ -208,6 +212,11 @@ TEST_CASE("inference holds weights and the KV cache", "[workload]") {
   q.precision = Precision::fp8;
   const MemoryUse use = memory_of(model, q, 0);
   CHECK(use.parameters == Approx(static_cast<double>(c.total) + vocabulary));  // 1 B, 2 B
+  q.precision = Precision::bf16, q.weights = NumberFormat::int4;
+  CHECK(memory_of(model, q, 0).parameters ==
+        Approx((static_cast<double>(c.total) - vocabulary) * 68 / 128 + 2 * vocabulary));
+  q.weights = NumberFormat::int8;
+  CHECK(memory_of(model, q, 0).parameters == use.parameters);
   CHECK(use.gradients + use.optimizer + use.activations == 0);
   q.tokens = 8192;
   CHECK(memory_of(model, q, 0).workspace == Approx(512 * use.workspace));
