@@ -198,15 +198,21 @@ class SchemaMaker {
     }
   }
 
+  static Json percent() {
+    return {{"type", {"number", "string"}}, {"pattern", fmt::format("^{} *%$", number_pattern)}};
+  }
+
   static Json number_shape(const Field& field) {
     Json j;
     if (field.type == FieldType::integer || field.type == FieldType::number) {
       j["type"] = name_of(field.type);
       if (field.range.proportion)
         j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{0} *: *{0}$", number_pattern)}};
+      else if (field.type == FieldType::number && field.range.fraction())
+        j = percent();
       add_limits(j, field.range);
     } else if (field.type == FieldType::ratio) {
-      j = {{"type", {"number", "string"}}, {"pattern", fmt::format("^{} *%$", number_pattern)}};
+      j = percent();
       add_limits(j, field.range);
     } else {
       // A quantity is text: number and unit, as in parse_bytes and its relatives.

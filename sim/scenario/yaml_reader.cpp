@@ -18,6 +18,11 @@ namespace fabricast {
 
 namespace {
 
+Parsed<double> number_of(std::string_view text, const Range& range) {
+  if (range.proportion) return parse_proportion(text);
+  return range.fraction() ? parse_ratio(text) : parse_number(text);
+}
+
 SourceSpan span_of(const YamlView& node, const std::string& file) {
   const auto [line, column] = node.position();
   if (line == 0) return {file, 0, 0, 1};
@@ -186,7 +191,7 @@ void YamlReader::store(const Found& found, const FieldInfo& info, T& target) {
   else if constexpr (std::is_same_v<T, std::int64_t>)
     take(parse_integer(text), number, [&](std::int64_t v) { target = v; });
   else if constexpr (std::is_same_v<T, double>)
-    take(info.range.proportion ? parse_proportion(text) : parse_number(text), number, [&](double v) { target = v; });
+    take(number_of(text, info.range), number, [&](double v) { target = v; });
   else if constexpr (std::is_same_v<T, Ratio>)
     take(parse_ratio(text), number, [&](double v) { target.value = v; });
   else if constexpr (std::is_same_v<T, Bytes>)
@@ -302,7 +307,11 @@ void YamlReader::finish() {
     d.path = o.path;
     d.message = "unknown key";
     const std::vector<std::string_view> known(known_.begin(), known_.end());
-    const auto near = nearest(o.path, known);
+    // A key without its section, such as `recompute` for `workload.recompute`, if only one section has it.
+    std::vector<std::string_view> whole;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(whole),
+                 [&](std::string_view key) { return key.ends_with("." + o.path); });
+    const auto near = whole.size() == 1 ? std::optional(whole.front()) : nearest(o.path, known);
     d.hint = near ? fmt::format("did you mean '{}'?", *near) : "`fabricast describe scenario` shows the keys";
     add(std::move(d));
   }

@@ -39,6 +39,8 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool proportion = false;  ///< also written `2:1`, or `3:2` for 1.5
+  /// A fraction of something, also written `10%`.
+  constexpr bool fraction() const { return low >= 0 && high <= 1; }
 };
 /// No upper limit.
 constexpr Range at_least(double low) { return {low, std::numeric_limits<double>::infinity()}; }
@@ -50,8 +52,8 @@ constexpr Range proportion(double low, double high) { return {low, high, true}; 
 /// Plausible line rates in bytes per second, 1 Mb/s to 1000 Tb/s. Anything outside is a mistake in the unit.
 constexpr Range line_rates{0.125e6, 125e12};
 
-/// A fraction, written `10%` or `0.1`. A plain double field is a number without a unit instead. The default is the
-/// whole, so that a factor that nobody gave changes nothing.
+/// A fraction, written `10%` or `0.1`, that may exceed the whole. The default is the whole, so that a factor that nobody
+/// gave changes nothing. A plain double field is a number without a unit, or a fraction if its range is one.
 struct Ratio {
   double value = 1;
 };

@@ -43,7 +43,7 @@ std::vector<Diagnostic> memory_faults(const World& world) {
   auto fault =
       memory_fault(step.model, memory_question(step, nvlink_ranks(s)), step.kernels.memory, 1 + memory_uncertainty);
   if (!fault) return {};
-  fault->hint += "; or set memory: ignore to forecast the step anyway";
+  fault->hint += "; or set workload.memory: ignore to forecast the step anyway";
   return {std::move(*fault)};
 }
 

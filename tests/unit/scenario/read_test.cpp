@@ -169,6 +169,11 @@ TEST_CASE("--set overrides the file", "[scenario]") {
             .faults[0]
             .rate.value == .5);
   CHECK_THAT(faults(minimal, {"cluster.nods=7"}), begin_as("--set cluster.nods=7:0:0: cluster.nods: unknown key"));
+  // A key of one section without it; several sections have a `kind`.
+  CHECK_THAT(faults(minimal, {"call_delay=1us"}),
+             begin_as("--set call_delay=1us:0:0: call_delay: unknown key | did you mean 'node.call_delay'?"));
+  CHECK_THAT(faults(minimal, {"kind=ring"}),
+             begin_as("--set kind=ring:0:0: kind: unknown key | `fabricast describe scenario`"));
   CHECK(
       faults(minimal, {"fabric.switch.rate=800"}) ==
       List{"--set fabric.switch.rate=800:0:0: fabric.switch.rate: '800' has no unit | write 800Gbps (bits) or 800GBps "
@@ -212,6 +217,22 @@ TEST_CASE("errors have their position", "[scenario]") {
     INFO(text);
     CHECK_THAT(faults(head + text), begin_as(message));
   }
+}
+
+TEST_CASE("numbers from 0 to 1 are also written in percent", "[scenario]") {
+  const std::string head =
+      "fabricast: 1\nnode: {profile: dgx-h100}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
+      "llama3-8b}, ";
+  const auto cached = [&](const std::string& text) {
+    return parsed(head + "phase: both, load: {cached: " + text + "}}\n").workload.inference.load.cached;
+  };
+  CHECK(cached("30%") == 0.3);
+  CHECK(cached("0.3") == 0.3);
+  CHECK_THAT(faults(head + "phase: both, load: {cached: 101%}}\n"),
+             begin_as("s.yaml:4:85: workload.load.cached: '101%' is out of range"));
+  // Where more than the whole is possible, a number stays a plain one.
+  CHECK_THAT(faults(head + "imbalance: 120%}\n"),
+             begin_as("s.yaml:4:68: workload.imbalance: '120%' is not a plain number"));
 }
 
 TEST_CASE("errors of one section", "[scenario]") {
