@@ -86,6 +86,10 @@ std::string StepRunner::stack() const {
 
 bool StepRunner::experts() const { return state_->world && step_of(*state_->world).model.experts > 0; }
 
+double StepRunner::spread(const Hardware& hardware) const {
+  return state_->world ? spread_of_steps(*state_->world, hardware) : 0;
+}
+
 bool StepRunner::uses(const std::string& parameter) const {
   return std::any_of(state_->prefixes.begin(), state_->prefixes.end(),
                      [&](const std::string& p) { return parameter.starts_with(p); });

@@ -30,9 +30,7 @@ StepRow step_row(const StepCase& step, StepRunner& runner, const Hardware& hardw
   for (std::size_t d = 0; d < validated_samples; ++d) times.push_back(runner.time(sampled_hardware(hardware, d)));
   // Without the spread: the part of the parameters alone, from which step_spread.cpp learns the rest.
   row.deviation = std::log(interval_factor(row.forecast, times, 0)) / quantile_95;
-  // A kernel has no software, and its model has no spread of its own.
-  const double spread = runner.stack().empty() ? 0 : spread_of_steps(hardware, runner.stack(), row.experts);
-  row.factor = interval_factor(row.forecast, times, spread);
+  row.factor = interval_factor(row.forecast, times, runner.spread(hardware));
   return row;
 }
 

@@ -104,6 +104,7 @@ GpuKind read_gpu(const std::string& name, const json& j) {
   g.nvlink_domain = j.at("nvlink_domain");
   g.sheet = read_sheet(j.at("sheet"));
   g.compute = j.value("compute", g.architecture);
+  g.measured = j.value("measured", false);
   return g;
 }
 

@@ -151,7 +151,9 @@ std::vector<ParameterRef> parameters(ForecastSpread& s) {
 std::vector<ParameterRef> parameters(StepSpread& s) {
   return {
       {"dense", "", "spread of steps of dense models beyond their parameters, as a standard deviation of ln", &s.dense},
-      {"experts", "", "the same for MoE models", &s.experts}};
+      {"experts", "", "the same for MoE models", &s.experts},
+      {"unvalidated", "", "factor on these if nothing was measured on such a GPU or with such software",
+       &s.unvalidated}};
 }
 
 std::vector<ParameterRef> parameters(ServingSpread& s) {

@@ -59,6 +59,8 @@ class StepRunner {
   std::string stack() const;
   /// Whether it is a step of an MoE model.
   bool experts() const;
+  /// What the interval adds to that of the parameters: spread_of_steps; 0 for a kernel, which has no software.
+  double spread(const Hardware& hardware) const;
   /// Whether the forecast may depend on a parameter, given by its path.
   bool uses(const std::string& parameter) const;
 

@@ -142,6 +142,7 @@ std::vector<ParameterRef> parameters(ForecastSpread& spread);
 /// Standard deviation of ln(measured / forecast) of training steps if all parameters are known, at held-out sources.
 struct StepSpread {
   Parameter dense, experts;  ///< models without and with experts, whose load differs from step to step
+  Parameter unvalidated;     ///< factor on these if nothing was measured on such a GPU or with such software
   const Parameter& of(bool has_experts) const { return has_experts ? experts : dense; }
 };
 std::vector<ParameterRef> parameters(StepSpread& spread);
@@ -206,6 +207,7 @@ struct GpuKind {
   int nvlink_domain = 1;        ///< hosts that usually share one NVLink domain
   GpuSheet sheet;               ///< data sheet: memory, rates of computation, power
   std::string compute;          ///< name of its ComputeModel; by default that of the architecture
+  bool measured = false;        ///< whether kernels, steps or serving of this kind are among the data of the fits
 };
 
 /// A node type for `node.profile`, such as a vendor's server or a cloud's instance. Absent properties have the defaults

@@ -6,7 +6,8 @@
 //
 //   s_parameters  root mean square of ln(step / forecast) over 16 posterior samples of the parameters of GPU and
 //                 software, on 4 samples of the parameters of the network
-//   s_model       what the fit leaves unexplained in steps of that software generation
+//   s_model       what the fit leaves unexplained in steps of that software generation; wider where nothing like the
+//                 step was measured
 //
 // ECMP hashes, slow hosts and jitter are not part of it. The percentiles over samples show them.
 //
@@ -32,9 +33,11 @@ TrainingStep step_with(const Scenario& scenario, const Hardware& hardware);
 /// \param spread   s_model
 double interval_factor(Seconds forecast, const std::vector<Seconds>& samples, double spread);
 
-/// s_model of a software generation: what its own fit leaves, but at least the deviation of forecasts that no fit
-/// informed. \param experts  whether it is an MoE model
-double spread_of_steps(const Hardware& hardware, const std::string& stack, bool experts);
+/// s_model of a step: what the fit of its software leaves, but at least the deviation of forecasts that no fit informed.
+/// Where nothing like it was measured (report/validated.hpp), StepSpread::unvalidated times that.
+/// \param hardware  with the spreads
+/// \pre the workload is a training step
+double spread_of_steps(const World& world, const Hardware& hardware);
 
 /// Sets `factor` of the forecast. Runs the step once per parameter sample, on the first sample of the network and
 /// without slow hosts or jitter.

@@ -15,12 +15,17 @@ bool is_guess(const Parameter& p) { return origin_of(p) == ParameterOrigin::gues
 
 // One sentence at most: where GEMMs are guessed, attention is not known better, and the reader needs the first warning
 // only.
-void say_kernels(const Kernels& kernels, const std::string& gpu, Precision precision, std::vector<std::string>& out) {
+void say_kernels(const Kernels& kernels, const GpuKind& gpu, Precision precision, std::vector<std::string>& out) {
   if (is_guess(kernels.model.gemms(precision)))
-    out.push_back(fmt::format("the GEMM rate of {} in {} is a guess: no kernel or step was measured on such GPUs", gpu,
-                              name_of(precision)));
+    out.push_back(fmt::format("the GEMM rate of {} in {} is a guess: no kernel or step was measured on such GPUs",
+                              gpu.name, name_of(precision)));
+  else if (!gpu.measured)
+    out.push_back(
+        fmt::format("no kernel or step was measured on {}: its rates are those of other {} GPUs, relative to "
+                    "the data sheet",
+                    gpu.name, gpu.compute));
   else if (is_guess(kernels.model.flash))
-    out.push_back(fmt::format("the rate of attention on {} is a guess: it was not measured on such GPUs", gpu));
+    out.push_back(fmt::format("the rate of attention on {} is a guess: it was not measured on such GPUs", gpu.name));
 }
 
 /// Only steps of NeMo and Megatron with experts were fitted. Other frameworks use their parameters.
@@ -49,17 +54,18 @@ void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vect
 
 std::vector<std::string> not_validated(const World& world) {
   const Scenario& s = world.scenario();
+  const GpuKind& gpu = gpu_of(s);
   std::vector<std::string> out;
   if (s.workload.kind == WorkloadKind::training_step) {
     const TrainingStep step = step_of(world);
-    say_kernels(step.kernels, s.node.spec.gpu, step.precision, out);
+    say_kernels(step.kernels, gpu, step.precision, out);
     say_step(step, out);
   } else if (s.workload.kind == WorkloadKind::inference) {
     const InferenceSpec& spec = s.workload.inference;
     // Without the batch that fits in memory, unlike inference_of: nothing here depends on it, and a case that does not
     // fit should also be warned about.
     const InferenceStep step = inference_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
-    say_kernels(step.kernels, s.node.spec.gpu, spec.precision, out);
+    say_kernels(step.kernels, gpu, spec.precision, out);
     say_serving(step, spec, out);
   }
   return out;

@@ -12,6 +12,7 @@
 
 #include "fabricast/core/parallel.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/report/validated.hpp"
 #include "fabricast/traffic/flow_traffic.hpp"
 
 namespace fabricast {
@@ -49,8 +50,11 @@ double interval_factor(Seconds forecast, const std::vector<Seconds>& samples, do
 
 // A fit of few steps leaves small residuals. The second term is what steps of software that no fit has seen deviate by,
 // so an interval cannot become narrower than experience justifies.
-double spread_of_steps(const Hardware& hardware, const std::string& stack, bool experts) {
-  return std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
+double spread_of_steps(const World& world, const Hardware& hardware) {
+  const std::string& stack = world.scenario().workload.training.stack;
+  const bool experts = step_of(world).model.experts > 0;
+  const double unvalidated = not_validated(world).empty() ? 1 : hardware.step_spread.unvalidated.value;
+  return unvalidated * std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
 }
 
 void add_interval(StepForecast& forecast, const RunOptions& options) {
@@ -84,8 +88,7 @@ void add_interval(StepForecast& forecast, const RunOptions& options) {
       times[d] = time_of(step_with(base, sampled_hardware(base.hardware, d)), *traffics[n]);
     }
   });
-  forecast.factor = interval_factor(
-      nominal, times, spread_of_steps(base.hardware, base.workload.training.stack, step_of(world).model.experts > 0));
+  forecast.factor = interval_factor(nominal, times, spread_of_steps(world, base.hardware));
 }
 
 }  // namespace fabricast

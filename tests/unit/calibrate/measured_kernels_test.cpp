@@ -7,7 +7,10 @@
 #include <set>
 #include <vector>
 
+#include "fabricast/calibrate/published_serving.hpp"
+#include "fabricast/calibrate/published_steps.hpp"
 #include "fabricast/calibrate/steps.hpp"
+#include "fabricast/scenario/scenario.hpp"
 
 using namespace fabricast;
 
@@ -162,4 +165,17 @@ TEST_CASE("experts that tensor parallelism slices") {
   CHECK(narrow > 0.3);
   CHECK(narrow < 1.2);
   CHECK(std::abs(off([](const KernelCase& k) { return k.count == 1; })) < 0.25);
+}
+
+TEST_CASE("GPUs that count as measured are those of the shipped kernels, steps and serving", "[kernels]") {
+  std::set<std::string> seen, counted;
+  for (const StepCase& c : measured()) seen.insert(c.kernel.gpu);
+  const auto see = [&](const std::string& scenario) {
+    if (!scenario.empty()) seen.insert(parse_scenario(scenario, "row").scenario.node.spec.gpu);
+  };
+  for (const MappedRow& row : map_published_rows(read_published_rows(shipped_training_steps_path()))) see(row.scenario);
+  for (const MappedServing& row : map_serving_rows(read_serving_rows(shipped_serving_path()))) see(row.scenario);
+  for (const auto& [name, gpu] : shipped_hardware().gpus)
+    if (gpu.measured) counted.insert(name);
+  CHECK(counted == seen);
 }
