@@ -10,6 +10,7 @@
 #include "fabricast/core/stop.hpp"
 #include "fabricast/report/forecast.hpp"
 #include "fabricast/report/serving_interval.hpp"
+#include "fabricast/report/validated.hpp"
 #include "mapping.hpp"
 #include "serving_spread.hpp"
 #include "source_mean.hpp"
@@ -24,11 +25,14 @@ namespace {
 struct Shared {
   const MappedServing* row = nullptr;  ///< the first of its rows
   ServingFigures figures{};
+  bool unvalidated = false;
   std::string key, why;  ///< of a refusal
 };
 
 void forecast(Shared& shared, const Hardware& hardware) try {
   shared.figures = serving_figures(shared.row->scenario, shared.row->id, hardware);
+  // By the shipped parameters: in a fit without a source, its engine would count as one that nobody has measured.
+  shared.unvalidated = !not_validated(parse_scenario(shared.row->scenario, shared.row->id).scenario).empty();
 } catch (const UserError& error) {
   const Diagnostic& first = error.diagnostics().front();
   // A refusal is counted by the key that is at fault.
@@ -39,6 +43,7 @@ void forecast(Shared& shared, const Hardware& hardware) try {
 void settle(ServingResult& r, const Shared& shared) {
   if (shared.key.empty()) {
     r.forecast = shared.figures[static_cast<std::size_t>(r.mapped.metric)];
+    r.unvalidated = shared.unvalidated;
     return;
   }
   r.outcome = RowOutcome::refused;
@@ -57,7 +62,7 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
   // Equal text is the same scenario.
   for (const MappedServing& row : rows)
     if (!row.scenario.empty() && known.emplace(row.scenario, shared.size()).second)
-      shared.push_back({&row, {}, {}, {}});
+      shared.push_back({&row, {}, {}, {}, {}});
   TaskProgress tasks(progress, shared.size());
   in_parallel(shared.size(), thread_count(threads), [&](std::size_t i) {
     stop_if_requested();
@@ -82,7 +87,8 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
 
 void set_interval(ServingResult& result, const ServingSpread& spread) {
   const ServingDeviations d = serving_deviations(spread, result.mapped.experts, result.mapped.apart);
-  result.factor = std::exp(quantile_95 * deviation_of(d, result.mapped.metric));
+  const double times = result.unvalidated ? spread.unvalidated.value : 1;
+  result.factor = std::exp(quantile_95 * times * deviation_of(d, result.mapped.metric));
 }
 
 std::vector<ServingSummary> summarize_serving(const std::vector<ServingResult>& results) {

@@ -85,6 +85,7 @@ void read_stacks(const json& file, std::map<std::string, Stack, std::less<>>& st
     if (!framework) bad_data(name + ": framework");
     s.framework = *framework;
     s.fused_attention = j.at("fused_attention");
+    s.measured_experts = j.value("measured_experts", false);
     s.fused_accumulation = j.at("fused_accumulation");
     s.fused_loss = j.value("fused_loss", false);
     s.flash_2 = j.value("flash_2", false);

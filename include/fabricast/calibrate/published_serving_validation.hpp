@@ -34,10 +34,11 @@ ServingFigures serving_figures(const std::string& scenario, const std::string& i
 struct ServingResult {
   MappedServing mapped;
   RowOutcome outcome = RowOutcome::forecast;
-  std::string key;      ///< refused and unmapped rows: the key, or `memory`
-  std::string why;      ///< refused and unmapped rows
-  double forecast = 0;  ///< in the unit of the metric
-  double factor = 1;    ///< 90 % interval: forecast / factor to forecast * factor
+  std::string key;           ///< refused and unmapped rows: the key, or `memory`
+  std::string why;           ///< refused and unmapped rows
+  double forecast = 0;       ///< in the unit of the metric
+  bool unvalidated = false;  ///< whether nothing like it is in the data of the fit, by report/validated.hpp
+  double factor = 1;         ///< 90 % interval: forecast / factor to forecast * factor
   /// Relative error; positive: the forecast is too large. \pre the outcome is `forecast`
   double error() const { return forecast / mapped.row.value - 1; }
   /// Whether the published value is in the 90 % interval.
@@ -52,7 +53,7 @@ std::vector<ServingResult> validate_serving(const std::vector<MappedServing>& ro
                                             const Hardware& hardware = shipped_hardware(),
                                             const std::function<void(double)>& progress = {}, int threads = 0);
 
-/// Sets `factor` of a result from a spread.
+/// Sets `factor` of a result from a spread, which is wider for an unvalidated one.
 void set_interval(ServingResult& result, const ServingSpread& spread);
 
 /// How to fit serving.

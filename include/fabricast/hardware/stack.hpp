@@ -32,6 +32,7 @@ struct Stack {
   bool fused_attention = true;   ///< flash attention; else separate GEMMs, softmax, mask and dropout
   bool flash_2 = false;          ///< flash attention is FlashAttention 2 whatever the GPU; else the GPU's own kernel
   bool grouped_experts = false;  ///< one kernel for the GEMMs of all local experts, which learns their sizes on the GPU
+  bool measured_experts = false;   ///< whether steps of MoE models are among the data of the fit
   bool fused_accumulation = true;  ///< GEMMs accumulate weight gradients; else a separate pass does
   bool fused_loss = false;         ///< one kernel from 16-bit logits to their gradient; else a 32-bit softmax is kept
   bool hides_tensor_backward = true;  ///< weight-gradient GEMMs overlap collectives of tensor parallelism

@@ -13,12 +13,12 @@
 
 namespace fabricast {
 
-class World;
+struct Scenario;
 
 /// One sentence per aspect, for training and inference steps. Empty if all deciding parameters were measured somewhere,
 /// and for other workloads.
-std::vector<std::string> not_validated(const World& world);
+std::vector<std::string> not_validated(const Scenario& scenario);
 /// The same as lines of context: `# not validated: ...`.
-std::string not_validated_text(const World& world);
+std::string not_validated_text(const Scenario& scenario);
 
 }  // namespace fabricast

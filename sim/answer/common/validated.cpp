@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "fabricast/report/inference.hpp"
-#include "fabricast/report/step.hpp"
+#include "fabricast/report/step_interval.hpp"
 
 namespace fabricast {
 
@@ -28,17 +28,13 @@ void say_kernels(const Kernels& kernels, const GpuKind& gpu, Precision precision
     out.push_back(fmt::format("the rate of attention on {} is a guess: it was not measured on such GPUs", gpu.name));
 }
 
-/// Only steps of NeMo and Megatron with experts were fitted. Other frameworks use their parameters.
-bool has_measured_experts(Framework framework) {
-  return framework == Framework::nemo || framework == Framework::megatron;
-}
-
 // `spread` is set by the fit from steps of that software, so a guessed spread means that there were none.
 void say_step(const TrainingStep& step, std::vector<std::string>& out) {
   const Stack& stack = step.stack;
   if (is_guess(stack.spread)) out.push_back(fmt::format("no step was measured with {}", stack.name));
-  if (step.model.experts > 0 && !has_measured_experts(stack.framework))
-    out.push_back(fmt::format("no MoE step was measured with {}", name_of(stack.framework)));
+  // The parameters of experts are then those of NeMo and Megatron.
+  if (step.model.experts > 0 && !stack.measured_experts)
+    out.push_back(fmt::format("no MoE step was measured with {}", stack.name));
 }
 
 /// A guessed rate of GEMMs means that no serving results were fitted for this engine.
@@ -52,12 +48,11 @@ void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vect
 
 }  // namespace
 
-std::vector<std::string> not_validated(const World& world) {
-  const Scenario& s = world.scenario();
+std::vector<std::string> not_validated(const Scenario& s) {
   const GpuKind& gpu = gpu_of(s);
   std::vector<std::string> out;
   if (s.workload.kind == WorkloadKind::training_step) {
-    const TrainingStep step = step_of(world);
+    const TrainingStep step = step_with(s, s.hardware);
     say_kernels(step.kernels, gpu, step.precision, out);
     say_step(step, out);
   } else if (s.workload.kind == WorkloadKind::inference) {
@@ -71,9 +66,9 @@ std::vector<std::string> not_validated(const World& world) {
   return out;
 }
 
-std::string not_validated_text(const World& world) {
+std::string not_validated_text(const Scenario& scenario) {
   std::string text;
-  for (const std::string& sentence : not_validated(world)) text += fmt::format("# not validated: {}\n", sentence);
+  for (const std::string& sentence : not_validated(scenario)) text += fmt::format("# not validated: {}\n", sentence);
   return text;
 }
 

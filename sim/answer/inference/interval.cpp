@@ -42,7 +42,7 @@ ServingFactors serving_factors(const World& world, const InferenceStep& step, co
   const InferenceSpec& spec = s.workload.inference;
   const ServingDeviations d =
       serving_deviations(s.hardware->serving_spread, step.model.experts > 0, spec.disaggregated.prefill.gpus > 0);
-  const double times = not_validated(world).empty() ? 1 : s.hardware->serving_spread.unvalidated.value;
+  const double times = not_validated(world.scenario()).empty() ? 1 : s.hardware->serving_spread.unvalidated.value;
   // Both errors are independent and act on the logarithm of the time, so they add in squares.
   const double of_hash = deviation_of(samples);
   const auto factor = [&](double deviation) { return std::exp(quantile_95 * std::hypot(times * deviation, of_hash)); };

@@ -113,7 +113,7 @@ std::string inference_json(const InferenceForecast& f) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
-  j["not_validated"] = not_validated(world);
+  j["not_validated"] = not_validated(world.scenario());
   j["phase"] = name_of(spec.phase);
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.step.time);

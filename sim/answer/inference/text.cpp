@@ -147,7 +147,7 @@ std::string inference_text(const InferenceForecast& f) {
   const InferenceSpec& spec = s.workload.inference;
   const InferenceStep step = inference_of(world);
   const double gpus = static_cast<double>(f.gpus);
-  std::string out = heading_line(s.name) + not_validated_text(world) + beside_line(world);
+  std::string out = heading_line(s.name) + not_validated_text(world.scenario()) + beside_line(world);
   out += fmt::format("# inference, {}: {}, {:.4g} parameters, {}\n", name_of(spec.phase), step.model.name,
                      static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
   out += fmt::format("# {}; batch {} per replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),

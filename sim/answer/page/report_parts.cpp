@@ -22,7 +22,8 @@ Page empty_page(const World& world, std::string command) {
   page.scenario = to_yaml(world.scenario());
   page.version = version_text();
   for (const Diagnostic& d : world.warnings()) page.warnings.push_back(d.message);
-  for (std::string& sentence : not_validated(world)) page.warnings.push_back("not validated: " + std::move(sentence));
+  for (std::string& sentence : not_validated(world.scenario()))
+    page.warnings.push_back("not validated: " + std::move(sentence));
   return page;
 }
 

@@ -53,7 +53,7 @@ double interval_factor(Seconds forecast, const std::vector<Seconds>& samples, do
 double spread_of_steps(const World& world, const Hardware& hardware) {
   const std::string& stack = world.scenario().workload.training.stack;
   const bool experts = step_of(world).model.experts > 0;
-  const double unvalidated = not_validated(world).empty() ? 1 : hardware.step_spread.unvalidated.value;
+  const double unvalidated = not_validated(world.scenario()).empty() ? 1 : hardware.step_spread.unvalidated.value;
   return unvalidated * std::max(hardware.stack(stack).spread.value, hardware.step_spread.of(experts).value);
 }
 

@@ -78,7 +78,7 @@ std::string step_json(const StepForecast& f) {
   j["fabricast"] = version_text();
   j["scenario"] = effective_json(world.scenario());
   j["fingerprint"] = fmt::format("{:016x}", f.fingerprint);
-  j["not_validated"] = not_validated(world);
+  j["not_validated"] = not_validated(world.scenario());
   j["gpus"] = f.gpus;
   j["step_s"] = digits(f.time);
   j["step_s_p5"] = digits(f.time_p5);

@@ -57,7 +57,7 @@ std::string memory_lines(const StepMemory& memory) {
 /// Context lines: the workload, the GPUs and the layout.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario();
-  std::string out = heading_line(s.name) + not_validated_text(world) + beside_line(world);
+  std::string out = heading_line(s.name) + not_validated_text(world.scenario()) + beside_line(world);
   const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",

@@ -167,15 +167,24 @@ TEST_CASE("experts that tensor parallelism slices") {
   CHECK(std::abs(off([](const KernelCase& k) { return k.count == 1; })) < 0.25);
 }
 
-TEST_CASE("GPUs that count as measured are those of the shipped kernels, steps and serving", "[kernels]") {
-  std::set<std::string> seen, counted;
-  for (const StepCase& c : measured()) seen.insert(c.kernel.gpu);
-  const auto see = [&](const std::string& scenario) {
-    if (!scenario.empty()) seen.insert(parse_scenario(scenario, "row").scenario.node.spec.gpu);
+TEST_CASE("GPUs and stacks that count as measured are those of the shipped kernels, steps and serving", "[kernels]") {
+  std::set<std::string> gpus, counted_gpus, with_experts, counted_stacks;
+  for (const StepCase& c : measured()) gpus.insert(c.kernel.gpu);
+  const auto see = [&](const std::string& text) {
+    if (text.empty()) return;
+    const Scenario s = parse_scenario(text, "row").scenario;
+    gpus.insert(s.node.spec.gpu);
+    const TrainingSpec& training = s.workload.training;
+    if (s.workload.kind == WorkloadKind::training_step && resolve(training.model).experts > 0)
+      with_experts.insert(training.stack);
   };
+  for (const StepCase& c : read_steps(shipped_steps_path())) see(c.scenario);
   for (const MappedRow& row : map_published_rows(read_published_rows(shipped_training_steps_path()))) see(row.scenario);
   for (const MappedServing& row : map_serving_rows(read_serving_rows(shipped_serving_path()))) see(row.scenario);
   for (const auto& [name, gpu] : shipped_hardware().gpus)
-    if (gpu.measured) counted.insert(name);
-  CHECK(counted == seen);
+    if (gpu.measured) counted_gpus.insert(name);
+  for (const auto& [name, stack] : shipped_hardware().stacks)
+    if (stack.measured_experts) counted_stacks.insert(name);
+  CHECK(counted_gpus == gpus);
+  CHECK(counted_stacks == with_experts);
 }
