@@ -32,6 +32,7 @@ struct LayerRun {
 struct ServingStage {
   std::unique_ptr<StageQueue> queue;
   std::vector<LayerRun> runs;
+  Seconds copied;                           ///< to copy weights from host memory, once a pass
   std::uint32_t tensor = 0, expert = 0;     ///< groups
   std::uint16_t host = 0, kv_transfer = 0;  ///< streams
 };
@@ -128,6 +129,9 @@ class InferenceBuilder {
     ServingStage stage;
     stage.queue =
         std::make_unique<StageQueue>(builder_, fmt::format("stage {}", s), static_cast<double>(l.ranks()) / l.pipeline);
+    if (step_.offload_weights > 0)
+      stage.copied =
+          Bytes{std::llround(memory_of(step_.model, memory_question(step_, 1, 1), s).in_host)} / step_.host_rate;
     auto& streams = builder_.program.actors.back().streams;
     stage.host = static_cast<std::uint16_t>(streams.size());
     streams.push_back("host");
@@ -174,12 +178,16 @@ class InferenceBuilder {
         // The host of a later stage launches nothing of this pass before the first stage has scheduled it.
         builder_.depends(host_work({}, "host"), scheduled);
       }
+      // Weights are copied layer by layer ahead of the computation, so a pass lasts at least as long as all its copies.
+      const std::uint32_t copied =
+          stage.copied > Seconds{} ? stage.queue->copy(stage.copied, "weights in host memory") : no_activity;
       for (const LayerRun& run : stage.runs) {
         // Layers are queued one by one if the host launches kernels ahead of the GPU, or if halves alternate.
         const int pieces = graph_ && whole_->halves.empty() ? 1 : run.count;
         for (int i = 0; i < pieces; ++i) layers(run.experts, run.count / pieces);
       }
       work_on(whole_->halves.size());
+      stage.queue->wait_for(copied);
       if (s + 1 < p_) received = send(s);
     }
     vocabulary();

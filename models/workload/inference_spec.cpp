@@ -121,6 +121,9 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
         "format of linear layers' weights in memory; auto: the precision of their GEMMs");
   visit("projection_precision", spec.projection_precision,
         "precision of attention's output projection, GEMM and weights; auto: as other linear layers");
+  visit("offload_weights", spec.offload_weights,
+        "fraction of linear layers' weights in host memory, from where every pass copies them while it computes",
+        between(0, 1));
   visit("cache_precision", spec.cache_precision,
         "format of the KV cache; auto: fp8 if GEMMs, or those of experts, use 8 bits or fewer, else bf16");
   visit("phase", spec.phase,
@@ -441,6 +444,8 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   step.experts = experts_of(spec);
   step.projection = projection_of(spec);
   step.redundant_experts = spec.experts.redundant;
+  step.offload_weights = spec.offload_weights;
+  step.host_rate = host_rate(node, hardware);
   step.cache = chosen_or(spec.cache_precision, NumberFormat::bf16);
   step.batch = spec.batch;
   step.input = spec.input;

@@ -157,6 +157,11 @@ Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware) {
   return k;
 }
 
+BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
+  const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
+  return hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second.payload_rate();
+}
+
 void check_precision(const Kernels& kernels, Precision precision, std::string_view path) {
   if (kernels.has(precision)) return;
   std::string known;

@@ -284,7 +284,7 @@ void LayerPasses::weights(bool experts, int count) {
 
 std::uint32_t LayerPasses::fetch(bool experts, int count) {
   if (count == 0) return no_activity;
-  return queue_.copy(count * (experts ? sparse_copy_ : dense_copy_));
+  return queue_.copy(count * (experts ? sparse_copy_ : dense_copy_), "activations in host memory");
 }
 
 void LayerPasses::offload(bool experts, int count) {

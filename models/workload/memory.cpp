@@ -270,11 +270,15 @@ class StageMemory {
   void infer() {
     const double layers = dense_ * layer_elements(false) + sparse_ * layer_elements(true);
     const NumberFormat weights = q_.weights.value_or(format_of(q_.precision));
-    use_.parameters = layers * stored_bytes_of(weights) + vocabulary_elements() * bytes_ +
-                      sparse_ * expert_elements() * stored_bytes_of(q_.expert_weights.value_or(weights));
+    double linear = layers * stored_bytes_of(weights) +
+                    sparse_ * expert_elements() * stored_bytes_of(q_.expert_weights.value_or(weights));
     const double projection = attention_gemms(m_, tensor())[output_projection(m_)].in * real(m_.hidden);
-    use_.parameters += (dense_ + sparse_) * projection *
-                       (stored_bytes_of(q_.projection_weights.value_or(weights)) - stored_bytes_of(weights));
+    linear += (dense_ + sparse_) * projection *
+              (stored_bytes_of(q_.projection_weights.value_or(weights)) - stored_bytes_of(weights));
+    // The GPU holds two layers of what lies in host memory: the one that is computed and the one that is copied.
+    use_.in_host = q_.offload_weights * linear;
+    const double copied = use_.in_host * std::min(1.0, 2.0 / std::max(1, dense_ + sparse_));
+    use_.parameters = vocabulary_elements() * bytes_ + linear - use_.in_host + copied;
     // If there are fewer key-value heads than ranks, several ranks hold the same head. All ranks hold a latent vector.
     const double width = m_.kv_rank > 0
                              ? real(m_.cache_width())

@@ -67,8 +67,8 @@ class StageQueue {
   /// the host has finished. \param after  activity that the host waits for first
   void launched(Seconds time, std::uint32_t after = no_activity) { wait_for(concurrent(host, time, after, "launch")); }
 
-  /// Copies activations to or from host memory, after the work queued last. \returns its index
-  std::uint32_t copy(Seconds time) { return concurrent(host_memory, time, last_, "activations in host memory"); }
+  /// Copies activations or weights to or from host memory, after the work queued last. \returns its index
+  std::uint32_t copy(Seconds time, const char* what) { return concurrent(host_memory, time, last_, what); }
 
   /// Queues `calls` calls of a collective. \returns its index, or no_activity if `calls` is 0
   std::uint32_t collective(std::uint32_t kind, Stream stream, double calls = 1) {

@@ -237,12 +237,6 @@ void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults
                narrow ? "remove it" : "precision: fp8 or fp4");
 }
 
-/// Rate between a GPU and host memory: over NVLink-C2C if the GPU has it, else over PCIe.
-BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware) {
-  const GpuKind& gpu = hardware.gpus.find(node.gpu)->second;
-  return hardware.links.find(gpu.c2c.empty() ? gpu.pcie : gpu.c2c)->second.payload_rate();
-}
-
 }  // namespace
 
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {

@@ -49,6 +49,8 @@ struct InferenceStep {
   GemmPrecision experts;         ///< of routed experts
   GemmPrecision projection;      ///< of attention's output projection
   NumberFormat cache = NumberFormat::bf16;
+  double offload_weights = 0;          ///< fraction of the weights of linear layers in host memory
+  BytesPerSecond host_rate;            ///< between a GPU and the memory of its host, in one direction
   int batch = 1;                       ///< sequences that a replica decodes concurrently
   std::int64_t input = 1, output = 1;  ///< tokens of a request
   std::int64_t chunk = 0;              ///< maximum tokens of a pass that holds prompts

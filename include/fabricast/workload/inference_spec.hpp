@@ -184,6 +184,7 @@ struct InferenceSpec {
   Precision precision = Precision::bf16;                    ///< of linear layers; the GPU must support it
   WeightChoice weight_precision = WeightChoice::automatic;  ///< of linear layers, experts included unless they say so
   GemmChoice projection_precision = GemmChoice::automatic;  ///< of attention's output projection, GEMM and weights
+  double offload_weights = 0;  ///< fraction of the weights of linear layers that lies in host memory
   CacheChoice cache_precision = CacheChoice::automatic;
   InferencePhase phase = InferencePhase::decode;
   int batch = 1;  ///< sequences that a replica serves concurrently; 0: as many as fit in memory

@@ -51,6 +51,8 @@ struct Kernels {
 
 /// The kernels of a node's GPUs. \pre `spec.gpu` names a GPU of `hardware`
 Kernels resolve_kernels(const NodeSpec& spec, const Hardware& hardware);
+/// Rate between a GPU and host memory, one direction: over NVLink-C2C if the GPU has it, else over PCIe. \pre as above
+BytesPerSecond host_rate(const NodeSpec& node, const Hardware& hardware);
 /// \throws UserError at `path` if the GPU does not support the precision.
 void check_precision(const Kernels& kernels, Precision precision, std::string_view path);
 

@@ -6,7 +6,7 @@
 // Formulas: docs/models/transformer.md.
 //
 // Sizes are bytes per GPU. Pure functions; safe to call concurrently.
-// Not modelled: offloading to host memory other than of activations, optimizers other than Adam, activations of blocks
+// Not modelled: offloading to host memory other than of activations and of weights in inference, optimizers other than Adam, activations of blocks
 // that run attention and feed-forward in parallel, and tensors that a framework keeps without need.
 #pragma once
 
@@ -56,8 +56,9 @@ struct MemoryQuestion {
   std::optional<NumberFormat> expert_weights;      ///< of routed experts; none: as `weights`
   std::optional<NumberFormat> projection_weights;  ///< of attention's output projection; none: as `weights`
   NumberFormat cache_precision = NumberFormat::bf16;
-  int redundant_experts = 0;  ///< additional copies of experts, summed over all ranks
-  int nvlink_ranks = 8;       ///< upper limit of tensor parallelism in proposals
+  double offload_weights = 0;  ///< fraction of the weights of linear layers in host memory
+  int redundant_experts = 0;   ///< additional copies of experts, summed over all ranks
+  int nvlink_ranks = 8;        ///< upper limit of tensor parallelism in proposals
 };
 
 /// Parameters that do not follow from the model; values in models/workload/data/memory.json.
@@ -84,6 +85,7 @@ struct MemoryUse {
   double cache = 0;        ///< KV cache
   double workspace = 0;    ///< of the layer that is being computed
   double fragmentation = 0, communicators = 0, framework = 0;
+  double in_host = 0;  ///< weights in the memory of the host instead; not part of the total
   /// The sum of all components.
   double total() const;
   /// The fraction of a capacity that they need.

@@ -122,8 +122,10 @@ std::string numbers_of(const InferenceStep& step) {
                ? std::string(name_of(p.compute))
                : fmt::format("{} with weights in {}", name_of(p.compute), name_of(p.weights));
   };
-  if (step.model.experts == 0 || step.experts == step.linear) return words(step.linear);
-  return fmt::format("{}, experts {}", words(step.linear), words(step.experts));
+  std::string out = words(step.linear);
+  if (step.model.experts > 0 && step.experts != step.linear) out += ", experts " + words(step.experts);
+  if (step.offload_weights > 0) out += fmt::format(", {:.3g} % of weights in host memory", 100 * step.offload_weights);
+  return out;
 }
 
 // Engines have an all-reduce kernel of their own for small messages inside an NVLink domain [VLLM-all-reduce]. It has

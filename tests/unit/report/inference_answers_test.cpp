@@ -118,6 +118,24 @@ TEST_CASE("changes that do not fit in memory next to the weights are reported se
   CHECK(text.find("what would help, but does not fit in 72.0 GiB") < text.find("--set 'workload.batch=300'"));
 }
 
+TEST_CASE("a pass lasts at least as long as the copies of its weights from host memory", "[inference]") {
+  const auto seconds = [](const std::string& settings) {
+    const auto world = test::world_of(
+        "node: {profile: hgx-h100, gpus: 1}\ncluster: {nodes: 1}\nworkload: {kind: inference, model: {preset: "
+        "llama3-8b}, " +
+        settings + "}\n");
+    return run_inference(world).step.time.value;
+  };
+  // Half of 6.979e9 weights of 2 B, over PCIe 5.
+  const double copied = 6.979e9 / shipped_hardware().links.find("pcie5")->second.payload_rate().value;
+  const double decoded = seconds("offload_weights: 50%");
+  CHECK(decoded > copied);
+  CHECK(decoded < copied + seconds("offload_weights: 0"));
+  // Computing many prompts takes longer.
+  const std::string prompts = "phase: prefill, batch: 32, input: 8192, ";
+  CHECK(seconds(prompts + "offload_weights: 50%") == Approx(seconds(prompts + "offload_weights: 0")));
+}
+
 TEST_CASE("the limits are the largest component, and the collective with the longest exposed time", "[inference]") {
   const auto world = test::world_of(
       one_node + "workload: {kind: inference, model: {preset: llama3-8b}, all_reduce: nccl, parallel: {tensor: 8}}\n");

@@ -212,14 +212,19 @@ TEST_CASE("inference holds weights and the KV cache", "[workload]") {
   q.precision = Precision::fp8;
   const MemoryUse use = memory_of(model, q, 0);
   CHECK(use.parameters == Approx(static_cast<double>(c.total) + vocabulary));  // 1 B, 2 B
+  CHECK(use.gradients + use.optimizer + use.activations == 0);
+  q.tokens = 8192;
+  CHECK(memory_of(model, q, 0).workspace == Approx(512 * use.workspace));
   q.precision = Precision::bf16, q.weights = NumberFormat::int4;
   CHECK(memory_of(model, q, 0).parameters ==
         Approx((static_cast<double>(c.total) - vocabulary) * 68 / 128 + 2 * vocabulary));
   q.weights = NumberFormat::int8;
   CHECK(memory_of(model, q, 0).parameters == use.parameters);
-  CHECK(use.gradients + use.optimizer + use.activations == 0);
-  q.tokens = 8192;
-  CHECK(memory_of(model, q, 0).workspace == Approx(512 * use.workspace));
+  // Three quarters of the weights of 80 layers in host memory, of which two layers are here at a time.
+  q.offload_weights = 0.75;
+  const MemoryUse away = memory_of(model, q, 0);
+  CHECK(away.in_host == Approx(0.75 * (static_cast<double>(c.total) - vocabulary)));
+  CHECK(away.parameters == Approx(use.parameters - away.in_host * 78 / 80));
 }
 
 TEST_CASE("ways to fit name the key and the memory", "[workload]") {
