@@ -77,7 +77,7 @@ int batch_of(const ServingRow& row, int replicas, MappedServing& mapped) {
     miss(mapped, "workload.batch: unknown batch '" + row.batch + "'");
   // A maximum rate is reached with as many requests as fit. Any other figure depends on the concurrency.
   else if (row.batch.empty() && !(is_rate(mapped.metric) && is_the_most(row)))
-    miss(mapped, "workload.arrivals: requests arrive at a rate, and the concurrency is not stated");
+    miss(mapped, "workload.load.rate: requests arrive at a rate that is not stated");
   else
     mapped.assumed.push_back({"workload.batch", "the largest that fits", "the engine fills its memory"});
   return 0;

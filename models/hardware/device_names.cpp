@@ -74,9 +74,7 @@ bool is_of(const OtherAccelerator& other, std::string_view bare) {
 /// Names of other vendors' accelerators are not typing errors, so a suggestion would not help.
 void refuse_other_accelerators(const Hardware& hardware, std::string_view path, std::string_view name) {
   if (const OtherAccelerator* other = find_other_accelerator(hardware, name))
-    throw UserError::at(std::string(path),
-                        fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA GPUs", name, other->what),
-                        other->instead);
+    throw UserError::at(std::string(path), not_modelled(*other, name), other->instead);
 }
 
 template <class Map>
@@ -104,6 +102,10 @@ const OtherAccelerator* find_other_accelerator(const Hardware& hardware, std::st
   for (const OtherAccelerator& other : hardware.other_accelerators)
     if (is_of(other, bare)) return &other;
   return nullptr;
+}
+
+std::string not_modelled(const OtherAccelerator& other, std::string_view name) {
+  return fmt::format("'{}' is {}; Fabricast models NCCL on NVIDIA GPUs", name, other.what);
 }
 
 std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name) {

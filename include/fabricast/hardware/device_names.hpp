@@ -24,6 +24,8 @@ struct NamedGpu {
 std::optional<NamedGpu> find_gpu(const Hardware& hardware, std::string_view name);
 /// The accelerator of that name that is not modelled (another vendor's, or one without NCCL). Null if none is known.
 const OtherAccelerator* find_other_accelerator(const Hardware& hardware, std::string_view name);
+/// What to say to the name of one.
+std::string not_modelled(const OtherAccelerator& other, std::string_view name);
 /// The GPU of that name.
 /// \throws UserError (path node.gpu). The message tells if the name is that of a node or of another vendor's
 /// accelerator

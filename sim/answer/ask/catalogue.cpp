@@ -480,6 +480,8 @@ std::string description_of(const std::string& name) {
   out += describe_collective(name);
   if (out.empty()) out = describe_key(name);
   if (!out.empty()) return out;
+  if (const OtherAccelerator* other = find_other_accelerator(shipped_hardware(), name))
+    throw UserError("fabricast describe: " + not_modelled(*other, name), other->instead);
   const auto near = nearest(name, described_names());
   throw UserError(fmt::format("fabricast describe: there is no entry '{}'", name),
                   near ? fmt::format("did you mean '{}'?", *near) : "`fabricast list` lists the names");

@@ -290,7 +290,7 @@ TEST_CASE("what a row of serving lacks is named by key") {
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,requests,,128,4,tpot_ms,9,") ==
         "workload.input: not stated");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,requests,1024,128,,tpot_ms,9,") ==
-        "workload.arrivals: requests arrive at a rate, and the concurrency is not stated");
+        "workload.load.rate: requests arrive at a rate that is not stated");
   CHECK(missing_of(gpu + "llama3.1-70b,vllm,0.9,fp8/?,8,1,1,1,offline,1024,128,64,ttft_ms,9,") ==
         "metric: ttft_ms has no forecast in phase offline");
   CHECK(missing_of("x,gpu=mi300x;count=8;nodes=1;net=?,llama3.1-70b,vllm,0.9,fp8/?" + tail) ==
