@@ -1,4 +1,5 @@
-// Finds settings that make a step fit: changes of single settings first, then pairs of changes.
+// Finds settings that make a step fit: changes of single settings on the same GPUs, pairs of such changes where they are
+// few, and changes that need more GPUs.
 //
 // Each remedy changes one setting, from the weakest change to the strongest, and the first that fits is proposed. The
 // global batch stays the same, because it affects training itself: ranks for a larger degree come from data parallelism
@@ -187,31 +188,48 @@ std::string difference(const MemoryQuestion& from, const MemoryQuestion& to) {
 
 }  // namespace
 
-std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
-                                     const MemoryModel& parameters) {
+std::vector<std::string> settings_that_fit(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
+                                           const MemoryModel& parameters) {
+  // Proposals beyond this are of no use to who has a job of another size.
+  constexpr int most_growth = 4;
+  constexpr std::size_t enough = 3;
   MemoryQuestion start = question;
   if (start.sequence == 0) start.sequence = model.sequence;
-  std::vector<std::string> found;
-  const auto fits = [&](const MemoryQuestion& q) {
-    const double bytes = peak_memory(model, q, parameters).total();
-    if (bytes > static_cast<double>(capacity.value)) return false;
-    found.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes / gib));
-    return true;
-  };
+  const auto bytes = [&](const MemoryQuestion& q) { return peak_memory(model, q, parameters).total(); };
+  const auto fits = [&](const MemoryQuestion& q) { return bytes(q) <= static_cast<double>(capacity.value); };
+  std::vector<MemoryQuestion> found, larger;
   for (const Remedy remedy : remedies) {
     const Steps steps = remedy(model, start);
-    std::any_of(steps.begin(), steps.end(), fits);
+    const auto first = std::find_if(steps.begin(), steps.end(), fits);
+    if (first != steps.end()) (first->layout.ranks() > start.layout.ranks() ? larger : found).push_back(*first);
   }
-  if (!found.empty()) return found;
-  // No single change fits. Pairs are tried until three are found.
-  constexpr std::size_t enough = 3;
-  for (std::size_t i = 0; i < std::size(remedies); ++i)
-    for (std::size_t k = i + 1; k < std::size(remedies) && found.size() < enough; ++k)
-      for (const MemoryQuestion& one : remedies[i](model, start)) {
-        const Steps steps = remedies[k](model, one);
-        if (std::any_of(steps.begin(), steps.end(), fits)) break;
+  // Pairs of changes, neither of which is sufficient.
+  const auto add_pairs = [&](auto allowed) {
+    for (std::size_t i = 0; i < std::size(remedies); ++i)
+      for (std::size_t k = i + 1; k < std::size(remedies); ++k) {
+        const Steps alone = remedies[k](model, start);
+        for (const MemoryQuestion& one : remedies[i](model, start)) {
+          if (found.size() >= enough || fits(one)) break;
+          const Steps steps = remedies[k](model, one);
+          const auto first = std::find_if(steps.begin(), steps.end(),
+                                          [&](const MemoryQuestion& two) { return allowed(two) && fits(two); });
+          if (first == steps.end()) continue;
+          const auto same = static_cast<std::size_t>(first - steps.begin());
+          if (same >= alone.size() || !fits(alone[same])) found.push_back(*first);
+          break;
+        }
       }
-  return found;
+  };
+  add_pairs([&](const MemoryQuestion& q) { return q.layout.ranks() == start.layout.ranks(); });
+  if (found.empty() && larger.empty()) add_pairs([](const MemoryQuestion&) { return true; });
+  if (!found.empty())
+    std::erase_if(larger,
+                  [&](const MemoryQuestion& q) { return q.layout.ranks() > most_growth * start.layout.ranks(); });
+  found.insert(found.end(), larger.begin(), larger.end());
+  std::vector<std::string> texts;
+  for (const MemoryQuestion& q : found)
+    texts.push_back(fmt::format("{} ({:.1f} GiB)", difference(start, q), bytes(q) / gib));
+  return texts;
 }
 
 std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
@@ -222,7 +240,7 @@ std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQue
   d.path = "workload.model";
   d.message = fmt::format("does not fit in memory: a GPU has {:.1f} GiB, but the model needs {}",
                           static_cast<double>(capacity.value) / gib, to_text(use));
-  const std::vector<std::string> fixes = ways_to_fit(model, question, capacity, parameters);
+  const std::vector<std::string> fixes = settings_that_fit(model, question, capacity, parameters);
   d.hint = fixes.empty() ? "no nearby setting makes it fit; use more GPUs or a smaller model"
                          : fmt::format("it fits with {}", fmt::join(fixes, "; or "));
   return d;

@@ -112,17 +112,18 @@ MemoryUse peak_memory(const Transformer& model, const MemoryQuestion& question,
 /// `91.2 GiB on stage 0: optimizer 48.1, activations 20.0, ...`, largest component first.
 std::string to_text(const MemoryUse& use);
 
-/// Single changes of settings that make the step fit, each with the memory it then needs. If there are none, pairs of
-/// changes. Empty: no change that was tried is sufficient.
-std::vector<std::string> ways_to_fit(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
-                                     const MemoryModel& parameters = shipped_memory_model());
+/// Changes of settings that make the step fit, each with the memory it then needs: first those on the same GPUs, which
+/// are pairs of changes where fewer than three settings are sufficient alone; then those that need more GPUs. Empty: no
+/// change that was tried is sufficient.
+std::vector<std::string> settings_that_fit(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
+                                           const MemoryModel& parameters = shipped_memory_model());
 
 /// Relative error of the estimate for a training step. Peaks that torchtitan reports are 13 % above to 6 % below the
 /// estimate [torchtitan-benchmarks]. For steps that were published as run, it exceeds the memory of the GPU by up to 5
 /// %.
 constexpr double memory_uncertainty = 0.1;
 
-/// A diagnostic if the step does not fit; its hint lists the changes of ways_to_fit. Nothing if it fits.
+/// A diagnostic if the step does not fit; its hint lists the changes of settings_that_fit. Nothing if it fits.
 /// \param tolerated  the step is accepted up to this multiple of `capacity`
 std::optional<Diagnostic> memory_fault(const Transformer& model, const MemoryQuestion& question, Bytes capacity,
                                        double tolerated = 1, const MemoryModel& parameters = shipped_memory_model());

@@ -239,7 +239,7 @@ TEST_CASE("ways to fit name the key and the memory", "[workload]") {
   CHECK(fault->message.find("activations") != std::string::npos);
   CHECK(fault->message.find(" on stage 0") != std::string::npos);
   CHECK(fault->hint.substr(0, 12) == "it fits with");
-  const std::vector<std::string> routes = ways_to_fit(model, q, gpu_80);
+  const std::vector<std::string> routes = settings_that_fit(model, q, gpu_80);
   REQUIRE_FALSE(routes.empty());
   for (const std::string& route : routes) {
     INFO(route);
@@ -258,19 +258,19 @@ TEST_CASE("ways to fit name the key and the memory", "[workload]") {
   // A change alone does not do: two at a time.
   q = {};
   q.layout.data = 32, q.layout.shard = 32, q.micro_batch = 2;
-  const std::vector<std::string> pairs = ways_to_fit(model, q, gpu_80);
+  const std::vector<std::string> pairs = settings_that_fit(model, q, gpu_80);
   REQUIRE_FALSE(pairs.empty());
   for (const std::string& route : pairs) CHECK(route.find(", ") != std::string::npos);
   // No way.
   q = {};
-  CHECK(ways_to_fit(preset("megatron-sc21-1t"), q, Bytes{16LL << 30}).empty());
+  CHECK(settings_that_fit(preset("megatron-sc21-1t"), q, Bytes{16LL << 30}).empty());
   CHECK(memory_fault(preset("megatron-sc21-1t"), q, Bytes{16LL << 30})->hint.find("more GPUs") != std::string::npos);
 }
 
 TEST_CASE("inference that does not fit suggests fewer bits and fewer sequences", "[workload]") {
   MemoryQuestion q;
   q.training = false, q.batch = 64, q.sequence = 8192, q.layout.tensor = 4;
-  const std::vector<std::string> routes = ways_to_fit(preset("llama3-70b"), q, gpu_80);
+  const std::vector<std::string> routes = settings_that_fit(preset("llama3-70b"), q, gpu_80);
   const auto offers = [&](std::string_view start) {
     return std::any_of(routes.begin(), routes.end(), [&](const auto& w) { return w.rfind(start, 0) == 0; });
   };
