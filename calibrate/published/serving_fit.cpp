@@ -66,6 +66,8 @@ std::vector<FittedScenario> scenarios_of(const std::vector<MappedServing>& rows)
     const Scenario scenario = parse_scenario(std::string(text), s.rows.front()->id).scenario;
     // A collective of NCCL depends on no parameter of an engine.
     if (scenario.workload.kind != WorkloadKind::inference) continue;
+    // No source states how much of the weights lies in host memory.
+    if (scenario.workload.inference.offload_weights > 0) continue;
     s.stack = scenario.workload.inference.stack;
     groups[{s.rows.front()->row.source, s.stack, s.rows.front()->experts}].push_back(std::move(s));
   }

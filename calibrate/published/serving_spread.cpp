@@ -28,11 +28,9 @@ std::string kind_of(const MappedServing& row) {
 std::vector<FittedParameter> learned_spread(const std::vector<ServingResult>& left_out, const Hardware& prior) {
   std::map<std::string, std::map<std::string, std::vector<double>>> needed;  ///< by kind and source
   for (const ServingResult& r : left_out)
-    if (r.outcome == RowOutcome::forecast) {
-      const double times = r.unvalidated ? prior.serving_spread.unvalidated.value : 1;
+    if (r.outcome == RowOutcome::forecast && !r.unvalidated)
       needed[kind_of(r.mapped)][r.mapped.row.source].push_back(std::abs(std::log(r.forecast / r.mapped.row.value)) /
-                                                               (quantile_95 * times));
-    }
+                                                               quantile_95);
   std::vector<FittedParameter> learned;
   for (const auto& [kind, sources] : needed)
     learned.push_back(spread_over_sources("forecast.serving." + kind, prior, sources));
