@@ -6,8 +6,9 @@
 // Formulas: docs/models/transformer.md.
 //
 // Sizes are bytes per GPU. Pure functions; safe to call concurrently.
-// Not modelled: offloading to host memory other than of activations and of weights in inference, optimizers other than Adam, activations of blocks
-// that run attention and feed-forward in parallel, and tensors that a framework keeps without need.
+// Not modelled: offloading to host memory other than of activations in training and of weights in inference, optimizers
+// other than Adam, activations of blocks that run attention and feed-forward in parallel, and tensors that a framework
+// keeps without need.
 #pragma once
 
 #include <array>

@@ -130,7 +130,8 @@ TEST_CASE("a pass lasts at least as long as the copies of its weights from host 
   const double copied = 6.979e9 / shipped_hardware().links.find("pcie5")->second.payload_rate().value;
   const double decoded = seconds("offload_weights: 50%");
   CHECK(decoded > copied);
-  CHECK(decoded < copied + seconds("offload_weights: 0"));
+  // Layers are computed during the copies; the vocabulary and the host are not part of them.
+  CHECK(decoded < copied + 0.3 * seconds("offload_weights: 0"));
   // Computing many prompts takes longer.
   const std::string prompts = "phase: prefill, batch: 32, input: 8192, ";
   CHECK(seconds(prompts + "offload_weights: 50%") == Approx(seconds(prompts + "offload_weights: 0")));
