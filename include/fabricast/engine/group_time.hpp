@@ -32,8 +32,8 @@ struct ChannelPace {
     Seconds least;           ///< g: time per slice of GPUs and proxy threads, independent of the rate
     Bytes payload;           ///< b: of a slice
     /// The time of all slices at a rate.
-    Seconds seconds(BytesPerSecond rate) const {
-      return count > 0 ? static_cast<double>(count) * std::max(least, payload / rate) : Seconds{};
+    Seconds seconds(BytesPerSecond at) const {
+      return count > 0 ? static_cast<double>(count) * std::max(least, payload / at) : Seconds{};
     }
   };
   Seconds makespan;     ///< at `rate`

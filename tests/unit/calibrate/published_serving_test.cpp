@@ -1,4 +1,6 @@
 // Published tables of serving: the reader, the facts of the shipped table, the scenarios of its rows and their figures.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
