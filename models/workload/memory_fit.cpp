@@ -198,27 +198,26 @@ std::vector<std::string> settings_that_fit(const Transformer& model, const Memor
   const auto bytes = [&](const MemoryQuestion& q) { return peak_memory(model, q, parameters).total(); };
   const auto fits = [&](const MemoryQuestion& q) { return bytes(q) <= static_cast<double>(capacity.value); };
   std::vector<MemoryQuestion> found, larger;
+  std::vector<Remedy> insufficient;  ///< alone, on the same GPUs
   for (const Remedy remedy : remedies) {
     const Steps steps = remedy(model, start);
     const auto first = std::find_if(steps.begin(), steps.end(), fits);
-    if (first != steps.end()) (first->layout.ranks() > start.layout.ranks() ? larger : found).push_back(*first);
+    const bool on_same = first != steps.end() && first->layout.ranks() <= start.layout.ranks();
+    if (first != steps.end()) (on_same ? found : larger).push_back(*first);
+    if (!on_same) insufficient.push_back(remedy);
   }
-  // Pairs of changes, neither of which is sufficient.
   const auto add_pairs = [&](auto allowed) {
-    for (std::size_t i = 0; i < std::size(remedies); ++i)
-      for (std::size_t k = i + 1; k < std::size(remedies); ++k) {
-        const Steps alone = remedies[k](model, start);
-        for (const MemoryQuestion& one : remedies[i](model, start)) {
-          if (found.size() >= enough || fits(one)) break;
-          const Steps steps = remedies[k](model, one);
+    for (std::size_t i = 0; i < insufficient.size(); ++i)
+      for (std::size_t k = i + 1; k < insufficient.size(); ++k)
+        for (const MemoryQuestion& one : insufficient[i](model, start)) {
+          if (found.size() >= enough) return;
+          const Steps steps = insufficient[k](model, one);
           const auto first = std::find_if(steps.begin(), steps.end(),
                                           [&](const MemoryQuestion& two) { return allowed(two) && fits(two); });
           if (first == steps.end()) continue;
-          const auto same = static_cast<std::size_t>(first - steps.begin());
-          if (same >= alone.size() || !fits(alone[same])) found.push_back(*first);
+          found.push_back(*first);
           break;
         }
-      }
   };
   add_pairs([&](const MemoryQuestion& q) { return q.layout.ranks() == start.layout.ranks(); });
   if (found.empty() && larger.empty()) add_pairs([](const MemoryQuestion&) { return true; });
