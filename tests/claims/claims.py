@@ -15,9 +15,9 @@ CLAIMS = [
             times_faster(("one_nic", "16MB", *RING, *NO_GDR), ("one_nic", "16MB", *TREE))),
         Row("GPUDirect RDMA alone", None, None, "times",
             times_faster(("one_nic", "16MB", *RING, *NO_GDR), ("one_nic", "16MB", *RING))),
-        Row("two nodes of two: ring, no GPUDirect RDMA", "23.4 GB/s", about(23.4), "GB/s",
+        Row("two nodes of two GPUs: ring, no GPUDirect RDMA", "23.4 GB/s", about(23.4), "GB/s",
             lambda run: run("one_nic", "16MB", *TWO_BY_TWO, *RING, *NO_GDR).algbw),
-        Row("two nodes of two: tree, GPUDirect RDMA", "44.1 GB/s", about(44.1), "GB/s",
+        Row("two nodes of two GPUs: tree, GPUDirect RDMA", "44.1 GB/s", about(44.1), "GB/s",
             lambda run: run("one_nic", "16MB", *TWO_BY_TWO, *TREE).algbw),
     ]),
     Claim("A2", "all-reduce by fabric", [
@@ -40,13 +40,13 @@ CLAIMS = [
         Row("one NDR NIC, four nodes, 256 MB", None, None, "ms", milliseconds("one_nic", "256MB")),
     ]),
     Claim("A3", "ring against tree", [
-        Row(f"{size}: by how much a ring is faster", text, claimed, "%",
+        Row(f"{size}: ring faster by", text, claimed, "%",
             gain(("eight_nodes", size, *env(ALGO="Tree")), ("eight_nodes", size, *env(ALGO="Ring"))))
         for size, text, claimed in (("8MiB", "15 to 30 %", between(15, 30)), ("64MiB", "15 to 30 %", between(15, 30)),
                                     ("512MiB", "below 0 %", (-INFINITY, 0)), ("8GiB", "below 0 %", (-INFINITY, 0)))
     ]),
     Claim("A4", "LL below 8 KB", [
-        Row(f"{where}, {size}, {algorithm}: LL against {other}", text, claimed, "%",
+        Row(f"{where}, {size}, {algorithm}: LL compared with {other}", text, claimed, "%",
             saved((scenario, size, *env(ALGO=algorithm, PROTO=other)),
                   (scenario, size, *env(ALGO=algorithm, PROTO="LL"))))
         for where, scenario, algorithm in (("one node", "one_node", "Ring"), ("eight nodes", "eight_nodes", "Tree"))
@@ -64,12 +64,12 @@ CLAIMS = [
         for what, scenario in (("four nodes of one GPU", "one_nic"), ("eight nodes of eight", "eight_nodes"))
     ]),
     Claim("A7", "adaptive routing", [
-        Row("ring, 8 GiB, against the median sample", "10 to 30 %", between(10, 30), "%",
+        Row("ring, 8 GiB, gain over the median sample", "10 to 30 %", between(10, 30), "%",
             gain(("ecmp_fat_tree", "8GiB"), ("ecmp_fat_tree", "8GiB", ADAPTIVE))),
-        Row("ring, 8 GiB, against the worst of 16", "10 to 30 %", between(10, 30), "%",
+        Row("ring, 8 GiB, gain over the worst of 16", "10 to 30 %", between(10, 30), "%",
             lambda run: percent(run("ecmp_fat_tree", "8GiB").worst / run("ecmp_fat_tree", "8GiB", ADAPTIVE).time - 1)),
     ] + [
-        Row(f"NCCL's choice, {size}, against the median sample", "10 to 30 %", between(10, 30), "%",
+        Row(f"NCCL's choice, {size}, gain over the median sample", "10 to 30 %", between(10, 30), "%",
             gain(("ecmp_fat_tree", size, "nccl.env={}"), ("ecmp_fat_tree", size, "nccl.env={}", ADAPTIVE)))
         for size in ("1MiB", "1GiB", "8GiB")
     ] + [
@@ -95,7 +95,7 @@ CLAIMS = [
             ("one GPU in each of four nodes, same rack", FOUR_NODES, "5.2 ms", 5.2, "15 to 17 %", between(15, 17)),
             ("the same over a spine", FOUR_RACKS, "5.5 ms", 5.5, "15 to 17 %", between(15, 17)))
           for row in (Row(f"all-reduces, {where}", text, about(most), "ms", reduces_ms("decode", *words)),
-                      Row("the same, part of the step", share, of, "%", reduces_share("decode", *words)))],
+                      Row("the same, share of the step", share, of, "%", reduces_share("decode", *words)))],
         *[Row(f"one sequence: all-reduces, {where}", None, None, "ms",
               reduces_ms("decode", "workload.batch=1", *words))
           for where, words in (("NVSwitch", ()), ("four nodes, same rack", FOUR_NODES))],
@@ -104,36 +104,36 @@ CLAIMS = [
         Row("10 us more per step", "5.1 ms more", about(5.1), "ms",
             lambda run: (run("long_ring", "1KiB", "fabric.switch.latency=10.2us").time -
                          run("long_ring", "1KiB").time) / 1000),
-        Row("without it", None, None, "ms", lambda run: run.explained("long_ring", "1KiB").time / 1000),
+        Row("time without it", None, None, "ms", lambda run: run.explained("long_ring", "1KiB").time / 1000),
     ]),
     Claim("B3", "oversubscription", [
-        Row(f"{ratio}:1, {placement}: bandwidth left", f"1/{ratio}", about(1 / ratio), "",
+        Row(f"{ratio}:1, {placement}: remaining bandwidth", f"1/{ratio}", about(1 / ratio), "",
             left_over(("oversubscribed", "8GiB", f"cluster.placement={placement}", f"fabric.oversubscription={ratio}"),
                       ("oversubscribed", "8GiB", f"cluster.placement={placement}")))
         for ratio in (2, 4) for placement in ("random", "in_order")
     ] + [
-        Row(f"{ratio}:1, random, {how}: bandwidth left", None, None, "",
+        Row(f"{ratio}:1, random, {how}: remaining bandwidth", None, None, "",
             left_over(("oversubscribed", "8GiB", f"fabric.oversubscription={ratio}", *words),
                       ("oversubscribed", "8GiB", *words)))
         for how, words in (("senders react", (REACTIVE,)), ("lossy", LOSSY)) for ratio in (2, 4)
     ]),
     Claim("B5", "eight rails", [
-        Row("eight NICs against one, 8 GiB", "8 times", about(8), "times",
+        Row("eight NICs compared with one, 8 GiB", "8 times", about(8), "times",
             times_faster(("rails", "8GiB", "node.nics.count=1"), ("rails", "8GiB"))),
         Row("the same, 1 MiB, NCCL's choice", None, None, "times",
             times_faster(("rails", "1MiB", "node.nics.count=1", "nccl.env={}"), ("rails", "1MiB", "nccl.env={}"))),
     ]),
     Claim("B6", "SHARP", [
-        Row(f"{nodes} nodes, 1 GiB, against {what}", text, claimed, "times",
+        Row(f"{nodes} nodes, 1 GiB, compared with {what}", text, claimed, "times",
             times_faster(("sharp", "1GiB", f"cluster.nodes={nodes}", words),
                          ("sharp", "1GiB", f"cluster.nodes={nodes}")))
         for nodes, text, claimed in ((8, "2 times", about(2)), (64, "2 to 4 times", between(2, 4)),
                                      (128, "2 to 4 times", between(2, 4)))
         for what, words in (("a ring", f"nccl.env={FORCED_RING}"), ("NCCL's choice", "nccl.env={}"))
     ] + [
-        Row("64 nodes, 1 KiB, against NCCL's choice", None, None, "times",
+        Row("64 nodes, 1 KiB, compared with NCCL's choice", None, None, "times",
             times_faster(("sharp", "1KiB", "nccl.env={}"), ("sharp", "1KiB"))),
-        Row("jobs of eight trees at once, NDR", "8 to 16", between(8, 16), "", sharp_groups),
+        Row("concurrent jobs of eight trees, NDR", "8 to 16", between(8, 16), "", sharp_groups),
     ] + SHARP_STEPS),
     Claim("B7", "GPUDirect RDMA off", [
         Row("64 nodes of eight GPUs, 8 GiB", "40 to 60 %", between(40, 60), "%",
@@ -146,9 +146,9 @@ CLAIMS = [
     Claim("B8", "a NIC of the other socket", [
         Row("8 GiB, as NCCL would run it", "20 to 40 % less", between(20, 40), "%",
             lost(("binding", "8GiB"), ("binding", "8GiB", "node.nics.numa=remote"))),
-        Row("8 GiB, GPUDirect RDMA kept on", "20 to 40 % less", between(20, 40), "%",
+        Row("8 GiB, GPUDirect RDMA forced on", "20 to 40 % less", between(20, 40), "%",
             lost(("binding", "8GiB"), ("binding", "8GiB", "node.nics.numa=remote", "node.gdr=true"))),
-        Row("a hop of a ring of 64 nodes, GPUDirect RDMA kept on", "0.05 to 0.1 us more", between(0.05, 0.1), "us",
+        Row("a hop of a ring of 64 nodes, GPUDirect RDMA forced on", "0.05 to 0.1 us more", between(0.05, 0.1), "us",
             lambda run: (run("binding", "8B", "node.nics.numa=remote", "node.gdr=true", *env(PROTO="LL")).time -
                          run("binding", "8B", *env(PROTO="LL")).time) / (2 * 64 - 1)),
     ]),
@@ -174,10 +174,10 @@ CLAIMS = [
             gain(("elephants", "8GiB"), ("elephants", "8GiB", *env(MIN_CTAS=32)))),
     ]),
     Claim("C1", "one slow cable", [
-        Row("64 nodes of eight GPUs: bandwidth left", "1/10", about(0.1), "",
+        Row("64 nodes of eight GPUs: remaining bandwidth", "1/10", about(0.1), "",
             left_over(("slow_cable", "8GB"), ("slow_cable", "8GB", "faults=[]"))),
-        Row("its time", "40 s", about(40), "s", lambda run: run("slow_cable", "8GB").time / 1e6),
-        Row("512 nodes of one GPU: its time", "40 s", about(40), "s",
+        Row("64 nodes of eight GPUs: time", "40 s", about(40), "s", lambda run: run("slow_cable", "8GB").time / 1e6),
+        Row("512 nodes of one GPU: time", "40 s", about(40), "s",
             lambda run: run("hierarchy", "8GB", "faults=[{link: node3.nic0, rate: 10%}]").time / 1e6),
     ]),
     Claim("C2", "512 ranks, short messages", [
@@ -185,24 +185,24 @@ CLAIMS = [
             lambda run: run.explained("long_ring", "1KiB", "cluster.nodes=512").time / 1000),
         Row("the same, tree", "0.09 ms", about(0.09), "ms",
             lambda run: run.explained("long_ring", "1KiB", "cluster.nodes=512", *env(ALGO="Tree")).time / 1000),
-        Row("tree against ring", "50 to 100 times", between(50, 100), "times",
+        Row("tree compared with ring", "50 to 100 times", between(50, 100), "times",
             times_faster(("long_ring", "1KiB", "cluster.nodes=512"),
                          ("long_ring", "1KiB", "cluster.nodes=512", *env(ALGO="Tree")))),
-        Row("64 nodes of eight GPUs: tree against ring", "50 to 100 times", between(50, 100), "times",
+        Row("64 nodes of eight GPUs: tree compared with ring", "50 to 100 times", between(50, 100), "times",
             times_faster(("eight_nodes", "1KiB", "cluster.nodes=64", *env(ALGO="Ring", PROTO="LL")),
                          ("eight_nodes", "1KiB", "cluster.nodes=64", *env(ALGO="Tree", PROTO="LL")))),
     ]),
     Claim("C3", "what NCCL chooses by size", [
         Row("one node, 2 KiB", "tree", "tree", "", lambda run: run("one_node", "2KiB").algorithm),
-        Row("one node, no NVLS: rings from", "0.25 MiB", about(0.25), "MiB",
+        Row("one node, no NVLS: smallest size with rings", "0.25 MiB", about(0.25), "MiB",
             first_ring("one_node", *env(NVLS_ENABLE=0))),
         Row("four DGX A100, HDR: 2 KiB", "tree", "tree", "",
             lambda run: run("eight_nodes", "2KiB", "node={profile: dgx-a100}", "cluster.nodes=4").algorithm),
-        Row("four DGX A100, HDR: rings from", "1 to 4 MiB", between(1, 4), "MiB",
+        Row("four DGX A100, HDR: smallest size with rings", "1 to 4 MiB", between(1, 4), "MiB",
             first_ring("eight_nodes", "node={profile: dgx-a100}", "cluster.nodes=4")),
     ]),
     Claim("C4", "hierarchy", [
-        Row("traffic over the network, eight GPUs a node", "1/8", about(1 / 8), "",
+        Row("traffic over the network, eight GPUs per node", "1/8", about(1 / 8), "",
             # Each NIC is bound by its bytes: time x NICs is proportional to the traffic.
             lambda run: 64 * run("hierarchy", "8GiB", "cluster.nodes=64", "node.gpus=8").time /
             (512 * run("hierarchy", "8GiB").time)),
@@ -225,23 +225,23 @@ CLAIMS = [
         Row("one 800 Gb/s NIC, two nodes of H100", None, None, "ms",
             milliseconds("one_nic", "400MB", "node.nics.rate=800Gbps", "cluster.nodes=2")),
     ]),
-    Claim("D3", "a slow way between PCIe switches", [
-        Row("NICs taken at the GPU's socket", "30 %", about(30), "%",
+    Claim("D3", "a slow path between PCIe switches", [
+        Row("all-reduce with NICs of the GPU's own socket: time saved", "30 %", about(30), "%",
             saved(("binding", "8GiB", "node.nics.numa=remote"), ("binding", "8GiB"))),
     ] + BINDING_STEPS),
     Claim("D4", "reduction in switches", [
-        Row("SHARP, 64 nodes, 1 GiB, against a ring", "2 to 5 times", between(2, 5), "times",
+        Row("SHARP, 64 nodes, 1 GiB, compared with a ring", "2 to 5 times", between(2, 5), "times",
             times_faster(("sharp", "1GiB", f"nccl.env={FORCED_RING}"), ("sharp", "1GiB"))),
-        Row("NVLS against a ring, one node, 1 GiB", "2 times", about(2), "times",
+        Row("NVLS compared with a ring, one node, 1 GiB", "2 times", about(2), "times",
             times_faster(("one_node", "1GiB", *RING), ("one_node", "1GiB", *env(ALGO="NVLS")))),
     ] + [
-        Row(f"NVLS {operation} against a ring, 1 GiB", "2 times", about(2), "times",
+        Row(f"NVLS {operation} compared with a ring, 1 GiB", "2 times", about(2), "times",
             times_faster(("one_node", "1GiB", f"workload.collective={operation}", *RING),
                          ("one_node", "1GiB", f"workload.collective={operation}", *env(ALGO="NVLS"))))
         for operation in ("reduce_scatter", "all_gather")
     ]),
     Claim("D5", "symmetric memory", [
-        Row(f"{gpus}, {operation}, 1 KiB to 16 MiB: the most that they gain", "7.6 times", about(7.6), "times",
+        Row(f"{gpus}, {operation}, 1 KiB to 16 MiB: largest gain", "7.6 times", about(7.6), "times",
             lambda run, scenario=scenario, operation=operation: max(
                 symmetric_gain(scenario, operation, size)(run) for size in SMALL_TO_MEDIUM))
         for scenario, gpus in (("one_node", "eight H100"), ("nvl72", "72 GB200"))
@@ -253,38 +253,38 @@ CLAIMS = [
     Claim("D6", "NIC and socket limits", [
         Row("two 800 Gb/s NICs, two nodes of one B300, 8 GiB", "200 GB/s", about(200), "GB/s",
             busbw("one_nic", "8GiB", "node={gpu: b300, gpus: 1, nics: {count: 2, rate: 800Gbps}}", "cluster.nodes=2")),
-        Row("16 threads of 8 sockets", "refused", TOO_MANY_SOCKETS, "",
+        Row("16 threads with 8 sockets each", "refused", TOO_MANY_SOCKETS, "",
             lambda run: run.said("one_nic", "node.nics.link=socket", *env(SOCKET_NTHREADS=16, NSOCKS_PERTHREAD=8))),
-        Row("256 MB, 64 sockets against one", None, None, "times",
+        Row("256 MB, 64 sockets compared with one", None, None, "times",
             times_faster(("one_nic", "256MB", "node.nics.link=socket", *env(SOCKET_NTHREADS=1, NSOCKS_PERTHREAD=1)),
                          ("one_nic", "256MB", "node.nics.link=socket", *env(SOCKET_NTHREADS=8, NSOCKS_PERTHREAD=8)))),
     ]),
     Claim("D7", "PAT", [
-        Row("128 ranks, 1 GiB: bandwidth against a ring", "near 100 %", (90, 110), "%",
+        Row("128 ranks, 1 GiB: bandwidth relative to a ring", "near 100 %", (90, 110), "%",
             lambda run: percent(run("pat", "1GiB").busbw / run("pat", "1GiB", *env(ALGO="Ring")).busbw)),
-        Row("8 KiB: 128 ranks against 8", "log2: 7/3", about(7 / 3), "times",
+        Row("8 KiB: time on 128 ranks relative to 8", "log2: 7/3", about(7 / 3), "times",
             times_faster(("pat", "8KiB"), ("pat", "8KiB", "cluster.nodes=8"))),
-        Row("8 KiB: the same of a ring", "127/7", about(127 / 7), "times",
+        Row("8 KiB: the same for a ring", "127/7", about(127 / 7), "times",
             times_faster(("pat", "8KiB", *env(ALGO="Ring", PROTO="LL")),
                          ("pat", "8KiB", "cluster.nodes=8", *env(ALGO="Ring", PROTO="LL")))),
-        Row("8 KiB, 128 ranks: PAT against a ring by LL", None, None, "times",
+        Row("8 KiB, 128 ranks: PAT compared with a ring with LL", None, None, "times",
             times_faster(("pat", "8KiB", *env(ALGO="Ring", PROTO="LL")), ("pat", "8KiB"))),
     ]),
     Claim("D8", "KV-cache transfer", [
-        Row("prefill and decode in one NVLink domain", "nvlink", "nvlink", "", kv_transfer("path", *RACK)),
-        Row("in two nodes, GPUDirect RDMA", "rdma", "rdma", "", kv_transfer("path")),
-        Row("in two nodes, no GPUDirect RDMA", "storage", "storage", "", kv_transfer("path", "node.gdr=false")),
+        Row("path inside one NVLink domain", "nvlink", "nvlink", "", kv_transfer("path", *RACK)),
+        Row("path between two nodes, GPUDirect RDMA", "rdma", "rdma", "", kv_transfer("path")),
+        Row("path between two nodes, no GPUDirect RDMA", "storage", "storage", "", kv_transfer("path", "node.gdr=false")),
         *[Row(f"100,000 tokens, {where}", None, None, "ms",
               lambda run, words=words: 1e3 * kv_transfer("time_s", *words)(run))
           for where, words in (("NVLink", (*RACK, *ONE_RUN)), ("RDMA", ONE_RUN),
-                               ("host memory", ("node.gdr=false", *ONE_RUN)), ("RDMA, blocks in no order", ()),
-                               ("RDMA, by NCCL", ("workload.kv_cache.library=nccl",)))],
-        Row("RDMA: part of the line rate", None, None, "%",
+                               ("host memory", ("node.gdr=false", *ONE_RUN)), ("RDMA, scattered blocks", ()),
+                               ("RDMA with NCCL", ("workload.kv_cache.library=nccl",)))],
+        Row("RDMA: share of the line rate", None, None, "%",
             lambda run: percent(kv_transfer("bytes", *ONE_RUN)(run) / 8 / 50e9 / kv_transfer("time_s", *ONE_RUN)(run))),
         Row("from storage, eight drives of 5 GB/s", None, None, "ms",
             lambda run: 1e3 * run.step("kv_cache", *PREFIX, "workload.kv_cache.tier=ssd",
                                        "workload.kv_cache.drives=40GBps").prefix["load_s"]),
-        Row("bytes", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * kv_transfer("bytes")(run)),
+        Row("size of the cache", "tens of GB", between(10, 100), "GB", lambda run: 1e-9 * kv_transfer("bytes")(run)),
     ]),
 ]
 

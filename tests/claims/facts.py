@@ -41,22 +41,22 @@ FACTS = [
         for name, gbps in (("SDR", 10), ("DDR", 20), ("QDR", 40), ("FDR", 56), ("EDR", 100), ("HDR", 200), ("NDR", 400),
                            ("XDR", 800))
     ] + [
-        Row("PCIe Gen4 x16, both ways", "64 GB/s", near(64), "GB/s", both_ways("pcie4")),
-        Row("PCIe Gen5 x16, both ways", "128 GB/s", near(128), "GB/s", both_ways("pcie5")),
-        Row("C2C, both ways", "900 GB/s", near(900), "GB/s", both_ways("c2c")),
+        Row("PCIe Gen4 x16, both directions", "64 GB/s", near(64), "GB/s", both_ways("pcie4")),
+        Row("PCIe Gen5 x16, both directions", "128 GB/s", near(128), "GB/s", both_ways("pcie5")),
+        Row("C2C, both directions", "900 GB/s", near(900), "GB/s", both_ways("c2c")),
         Row("RoCE 100 Gb/s", "12.5 GB/s", near(12.5), "GB/s", link_rate("roce-100")),
-        Row("NVLinks of an H100, both ways", "900 GB/s", near(900), "GB/s", nvlinks("h100-sxm")),
-        Row("NVLinks of a GB200, both ways", "1800 GB/s", near(1800), "GB/s", nvlinks("gb200")),
+        Row("NVLinks of an H100, both directions", "900 GB/s", near(900), "GB/s", nvlinks("h100-sxm")),
+        Row("NVLinks of a GB200, both directions", "1800 GB/s", near(1800), "GB/s", nvlinks("gb200")),
     ]),
     Claim("H2", "NVL72", [
-        Row("72 GPUs' NVLinks, both ways", "130 TB/s", near(130), "TB/s",
+        Row("72 GPUs' NVLinks, both directions", "130 TB/s", near(130), "TB/s",
             lambda run: 72 * nvlinks("gb200")(run) / 1000),
-        Row("alltoall of 1,152 MiB, all GPUs, both ways", "130 TB/s", near(130), "TB/s",
+        Row("alltoall of 1,152 MiB, all GPUs, both directions", "130 TB/s", near(130), "TB/s",
             # 16 MiB for each pair: parts that do not begin at multiples of 16 B are slow.
             lambda run: 72 * 2 * run("nvl72", "1152MiB").busbw / 1000),
     ]),
     Claim("H3", "nodes and fabrics", [
-        Row("DGX H100: socket 0 has", "gpu and nic 0 to 3",
+        Row("DGX H100: devices of socket 0", "gpu and nic 0 to 3",
             "gpu0 nic0 gpu1 nic1 gpu2 nic2 gpu3 nic3", "", gpus_of_socket_0),
         Row("512 nodes of 8 ports, switches of 64, two tiers", "64 leaves", "nothing wrong", "",
             lambda run: run.said("sizing", "fabric.tiers=2")),

@@ -159,7 +159,7 @@ def runs_of(simulator):
 
 def table(claim, simulator):
     """The table of a claim, and its verdict."""
-    lines, verdicts = ["| | claim | forecast | | with: choice, bound by |", "|---|---|---|---|---|"], []
+    lines, verdicts = ["| case | claim | forecast | verdict | scenario: algorithm, bottleneck |", "|---|---|---|---|---|"], []
     for row in claim.rows:
         simulator.noted = []
         value = row.forecast(simulator)
@@ -168,13 +168,13 @@ def table(claim, simulator):
             verdicts.append(met)
         mark = "" if met is None else "agrees" if met else "**disagrees**"
         lines.append(f"| {row.what} | {row.text or '-'} | {shown(value, row.unit)} | {mark} | {runs_of(simulator)} |")
-    verdict = "agree" if all(verdicts) else "in part" if any(verdicts) else "disagree"
+    verdict = "agrees" if all(verdicts) else "agrees in part" if any(verdicts) else "disagrees"
     return "\n".join(lines) + "\n", verdict
 
 
 def blocks(simulator):
     """Generated text by marker."""
-    texts, summary = {}, ["| claim | of | forecast |", "|---|---|---|"]
+    texts, summary = {}, ["| claim | subject | forecast |", "|---|---|---|"]
     for claim in ALL:
         texts[f"claim {claim.name}"], verdict = table(claim, simulator)
         summary.append(f"| {claim.name} | {claim.on} | {verdict} |")

@@ -68,7 +68,7 @@ MORE = [
     Claim("E2", "4 of 16 channels", [
         Row("one node, 1 GiB, rings: bandwidth lost", "75 %", about(75), "%",
             lost(("one_node", "1GiB", *RING, *env(MAX_NCHANNELS=16)), ("one_node", "1GiB", *RING, *env(MAX_NCHANNELS=4)))),
-        Row("the same against NCCL's own number", None, None, "%",
+        Row("the same compared with NCCL's own number of channels", None, None, "%",
             lost(("one_node", "1GiB"), ("one_node", "1GiB", *env(MAX_NCHANNELS=4)))),
     ]),
     Claim("E3", "P2P off", [
@@ -89,15 +89,15 @@ MORE = [
             times_faster(("one_nic", "1GiB", *SOCKETS_10G), ("one_nic", "1GiB"))),
     ]),
     Claim("E6", "trees on oversubscribed fabrics", [
-        Row("4:1, 8 GiB, scattered: a tree against a ring", "above 1", (1, INFINITY), "times",
+        Row("4:1, 8 GiB, scattered: tree compared with ring", "above 1", (1, INFINITY), "times",
             times_faster((*SCATTERED, *RING), (*SCATTERED, *TREE))),
-        Row("4:1: bandwidth left of a ring's", None, None, "",
+        Row("4:1: remaining bandwidth of a ring", None, None, "",
             left_over((*SCATTERED, *RING), ("oversubscribed", "8GiB", "cluster.placement=random", *RING))),
-        Row("4:1: bandwidth left of a tree's", None, None, "",
+        Row("4:1: remaining bandwidth of a tree", None, None, "",
             left_over((*SCATTERED, *TREE), ("oversubscribed", "8GiB", "cluster.placement=random", *TREE))),
     ]),
     Claim("E7", "a parameter server against a ring", [
-        Row("64 workers, 1 GiB each: to one server, and an all-reduce", "32 times", about(32), "times",
+        Row("64 workers, 1 GiB each: one server compared with an all-reduce", "32 times", about(32), "times",
             # Half of a server's work: it receives the gradients of all, and sends as much back.
             lambda run: run("one_nic", "64GiB", "cluster.nodes=64", GATHER).time / run(*SERVER, ALL_REDUCE).time),
     ]),
@@ -113,25 +113,25 @@ MORE = [
     ]),
     Claim("E11", "a prefix in host memory", [
         Row("one H100, PCIe: first token, 98 % of 16,384 tokens loaded", "14 times", about(14), "times", offloaded()),
-        Row("the same of 65,536 tokens", "14 times", about(14), "times", offloaded("workload.input=65536")),
-        Row("GH200 against H100, first token of 16,384 tokens", "2 times", about(2), "times",
+        Row("the same with 65,536 tokens", "14 times", about(14), "times", offloaded("workload.input=65536")),
+        Row("GH200 compared with H100, first token of 16,384 tokens", "2 times", about(2), "times",
             lambda run: first_token()(run) / first_token(*GRACE)(run)),
-        Row("the same of 65,536 tokens", "2 times", about(2), "times",
+        Row("the same with 65,536 tokens", "2 times", about(2), "times",
             lambda run: first_token("workload.input=65536")(run) / first_token(*GRACE, "workload.input=65536")(run)),
         Row("GH200: first token, 98 % of 16,384 tokens loaded", None, None, "times", offloaded(*GRACE)),
-        Row("one H100, drives of the node", None, None, "times", offloaded("workload.kv_cache.tier=ssd")),
+        Row("one H100, loaded from the node's drives", None, None, "times", offloaded("workload.kv_cache.tier=ssd")),
     ]),
     Claim("E12", "half of NCCL_BUFFSIZE", [
         Row("eight H100 on NVLink, NCCL's channels", "16 MB", about(16), "MiB", halving()),
         Row("the same with four channels", "16 MB", about(16), "MiB", halving(*env(MAX_NCHANNELS=4))),
     ]),
     Claim("E13", "a dropped packet", [
-        Row("until the last packet of a message is sent again", "seconds", (1, 60), "s", lambda run: RETRY_S),
-        Row("until NCCL gives up on a dead path", None, None, "s", lambda run: TRIES * RETRY_S),
+        Row("time until a lost last packet of a message is sent again", "seconds", (1, 60), "s", lambda run: RETRY_S),
+        Row("time until NCCL gives up on a dead path", None, None, "s", lambda run: TRIES * RETRY_S),
     ]),
     Claim("E14", "iWARP against RoCE", [
-        Row("by headers alone, frames of 1,500 B", "50 to 70 %", between(50, 70), "%", iwarp(1500)),
-        Row("frames of 9,000 B", None, None, "%", iwarp(9000)),
+        Row("effect of headers alone, frames of 1,500 B", "50 to 70 %", between(50, 70), "%", iwarp(1500)),
+        Row("the same, frames of 9,000 B", None, None, "%", iwarp(9000)),
     ]),
     Claim("E15", "drops on RoCE", [
         row for loss in ("1e-6", "1e-5", "1e-4", "1e-3") for how in ("go_back_n", "selective_repeat")
@@ -139,13 +139,13 @@ MORE = [
         for row in (Row(f"{what}: median of 20", "10 to 100 times", between(10, 100), "times", lossy(loss, how)),
                     Row(f"{what}: worst of 20", None, None, "times", lossy(loss, how, True)))
     ] + [
-        Row("one timeout of 4.3 s, as NCCL sets it, against the call", None, None, "times",
+        Row("one timeout of 4.3 s, as NCCL sets it, relative to the call", None, None, "times",
             lambda run: RETRY_S / (run(*RING_64).time * 1e-6)),
-        Row("one of 67 ms (NCCL_IB_TIMEOUT=14)", None, None, "times",
+        Row("one timeout of 67 ms (NCCL_IB_TIMEOUT=14)", None, None, "times",
             lambda run: RETRY_S / 64 / (run(*RING_64).time * 1e-6)),
     ]),
     Claim("E10", "hops of NVSwitches", [
-        Row("8 B, all-gather by LL, each further GPU of a ring", "1 to 2 us", between(1, 2), "us",
+        Row("8 B, all-gather with LL, per additional GPU of a ring", "1 to 2 us", between(1, 2), "us",
             lambda run: (run("one_node", "64B", "workload.collective=all_gather", *env(ALGO="Ring", PROTO="LL")).time -
                          run("one_node", "32B", "node.gpus=4", "node.nics.count=4", "workload.collective=all_gather",
                              *env(ALGO="Ring", PROTO="LL")).time) / 4),
