@@ -37,7 +37,7 @@ std::vector<std::string> links_of_first_gpu(const World& w) {
   const bool nvlink = comm_of(w).node.nvlink;
   std::vector<std::string> names;
   // NVLink ports where the node has NVLink, else the PCIe link of the GPU.
-  for (std::uint16_t l = 0; l < graph.links.size(); ++l)
+  for (std::uint16_t l = 0; l < graph.link_count(); ++l)
     if (graph.links[l].from == graph.gpu(0) && (graph.links[l].link_class.kind == LinkKind::nvlink) == nvlink)
       names.push_back("node0." + graph.link_name(l));
   return names;
@@ -83,9 +83,9 @@ Symptoms flat_topology(const World& w) {
   const bool gdr = rdma(w) && comm_of(w).gdr;
   if (!usual_switches(w) || !(gdr || peers_over_pcie(w))) return list;
   std::vector<std::string> flat{"node.pcie_switches=0"};
-  if (peers_over_pcie(w)) flat.push_back("node.peer_to_peer=false");
+  if (peers_over_pcie(w)) flat.emplace_back("node.peer_to_peer=false");
   std::vector<std::string> staged = flat;
-  staged.push_back("node.gdr=false");
+  staged.emplace_back("node.gdr=false");
   list.push_back({"a flat PCIe tree, data staged in host memory", staged});
   if (!gdr || host(w).sockets < 2) return list;
   std::vector<std::string> unmatched = flat;

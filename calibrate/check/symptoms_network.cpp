@@ -43,7 +43,7 @@ Symptoms slow_nics(const World& w) {
 /// The link of a NIC's slot: `pcie0-nic0`.
 static std::string slot_of_first_nic(const World& w) {
   const NodeGraph& graph = comm_of(w).node.graph;
-  for (std::uint16_t l = 0; l < graph.links.size(); ++l)
+  for (std::uint16_t l = 0; l < graph.link_count(); ++l)
     if (graph.links[l].to == graph.nic(0)) return graph.link_name(l);
   return {};
 }

@@ -32,7 +32,7 @@ void put(std::string& bytes, const T& value) {
 template <class T>
 std::optional<T> get(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
-  T value;
+  T value{};
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }

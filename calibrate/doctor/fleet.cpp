@@ -89,7 +89,7 @@ void Fleet::add(const std::string& file, std::string_view content) {
     std::string host = text_of(json, "host");
     if (host.empty()) host = shown(file, most_text);
     // Host names may be equal, for example in containers.
-    if (names_.count(host) > 0) host += " (" + shown(file, most_text) + ")";
+    if (names_.contains(host)) host += " (" + shown(file, most_text) + ")";
     std::map<std::string, std::string> facts;
     for (const auto& [name, value] : json.at("facts").items())
       facts[shown(name, 60)] = shown(value.get<std::string>(), most_text);

@@ -118,7 +118,7 @@ std::map<std::string, PciDevice> read_bridges(const Tree& tree, const HostFiles&
   const auto add = [&](const PciDevice& device) {
     // The last entry of a chain is the device itself.
     for (const std::string& address : device.chain)
-      if (address != device.address && !bridges.count(address))
+      if (address != device.address && !bridges.contains(address))
         bridges[address] = read_device(tree, tree.target(devices + address));
   };
   for (const PciDevice& gpu : host.gpus) add(gpu);
@@ -175,7 +175,9 @@ std::map<std::string, SetVariable> read_variables(const Tree& tree) {
   };
   // The environment as the kernel holds it, which also works for a copy of another host's files.
   add(tree.content("proc/self/environ"), '\0', "environment");
-  const auto text_of = [&](const char* name) { return variables.count(name) ? variables[name].value : std::string(); };
+  const auto text_of = [&](const char* name) {
+    return variables.contains(name) ? variables[name].value : std::string();
+  };
   const std::string own = text_of("NCCL_CONF_FILE"), home = text_of("HOME");
   for (const std::string& file :
        {own.empty() && !home.empty() ? home + "/.nccl.conf" : own, std::string("/etc/nccl.conf")})

@@ -33,7 +33,7 @@ std::set<int> cpus_of(const std::string& list) {
 }
 
 bool meet(const std::set<int>& a, const std::set<int>& b) {
-  return std::any_of(a.begin(), a.end(), [&](int cpu) { return b.count(cpu) > 0; });
+  return std::any_of(a.begin(), a.end(), [&](int cpu) { return b.contains(cpu); });
 }
 
 /// Whether irqbalance, the daemon that moves interrupts, runs or starts with the host.

@@ -25,7 +25,7 @@ std::vector<std::string> library_folders(const HostFiles& host) {
       if (line.starts_with('/')) folders.push_back(line);
   for (const char* usual : {"/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                             "/usr/local/lib", "/usr/local/cuda/lib64", "/usr/local/nvidia/lib64"})
-    folders.push_back(usual);
+    folders.emplace_back(usual);
   return folders;
 }
 

@@ -157,7 +157,7 @@ LeastSquares least_squares(const FitProblem& problem, const FitTask& task, const
   return l;
 }
 
-FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorXd theta) {
+FitPoint evaluate(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta) {
   return fit_point(task, theta, evaluate(least_squares(problem, task, theta, nullptr), free_part(task, theta)));
 }
 

@@ -38,7 +38,7 @@ struct FitPoint {
   double loss = 0;                   ///< divided by the number of rows that count
 };
 
-FitPoint evaluate(const FitProblem& problem, const FitTask& task, Eigen::VectorXd theta);
+FitPoint evaluate(const FitProblem& problem, const FitTask& task, const Eigen::VectorXd& theta);
 /// The minimum from `point` on. Derivatives are reused, and are those at the minimum afterwards.
 FitPoint solve(const FitProblem& problem, const FitTask& task, FitPoint point, Linearization& derivatives);
 

@@ -155,7 +155,7 @@ class CaseOfTable {
 
  private:
   std::string lack(const char* what) {
-    missing_.push_back(what);
+    missing_.emplace_back(what);
     return {};
   }
 
@@ -238,7 +238,7 @@ class CaseOfTable {
                                     {"agg iters", "grouped calls"},
                                     {"blocking", "blocking calls"},
                                     {"unalign", "unaligned buffers"}})
-      if (table_.details.count(key)) set_aside(what);
+      if (table_.details.contains(key)) set_aside(what);
     // -1 is nccl-tests' "no root". A scenario has no root other than rank 0.
     if (const auto root = table_.details.find("root"); root != table_.details.end())
       if (root->second != "0" && root->second != "-1") set_aside("root " + root->second);

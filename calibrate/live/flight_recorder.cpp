@@ -136,7 +136,7 @@ class FlightRecorder : public HeldReader {
     JsonItems items(reader_, {"entries"});
     JsonItem item;
     bool any = false;
-    for (JsonItems::Next next; (next = items.next(item)) != JsonItems::Next::end;) {
+    for (auto next = JsonItems::Next::end; (next = items.next(item)) != JsonItems::Next::end;) {
       if (next == JsonItems::Next::damaged) {
         job_.problem(name(), item.line, item.column, items.why());
         continue;

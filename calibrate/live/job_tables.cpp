@@ -100,7 +100,7 @@ void Job::write_tables() {
     spread.high_us = times.quantile(0.95);
     if (matched) spread.skew_us = row.skew.quantile(0.5);
     r.spread = spread;
-    out_.tables.back().rows.push_back(std::move(r));
+    out_.tables.back().rows.push_back(r);
   }
 }
 

@@ -31,7 +31,7 @@ class Kineto : public RecordReader {
   const std::string& name() const override { return reader_.name(); }
 
   bool next(RankCall& call) override {
-    for (JsonItems::Next next; (next = items_.next(item_)) != JsonItems::Next::end;) {
+    for (auto next = JsonItems::Next::end; (next = items_.next(item_)) != JsonItems::Next::end;) {
       if (next == JsonItems::Next::damaged) {
         problem(items_.why());
         continue;

@@ -78,7 +78,7 @@ void read_ras(const LiveSource& source, std::size_t piece, const std::function<v
     return read_ras_text(source, piece, take, version, problem);
   JsonItems items(reader, {"communicators"}, longest_communicator);
   JsonItem item;
-  for (JsonItems::Next next; (next = items.next(item)) != JsonItems::Next::end;) {
+  for (auto next = JsonItems::Next::end; (next = items.next(item)) != JsonItems::Next::end;) {
     if (next == JsonItems::Next::damaged) {
       problem(item.line, item.column, items.why());
       continue;

@@ -89,7 +89,7 @@ std::string refusal(const Json& hello, const SessionOptions& options, const std:
   if (ranks != options.place.ranks)
     return fmt::format("rank 0 expects {} ranks, rank {} expects {}", options.place.ranks, rank, ranks);
   if (rank < 1 || rank >= ranks) return fmt::format("rank {} is not between 1 and {}", rank, ranks - 1);
-  if (here.count(static_cast<int>(rank))) return fmt::format("rank {} has already joined", rank);
+  if (here.contains(static_cast<int>(rank))) return fmt::format("rank {} has already joined", rank);
   return {};
 }
 

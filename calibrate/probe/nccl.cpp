@@ -260,7 +260,7 @@ class Nccl : public ProbeBackend {
       order.part.from = rank_of(m.from, m.from_port);
       order.part.to = rank_of(m.to, m.to_port);
     }
-    order.part.check = checked_.count(check_key(m)) == 0;
+    order.part.check = !checked_.contains(check_key(m));
     for (std::size_t r = 1; r < facts_.size(); ++r) {
       order.part.place = place_of(r);
       links[r - 1]->tell(to_text(order));

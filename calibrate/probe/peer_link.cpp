@@ -71,7 +71,7 @@ void PeerLink::tell(const std::string& line) {
 
 std::string PeerLink::hear(double more) {
   return or_failure([&] {
-    const std::string line = wire_.receive(probe::after(timeout_ + more));
+    std::string line = wire_.receive(probe::after(timeout_ + more));
     if (line.starts_with(failed_prefix)) other_failed(line);
     return line;
   });

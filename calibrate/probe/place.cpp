@@ -53,8 +53,8 @@ ProbePlace place_from(const Environment& environment) {
   ProbePlace place;
   place.port = default_port;
   for (const Launcher& launcher : launchers) {
-    const bool rank = environment.count(std::string(launcher.rank)) > 0;
-    const bool ranks = environment.count(std::string(launcher.ranks)) > 0;
+    const bool rank = environment.contains(std::string(launcher.rank));
+    const bool ranks = environment.contains(std::string(launcher.ranks));
     // Under prterun PMIx sets only the rank. For other launchers a lone rank is ignored, because a Slurm batch script
     // has rank 0 as well.
     if (!rank || (!ranks && launcher.name != "pmix")) continue;
@@ -64,13 +64,13 @@ ProbePlace place_from(const Environment& environment) {
     place.rank = number_of(environment, launcher.rank, 0, place.ranks - 1);
     place.source = launcher.name;
     if (place.ranks == 1) return place;
-    if (environment.count("MASTER_ADDR")) {
+    if (environment.contains("MASTER_ADDR")) {
       place.master = value_of(environment, "MASTER_ADDR");
     } else if (!on_one_host(environment, launcher, place.ranks)) {
       throw UserError(fmt::format("MASTER_ADDR is not set: the address of rank 0 of {} is unknown", place.ranks),
                       "set it to the name of rank 0's host on all ranks, or give --master HOST:PORT");
     }
-    if (environment.count("MASTER_PORT")) {
+    if (environment.contains("MASTER_PORT")) {
       place.port = number_of(environment, "MASTER_PORT", 1, 65534);
       // The store of torchrun itself listens on MASTER_PORT.
       if (value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True") ++place.port;

@@ -90,7 +90,7 @@ std::vector<std::string> hosts_of(const std::vector<std::string>& ranks) {
 EarlierResults read_earlier(const std::string& text, const std::string& file) {
   EarlierResults earlier;
   int number = 0;
-  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     ++number;
     const std::string line = text.substr(begin, end - begin);
     const auto fault = [&](const std::string& message) {

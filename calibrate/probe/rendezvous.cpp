@@ -29,7 +29,7 @@ std::string missing(const std::set<int>& here, int ranks) {
   std::string text;
   int count = 0;
   for (int r = 1; r < ranks; ++r)
-    if (!here.count(r) && ++count <= 8) text += fmt::format("{}{}", text.empty() ? "" : ", ", r);
+    if (!here.contains(r) && ++count <= 8) text += fmt::format("{}{}", text.empty() ? "" : ", ", r);
   return fmt::format("rank{} {}{} did not connect", count > 1 ? "s" : "", text, count > 8 ? ", ..." : "");
 }
 

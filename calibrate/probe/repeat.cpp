@@ -37,7 +37,7 @@ SampleSet repeat_until_tight(const std::function<std::vector<Seconds>(int)>& run
     while (true) {
       const auto fresh = run(round);
       samples.insert(samples.end(), fresh.begin(), fresh.end());
-      const SampleSet set = summarise(samples);
+      SampleSet set = summarise(samples);
       const int count = static_cast<int>(samples.size());
       const bool tight =
           count >= repeats.least && (set.high - set.low).value <= 2 * repeats.tightness * set.median.value;

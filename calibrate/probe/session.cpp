@@ -90,7 +90,7 @@ class Rank {
     return samples;
   }
 
-  void follow(ProbeTrial& trial, PeerLink& link, Seconds share) {
+  void follow(ProbeTrial& trial, PeerLink& link, Seconds share) const {
     while (true) {
       // The first side may still be in a round with other ranks.
       const std::string line = link.hear(share.value + 3 * options_.timeout.value);

@@ -20,7 +20,7 @@ struct VerbsSetup {
   const VerbsCalls& calls;
   VerbsMemory memory;
   VerbsWishes wishes;
-  ProbeSide side;
+  ProbeSide side{};
   PeerLink& link;
 };
 

@@ -26,7 +26,7 @@ Seconds step_time_of(const PublishedRow& row) {
 /// The micro-batch of a row that does not state it. torchtitan does not accumulate gradients: the batch of a rank is
 /// one micro-batch, or one per pipeline stage [torchtitan-benchmarks].
 std::int64_t usual_micro_batch(const PublishedRow& row, const Release& software, MappedRow& mapped) {
-  const std::int64_t batches = row.data * row.pipeline;
+  const std::int64_t batches = std::int64_t{row.data} * row.pipeline;
   const bool whole = software.stack.starts_with("torchtitan") && batches > 0 && row.global_batch % batches == 0;
   const std::int64_t micro = whole ? std::max<std::int64_t>(1, row.global_batch / batches) : 1;
   mapped.assumed.push_back(

@@ -20,7 +20,7 @@ std::int64_t message_of(const ServingRow& row, MappedServing& mapped) {
   if (row.note.find("likely elements") == std::string::npos) return row.input;
   mapped.assumed.push_back(
       {"workload.message", fmt::format("{}B", 2 * row.input), "its sizes are probably counts of elements"});
-  return 2 * row.input;
+  return std::int64_t{2} * row.input;
 }
 
 void say_own(Json& scenario, const ServingRow& row, MappedServing& mapped) {

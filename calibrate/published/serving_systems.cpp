@@ -74,7 +74,7 @@ ServingSystem system_of(const ServingRow& row) {
   while (!rest.empty()) {
     const std::string_view part = trimmed(take_until(rest, ';'));
     const std::size_t at = part.find('=');
-    const std::string_view key = part.substr(0, at), value = at == part.npos ? "" : part.substr(at + 1);
+    const std::string_view key = part.substr(0, at), value = at == std::string_view::npos ? "" : part.substr(at + 1);
     const auto number = small_number(value);
     if (key == "gpu") system.gpu = value;
     if (key == "net") system.network = value;

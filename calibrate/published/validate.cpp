@@ -11,10 +11,10 @@ namespace fabricast {
 namespace {
 
 /// \param key  the key of the refusal; empty: the key that the error names
-void refuse(PublishedResult& result, const UserError& error, std::string key = {}) {
+void refuse(PublishedResult& result, const UserError& error, const std::string& key = {}) {
   const Diagnostic& first = error.diagnostics().front();
   result.outcome = RowOutcome::refused;
-  result.key = key.empty() ? first.path : std::move(key);
+  result.key = key.empty() ? first.path : key;
   result.why = first.message;
 }
 

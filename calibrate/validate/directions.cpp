@@ -78,14 +78,15 @@ std::string difference(const Attributes& a, const Attributes& b) {
       if (value_of(a, key) != value_of(b, key)) keys.insert(key);
   // These differences follow from others: a single node has no network, NICs come with GPUs, and a single GPU has no
   // intranode connection.
-  if (keys.count("nodes") && (value_of(a, "network").empty() || value_of(b, "network").empty())) keys.erase("network");
-  if (keys.count("GPUs per node")) {
+  if (keys.contains("nodes") && (value_of(a, "network").empty() || value_of(b, "network").empty()))
+    keys.erase("network");
+  if (keys.contains("GPUs per node")) {
     keys.erase("NICs");
     keys.erase("intranode");
   }
   // Operators cannot choose these, so a direction would be of no use.
   for (const char* key : {"system", "collective", "GPU", "harness"})
-    if (keys.count(key)) return {};
+    if (keys.contains(key)) return {};
   return keys.size() == 1 ? *keys.begin() : std::string();
 }
 

@@ -116,7 +116,7 @@ TermStudy study_terms(const std::vector<MeasuredCase>& cases, const Hardware& pr
       worth.gain[b] = mean_of(more);
       worth.interval[b] = interval_of(more, mean_of);
     }
-    study.terms.push_back(std::move(worth));
+    study.terms.push_back(worth);
   }
   report(terms.size() + 1);
   return study;

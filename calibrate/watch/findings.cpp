@@ -81,7 +81,7 @@ double log_wait(const WatchedCommunicator& c, const WatchedRank& r) {
 /// late by more than chance, if not at the level of the whole interval: that takes more calls than half of it has.
 bool later_than_usual(const WatchedCommunicator& c, const WatchedRank& r, double rate) {
   constexpr double deviations = 6, level = 1e-3;
-  if (c.halves < enough_halves || r.now.calls * 2 <= c.now.calls) return false;
+  if (c.halves < enough_halves || std::int64_t{2} * r.now.calls <= c.now.calls) return false;
   const double deviation = std::max(least_deviation, static_cast<double>(c.usual_wait_deviation));
   return log_wait(c, r) > static_cast<double>(c.usual_wait) + deviations * deviation &&
          live::later_than_chance(c.now.calls, r.now.calls, rate, level);

@@ -16,7 +16,7 @@ namespace {
 bool supports(CollectiveOp op) { return op == CollectiveOp::all_reduce; }
 
 bool fits(const Communicator& comm, CollectiveOp, Protocol protocol) {
-  return protocol == Protocol::simple && comm.nodes() > 1 && comm.heads.size() > 0;
+  return protocol == Protocol::simple && comm.nodes() > 1 && !comm.heads.empty();
 }
 
 // Channels of the same parity use the same tree and the NICs of all heads.

@@ -52,7 +52,7 @@ int PeerSchedule::channel(const PeerRound& round, int part) const {
 std::int64_t PeerSchedule::peer(const PeerRound& round, std::int64_t rank, int sign) const {
   const std::int64_t group = rank / group_size_, place = rank % group_size_;
   const std::int64_t to_group = ((group + sign * round.group) % groups_ + groups_) % groups_;
-  const std::int64_t to_place = ((place + sign * round.local) % group_size_ + group_size_) % group_size_;
+  const std::int64_t to_place = ((place + std::int64_t{sign} * round.local) % group_size_ + group_size_) % group_size_;
   return to_group * group_size_ + to_place;
 }
 

@@ -30,7 +30,7 @@ struct Message {
 using Messages = std::vector<Message>;  // one per range of a step
 
 struct Held {
-  std::int64_t end;
+  std::int64_t end = 0;
   Contributions contributions;
 };
 

@@ -11,7 +11,7 @@ namespace fabricast {
 
 BufferSizes buffer_sizes(const NcclSettings& settings) {
   // Threads x lines (or elements) per thread x slots x bytes of one: 512 x 8 x 8 x 16 and 640 x 120 x 8 x 8.
-  constexpr Bytes ll{512 * 8 * 8 * 16}, ll128{640 * 120 * 8 * 8}, simple{4 << 20};
+  constexpr Bytes ll{std::int64_t{512} * 8 * 8 * 16}, ll128{std::int64_t{640} * 120 * 8 * 8}, simple{4 << 20};
   return {settings.ll_buffer_size.value_or(ll), settings.ll128_buffer_size.value_or(ll128),
           settings.buffer_size.value_or(simple)};
 }

@@ -26,7 +26,7 @@ struct Release {
 /// The constants of 2.7.
 CostConstants oldest() {
   constexpr PerProtocol<double> none = {0, 0, 0};
-  CostConstants c;
+  CostConstants c{};
   c.base = {{{4.4, 4.4, 0}, {3.6, 10, 8.4}, {4.4, 4.4, 0}, {4.4, 4.4, 0}, {0, 0, 40}, none, none}};
   c.hop[nvlink] = {{{.52, 1.2, 28}, {.47, 1.9, 3.4}, {0, 0, 4}, {0, 0, 4}, none, none, none}};
   c.hop[pci] = {{{1, 1.9, 28}, {1, 2.5, 5.7}, {0, 0, 5.5}, {0, 0, 5.5}, none, none, none}};

@@ -221,7 +221,7 @@ class SystemBuilder {
       for (int n = 0; n < nets; ++n)
         system_.net_gpu[static_cast<std::size_t>(n * gpus + g)] = path_of(routes, net(n), goal);
       if (system_.nvswitch) system_.switch_gpu.push_back(path_of(routes, switch_, goal));
-      cpu_gpu_.push_back({});
+      cpu_gpu_.emplace_back();
       for (const int s : sockets_) cpu_gpu_.back().push_back(path_of(routes, hub(s), goal));
     }
     for (int n = 0; n < nets; ++n) {

@@ -19,7 +19,7 @@ constexpr std::int64_t kib = 1024;
 /// Bandwidth that NCCL assumes for a channel over the network, GB/s.
 constexpr double channel_network_rate = 14;
 /// Maximum size of a message from a registered buffer.
-constexpr std::int64_t largest_registered_message = 1024 * 1024 * kib;
+constexpr std::int64_t largest_registered_message = kib * 1024 * 1024;
 
 int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, n)))); }
 
@@ -34,7 +34,7 @@ int power_of_two_up(int n) { return static_cast<int>(std::bit_ceil(static_cast<u
 int usual_network_channels(const Communicator& comm, int rails, int available) {
   if (comm.version < NcclVersion{2, 12, 0}) return 1;
   if (comm.version < NcclVersion{2, 20, 0}) return 2;
-  if (comm.version < NcclVersion{2, 29, 2}) return std::max(rails, 2 * comm.ranks() > 4 * available ? 1 : 2);
+  if (comm.version < NcclVersion{2, 29, 2}) return std::max(rails, comm.ranks() > std::int64_t{2} * available ? 1 : 2);
   const double rate = comm.node.spec.nics.rate.value / 1e9;
   return std::max(rails, static_cast<int>(std::ceil(rate / channel_network_rate)));
 }

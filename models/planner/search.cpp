@@ -302,7 +302,7 @@ SearchGraph graph_of(const SearchState& found, const NcclSystem& system) {
   const bool head_only = found.pattern == SearchPattern::nvls;
   for (int c = 0; c < found.channels; ++c) {
     ChannelShape shape;
-    const auto first = found.gpus.begin() + c * system.gpus;
+    const auto first = found.gpus.begin() + std::ptrdiff_t{c} * system.gpus;
     shape.gpus.assign(first, head_only ? first + 1 : first + system.gpus);
     if (system.nets > 0) {
       shape.nic_in = found.nets[static_cast<std::size_t>(2 * c)];

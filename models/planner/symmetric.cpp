@@ -48,7 +48,7 @@ double softplus(double x) { return x >= 100 ? x : std::log1p(std::exp(x)); }
 
 /// Bytes on a GPU's links, and the factor on the rate of a thread block.
 struct Work {
-  double bytes, multiplier = 1;
+  double bytes = 0, multiplier = 1;
 };
 Work work_of(Kernel kernel, double n, double bytes) {
   constexpr double ll_factor = 9;  // twice the bytes, flags, and loops that are not unrolled

@@ -134,9 +134,9 @@ class InferenceBuilder {
           Bytes{std::llround(memory_of(step_.model, memory_question(step_, 1, 1), s).in_host)} / step_.host_rate;
     auto& streams = builder_.program.actors.back().streams;
     stage.host = static_cast<std::uint16_t>(streams.size());
-    streams.push_back("host");
+    streams.emplace_back("host");
     stage.kv_transfer = static_cast<std::uint16_t>(streams.size());
-    streams.push_back("KV-cache transfer");
+    streams.emplace_back("KV-cache transfer");
     if (l.tensor > 1) stage.tensor = builder_.groups(shifted(groups_of(l, s, {Dimension::tensor}), step_.first_rank));
     // Experts are held by consecutive ranks of a stage, over replicas if there are more than tensor ranks.
     if (dispatches() || gathers())

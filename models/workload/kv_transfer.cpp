@@ -42,7 +42,7 @@ KvTransfer kv_transfer_of(const InferenceStep& from, const InferenceStep& to) {
       transfer.pairs[static_cast<std::size_t>(i % sets)].push_back({out[sender], in[receiver]});
     }
   }
-  const double layers = static_cast<double>((to.model.layers + b.pipeline - 1) / b.pipeline);
+  const int layers = (to.model.layers + b.pipeline - 1) / b.pipeline;
   const double whole = layers * cached_bytes(to) * static_cast<double>(to.input);
   transfer.bytes = std::max<std::int64_t>(1, std::llround(whole * receivers / pairs));
   transfer.total = Bytes{transfer.bytes} * pairs;

@@ -90,7 +90,7 @@ Steps more_context(const Transformer&, const MemoryQuestion& q) {
     MemoryQuestion next = q;
     next.layout.context *= factor;
     // Balanced context parallelism cuts a sequence into two parts for each rank.
-    if (q.sequence % (2 * next.layout.context) != 0) break;
+    if (q.sequence % (std::int64_t{2} * next.layout.context) != 0) break;
     if (shards_all(q.layout)) next.layout.shard = next.layout.data * next.layout.context;
     steps.push_back(paid(next, factor));
   }

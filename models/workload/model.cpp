@@ -84,7 +84,7 @@ ParameterCount count_parameters(const Transformer& m) {
   const std::int64_t without_experts = all_mixers + dense * c.ffn + sparse * c.shared + c.embedding + c.head;
   c.total = without_experts + sparse * c.experts;
   // Parameters that one token uses, both embeddings included; some authors leave out the input embedding.
-  c.active = without_experts + sparse * m.active_experts * expert;
+  c.active = without_experts + std::int64_t{sparse} * m.active_experts * expert;
   return c;
 }
 

@@ -214,7 +214,8 @@ MemoryQuestion memory_question(const InferenceStep& step, int batch, int nvlink_
   q.sequence = step.input + step.output;
   q.batch = batch;
   // The larger of a decode pass and a pass of prompts determines the workspace.
-  q.tokens = std::max<std::int64_t>(batch * (1 + step.speculation.tokens), std::min(step.chunk, step.input * batch));
+  q.tokens = std::max<std::int64_t>(batch * (std::int64_t{1} + step.speculation.tokens),
+                                    std::min(step.chunk, step.input * batch));
   q.redundant_experts = step.redundant_experts;
   q.offload_weights = step.offload_weights;
   q.nvlink_ranks = nvlink_ranks;

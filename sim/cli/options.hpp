@@ -84,7 +84,7 @@ class Options {
   }
   /// The value of an option, or `otherwise` if it was not given.
   std::string text(const std::string& name, std::string otherwise = {}) const {
-    return has(name) ? get<std::string>(name) : otherwise;
+    return has(name) ? get<std::string>(name) : std::move(otherwise);
   }
   /// The values of an option or positional argument that may be given more than once; empty if it was not given.
   std::vector<std::string> list(const std::string& name) const {

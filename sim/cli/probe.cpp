@@ -22,8 +22,6 @@
 #include "options.hpp"
 #include "stop.hpp"
 
-extern char** environ;
-
 namespace fabricast {
 
 namespace {
@@ -92,7 +90,7 @@ void add_nccl_settings(ProbeSettings& settings, const Options& options) {
   constexpr auto& operations = EnumNames<CollectiveOp>::names;
   // All but scatter and gather, and `send`, which is between two GPUs instead of all.
   std::vector<std::string_view> collectives = first(operations, static_cast<std::size_t>(CollectiveOp::sendrecv) + 1);
-  collectives.push_back("send");
+  collectives.emplace_back("send");
   settings.collectives = words_of(options, "collective", collectives);
   settings.algorithms = words_of(options, "algorithm", first(EnumNames<Algorithm>::names, algorithm_count));
   settings.protocols = words_of(options, "protocol", first(EnumNames<Protocol>::names, 3));
@@ -175,7 +173,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  bool has(const std::string& key) const { return known_.count(key) > 0; }
+  bool has(const std::string& key) const { return known_.contains(key); }
 
   void begin(const std::vector<std::string>& hosts, const std::string& provenance) {
     // Rows of one file are of one set of ranks; its provenance line names them.

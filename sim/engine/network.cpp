@@ -38,7 +38,7 @@ std::optional<HostName> host_named(std::string_view text, std::uint32_t hosts) {
 
 /// Links inside a host: one by name, all of a GPU, or with no name all.
 void find_inside(Fault& fault, const HostName& host, const NodeGraph& node) {
-  for (std::uint16_t l = 0; l < node.links.size(); ++l) {
+  for (std::uint16_t l = 0; l < node.link_count(); ++l) {
     const bool of_gpu = node.vertices[node.links[l].from].name == host.part &&
                         node.vertices[node.links[l].from].kind == NodeVertexKind::gpu;
     if (!host.part.empty() && !of_gpu && node.link_name(l) != host.part) continue;

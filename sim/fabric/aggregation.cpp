@@ -38,8 +38,8 @@ class Collector {
   AggregationTree finish() {
     std::sort(cables_.begin(), cables_.end());
     for (const std::uint32_t cable : cables_) {
-      tree_.links.push_back(LinkId(2 * cable));
-      tree_.links.push_back(LinkId(2 * cable + 1));
+      tree_.links.emplace_back(2 * cable);
+      tree_.links.emplace_back(2 * cable + 1);
     }
     std::sort(tree_.switches.begin(), tree_.switches.end());
     tree_.switches.erase(std::unique(tree_.switches.begin(), tree_.switches.end()), tree_.switches.end());

@@ -94,7 +94,7 @@ std::vector<LinkId> Fabric::find_links(std::string_view text) const {
     if (!wanted) return found;
     text = text.substr(0, hash);
   }
-  const auto add_cable = [&](std::uint32_t l) { found.push_back(LinkId(l & ~1U)), found.push_back(LinkId(l | 1U)); };
+  const auto add_cable = [&](std::uint32_t l) { found.emplace_back(l & ~1U), found.emplace_back(l | 1U); };
 
   // A switch of a file may have this name; it then means the switch.
   if (text == "uplinks" && !wanted && !find_vertex(text)) {

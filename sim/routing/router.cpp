@@ -194,7 +194,7 @@ void GraphPaths::direct_links(std::uint32_t here, std::uint32_t to, std::vector<
   for (auto it = std::lower_bound(by_neighbour_.begin() + first_[here], end, to,
                                   [&](std::uint32_t hop, std::uint32_t s) { return hops_[hop].to < s; });
        it != end && hops_[*it].to == to; ++it)
-    if (!any_down_ || !state_.down(hops_[*it].link)) links.push_back(LinkId(hops_[*it].link));
+    if (!any_down_ || !state_.down(hops_[*it].link)) links.emplace_back(hops_[*it].link);
 }
 
 void GraphPaths::next_hops(std::uint32_t here, std::uint32_t to, std::vector<LinkId>& links) const {

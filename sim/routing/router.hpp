@@ -337,7 +337,7 @@ void GraphPaths::next_by(std::uint32_t here, Distance distance, std::vector<Link
       links.clear();
       dimension = hop.dimension;
     }
-    for (std::uint32_t i = 0; i < cables_[c].count; ++i) links.push_back(LinkId(hops_[cables_[c].first + i].link));
+    for (std::uint32_t i = 0; i < cables_[c].count; ++i) links.emplace_back(hops_[cables_[c].first + i].link);
   }
 }
 

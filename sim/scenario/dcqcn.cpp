@@ -21,7 +21,7 @@ void refuse_settings_of_others(const Scenario& s) {
 
 void require_dcqcn(const Scenario& s) {
   const CongestionSpec& spec = s.fabric.congestion;
-  const auto refuse = [](std::string path, std::string message, std::string hint) {
+  const auto refuse = [](const std::string& path, std::string message, std::string hint) {
     throw UserError::at("fabric.congestion." + path, std::move(message), std::move(hint));
   };
   const NicSpec& nics = s.node.spec.nics;

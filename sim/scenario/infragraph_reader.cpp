@@ -19,7 +19,7 @@ int line_of(const YamlView& node) { return std::max(1, node.position().first); }
 int column_of(const YamlView& node) { return std::max(1, node.position().second); }
 
 // Some files wrap the graph in a map `infrastructure`.
-const YamlView within(const YamlView& root) {
+YamlView within(const YamlView& root) {
   const YamlView inner = root.find("infrastructure");
   return inner.defined() && inner.map() ? inner : root;
 }

@@ -47,7 +47,8 @@ class SlurmYamlReader {
     for (const auto& item : root) {
       if (!item.IsMap() || !(item["tree"].IsDefined() || item["block"].IsDefined())) continue;
       const YAML::Node usual = item["cluster_default"];
-      if (usual.IsDefined() && usual.IsScalar() && lower_case(usual.Scalar()) == "true") return item;
+      if (usual.IsDefined() && usual.IsScalar() && lower_case(usual.Scalar()) == "true")
+        return static_cast<const YAML::Node&>(item);
       if (first.IsNull()) first.reset(item);
     }
     return first;

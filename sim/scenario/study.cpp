@@ -116,7 +116,7 @@ class AxisReader {
   /// A number of a range, or nothing and an error if it is not a number.
   std::optional<Amount> amount(const YAML::Node& map, const char* name) {
     const YAML::Node node = map[name];
-    const auto found = node.IsScalar() ? amount_of(node.Scalar()) : std::nullopt;
+    auto found = node.IsScalar() ? amount_of(node.Scalar()) : std::nullopt;
     if (!found) fault(node.IsDefined() ? node : map, fmt::format("`{}` is not a number", name));
     return found;
   }

@@ -18,7 +18,7 @@ std::vector<std::string> used_parameters(const Scenario& scenario) {
   if (scenario.cluster.nodes > 1 && node.nics.count > 0) add_set("networks", network_name(node));
   if (node.intranode == Intranode::pcie) {
     used.push_back("links." + gpu.pcie + ".");
-    used.push_back("pcie_paths.");
+    used.emplace_back("pcie_paths.");
   }
   return used;
 }

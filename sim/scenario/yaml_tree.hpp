@@ -56,6 +56,7 @@ class YamlView {
   YamlView(const YamlView&) = default;
   // Assigning a node of yaml-cpp would change the document.
   YamlView& operator=(const YamlView& other) {
+    if (this == &other) return *this;
     defined_ = other.defined_;
     tree_ = other.tree_;
     item_ = other.item_;

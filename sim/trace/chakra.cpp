@@ -297,7 +297,7 @@ Schema schema_of_file(const std::string& file, std::string_view bytes) {
 }
 
 template <class Node>
-RankTrace decode_binary(std::string file, std::string_view bytes) {
+RankTrace decode_binary(const std::string& file, std::string_view bytes) {
   Decoder decoder(file);
   Frames frames(file, bytes);
   Message m;
@@ -359,7 +359,7 @@ std::string_view next_object(const std::string& file, std::string_view text, std
   fail_at(file, text, begin, fmt::format("the file ends at byte {}, inside this object", text.size()));
 }
 
-RankTrace decode_json(std::string file, std::string_view text) {
+RankTrace decode_json(const std::string& file, std::string_view text) {
   google::protobuf::util::JsonParseOptions strict, lenient;
   lenient.ignore_unknown_fields = true;
   Decoder decoder(file);
@@ -387,20 +387,20 @@ RankTrace decode_json(std::string file, std::string_view text) {
 
 }  // namespace
 
-RankTrace decode(std::string file, std::string_view bytes) {
+RankTrace decode(const std::string& file, std::string_view bytes) {
   const google::protobuf::LogSilencer quiet;  // protobuf prints parse errors otherwise
   if (bytes.empty()) fail(file, "the file is empty", "a trace contains at least its metadata");
   if (bytes.size() > std::size_t{std::numeric_limits<int>::max()}) fail(file, "the file is larger than 2 GiB");
-  if (is_json(bytes)) return decode_json(std::move(file), bytes);
+  if (is_json(bytes)) return decode_json(file, bytes);
   switch (schema_of_file(file, bytes)) {
     case Schema::first:
       fail(file, "the file uses the Chakra schema of 2022, which is not supported",
            "convert the trace again with Chakra 0.0.4 or later");
-    case Schema::old: return decode_binary<pb::OldNode>(std::move(file), bytes);
+    case Schema::old: return decode_binary<pb::OldNode>(file, bytes);
     case Schema::unknown:
     case Schema::current: break;
   }
-  return decode_binary<pb::Node>(std::move(file), bytes);
+  return decode_binary<pb::Node>(file, bytes);
 }
 
 }  // namespace fabricast::trace

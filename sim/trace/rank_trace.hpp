@@ -78,7 +78,7 @@ class Faults {
 /// \param file  name of the file in messages
 /// \throws UserError if the bytes are not a complete trace, or nodes are invalid
 /// \throws Interrupted on Ctrl-C
-RankTrace decode(std::string file, std::string_view bytes);
+RankTrace decode(const std::string& file, std::string_view bytes);
 
 /// Follows `next`, from an item to one that it waits for, until an item repeats.
 /// \returns the cycle: each item stands before the one that waits for it, and the lowest index comes first

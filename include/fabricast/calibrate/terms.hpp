@@ -33,7 +33,7 @@ int take_away(Hardware& hardware, const ModelTerm& term);
 
 /// The contribution of one term, on sites that were left out.
 struct TermWorth {
-  const ModelTerm* term;
+  const ModelTerm* term = nullptr;
   int parameters = 0;  ///< number of parameters that it removes
   /// By band: growth without the term of the mean over systems of their errors, each counted as at most 1 (100 %).
   /// Means are more informative here, because a median jumps from one system to the next.

@@ -41,7 +41,7 @@ void radix_sort(std::vector<Item>& items, Key key) {
   const int digits = (bits + most_bits - 1) / most_bits;
   const int width = (bits + digits - 1) / digits;
   std::vector<Item> sorted(items.size());
-  std::array<std::size_t, std::size_t{1} << most_bits> next;
+  std::array<std::size_t, std::size_t{1} << most_bits> next{};
   for (int shift = 0; shift < bits; shift += width) {
     const auto digit = [&](const Item& item) { return key(item) >> shift & ((1U << width) - 1); };
     next.fill(0);

@@ -48,8 +48,8 @@ class NodeGraph {
   };
   /// One direction of a connection between two devices.
   struct Link {
-    std::uint16_t from, to;  ///< vertices
-    LinkClass link_class;
+    std::uint16_t from = 0, to = 0;  ///< vertices
+    LinkClass link_class{};
   };
 
   int gpus = 0;
@@ -59,6 +59,8 @@ class NodeGraph {
   std::vector<Vertex> vertices;
   std::vector<Link> links;
 
+  /// A link is a number of 16 bits.
+  std::uint16_t link_count() const { return static_cast<std::uint16_t>(links.size()); }
   /// \returns the number of the new vertex
   std::uint16_t add_vertex(NodeVertexKind kind, std::string name);
   /// Adds two links, one for each direction.

@@ -84,8 +84,8 @@ struct EnabledProtocols {
 /// docs/nccl-variables.md has the accepted values and the effect of each.
 struct NcclSettings {
   NcclVersion version;  ///< whose defaults and grammar hold
-  EnabledAlgorithms algorithms;
-  EnabledProtocols protocols;
+  EnabledAlgorithms algorithms{};
+  EnabledProtocols protocols{};
   bool algorithms_given = false, protocols_given = false;  ///< whether NCCL_ALGO and NCCL_PROTO are set
   int nvls_enable = 2, pat_enable = 2;                     ///< 0: off, 1: on, 2: where NCCL would use it
   bool collnet_enable = false;

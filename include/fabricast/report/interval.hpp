@@ -37,10 +37,10 @@ struct WrongRow {
 struct MeasuredSite {
   /// A measured size, with its forecast.
   struct Row {
-    CollectiveOp op;
-    std::int64_t bytes, nodes;
-    Algorithm algorithm;
-    Protocol protocol;
+    CollectiveOp op{};
+    std::int64_t bytes = 0, nodes = 0;
+    Algorithm algorithm{};
+    Protocol protocol{};
     Seconds measured, forecast;
   };
   std::vector<Row> rows;

@@ -42,7 +42,7 @@ class Billing {
       add_fabric(world);
     } else {
       if (s_.site.management_ports > 0)
-        bill_.notes.push_back("site.management_ports has no effect: there is no fabric");
+        bill_.notes.emplace_back("site.management_ports has no effect: there is no fabric");
       add_racks(Room(s_.site, bill_.nodes + bill_.spare_nodes, nodes_per_rack_, 0), {});
     }
     return std::move(bill_);

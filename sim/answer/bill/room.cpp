@@ -50,8 +50,8 @@ Room::Place Room::upper(std::int64_t index) const {
   // A row that is not full is centred.
   const std::int64_t in_row = std::min(per_row_, upper_racks_ - row * per_row_);
   const double from = static_cast<double>(per_row_ - in_row) / 2 + static_cast<double>(rack % per_row_) + 0.5;
-  return {static_cast<double>(node_rows_ / 2 + row) * site_.row_pitch.value, from * site_.rack_pitch.value,
-          node_racks_ + rack};
+  const std::int64_t middle_row = node_rows_ / 2 + row;
+  return {static_cast<double>(middle_row) * site_.row_pitch.value, from * site_.rack_pitch.value, node_racks_ + rack};
 }
 
 Room::Place Room::middle() const {

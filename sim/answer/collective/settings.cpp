@@ -144,7 +144,8 @@ Alternatives more_channels(const Situation& s) {
   // The plan may use fewer channels than the communicator has, so doubling starts from what is used.
   int used = 0;
   for (const ForecastRow& row : s.forecast.rows) used = std::max(used, row.plan.channels);
-  if (2 * used <= most_channels) list.push_back({"twice as many channels", {env_word(variable, 2 * used)}});
+  if (2 * used <= most_channels)
+    list.push_back({"twice as many channels", {env_word(variable, std::int64_t{2} * used)}});
   return list;
 }
 

@@ -365,7 +365,7 @@ std::string inspect_fabric_text(const World& world) {
                                 node.gpu.name, name_of(node.spec.intranode), node.nics, to_text(node.nic_line_rate),
                                 slowed, node.spec.sockets, node.spec.pcie_switches);
   // Links are stored in pairs, one for each direction; both have the same class.
-  for (std::uint16_t l = 0; l < node.graph.links.size(); l = static_cast<std::uint16_t>(l + 2))
+  for (std::uint16_t l = 0; l < node.graph.link_count(); l = static_cast<std::uint16_t>(l + 2))
     out += fmt::format("  {:<20} {:<16} {} GB/s\n", node.graph.link_name(l),
                        name_of(node.graph.links[l].link_class.kind), gbps(node.graph.links[l].link_class.rate.value));
   if (!world.fabric()) return out + "fabric: none, one node\n";

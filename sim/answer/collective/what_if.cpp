@@ -57,7 +57,7 @@ std::optional<Outcome> run_trial(const Ground& ground, const Trial& trial, const
     const auto world = build_world(std::move(made));
     std::vector<Seconds> times = times_of(run_forecast(world, options), is_lossy(ground.scenario.fabric.congestion));
     const double gain = mean_gain(ground.before, times);
-    return Outcome{{trial.what, trial.set, std::move(times), gain}, std::move(world.scenario())};
+    return Outcome{{trial.what, trial.set, std::move(times), gain}, world.scenario()};
   } catch (const UserError&) {
     return std::nullopt;  // the scenario has no such key, or the change is not valid for it
   }

@@ -42,9 +42,9 @@ void say_serving(const InferenceStep& step, const InferenceSpec& spec, std::vect
   const ServingStack& stack = step.stack;
   if (is_guess(stack.gemm)) out.push_back(fmt::format("no serving was measured with {}", stack.name));
   if (spec.disaggregated.prefill.gpus > 0 && step.model.experts == 0)
-    out.push_back("no dense model was measured with disaggregated prefill");
-  if (spec.offload_weights > 0) out.push_back("no serving was measured with weights in host memory");
-  if (spec.speculation.tokens > 0) out.push_back("no serving was measured with speculative decoding");
+    out.emplace_back("no dense model was measured with disaggregated prefill");
+  if (spec.offload_weights > 0) out.emplace_back("no serving was measured with weights in host memory");
+  if (spec.speculation.tokens > 0) out.emplace_back("no serving was measured with speculative decoding");
 }
 
 }  // namespace

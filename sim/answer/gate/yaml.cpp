@@ -14,7 +14,7 @@ namespace {
 std::string scalar_text(const Json& value) {
   std::string out = value.dump();
   for (const std::string_view end : {"\xe2\x80\xa8", "\xe2\x80\xa9"})
-    for (std::size_t at; (at = out.find(end)) != std::string::npos;) out.replace(at, end.size(), " ");
+    for (std::size_t at = 0; (at = out.find(end)) != std::string::npos;) out.replace(at, end.size(), " ");
   for (std::size_t i = 0; i + 1 < out.size(); ++i)
     if (out[i] == '\xc2' && static_cast<unsigned char>(out[i + 1]) < 0xa0) out.replace(i, 2, " ");
   return out;

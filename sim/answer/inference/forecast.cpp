@@ -161,7 +161,7 @@ DisaggregatedForecast disaggregate(const World& world, const InferenceStep& step
 // By default the message of a decode step: one hidden vector of 16-bit numbers for each sequence of the batch.
 Bytes message_of(const InferenceSpec& spec, const InferenceStep& step) {
   if (spec.message.value > 0) return spec.message;
-  return Bytes{2 * step.batch * step.model.hidden};
+  return Bytes{std::int64_t{2} * step.batch * step.model.hidden};
 }
 
 /// The step on all GPUs of the job, with as many of the same replicas as fit.

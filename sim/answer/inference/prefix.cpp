@@ -60,7 +60,7 @@ std::optional<PrefixForecast> prefix_forecast(const World& world, const Inferenc
   if (f.tokens <= 0 || spec.kv_cache.tier == CacheTier::hbm) return std::nullopt;
   const CacheLoad load = load_of(world, prompts);
   const Bytes of_rank = cache_of_rank(prompts, f.tokens);
-  f.bytes = of_rank * (prompts.layout.tensor * prompts.layout.pipeline);
+  f.bytes = of_rank * prompts.layout.tensor * prompts.layout.pipeline;
   f.load = of_rank / load.rate;
   f.rest = sample.once(prompts, prefill_passes(prompts, 1, f.tokens), false).time;
   f.computed = computed;

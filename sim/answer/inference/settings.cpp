@@ -133,7 +133,7 @@ Alternatives chunks(G g) {
 Alternatives direct_kv_transfer(G g) {
   if (!g.apart() || g.spec.disaggregated.transfer != TransferPath::host) return {};
   std::vector<std::string> set{key("disaggregated.transfer", "rdma")};
-  if (g.world.scenario().node.spec.gdr == Gdr::off) set.push_back("node.gdr=true");
+  if (g.world.scenario().node.spec.gdr == Gdr::off) set.emplace_back("node.gdr=true");
   return {{"KV-cache transfer by rdma", std::move(set)}};
 }
 

@@ -292,7 +292,7 @@ class Comparison {
     FlowsApart apart;
     Scenario s = given;
     s.fabric.congestion.classes = {{"jobs", {0.9}, false, {}}, {"flows", {0.1}, false, {}}};
-    apart.set.push_back("fabric.congestion.classes=[{name: jobs, weight: 0.9}, {name: flows, weight: 0.1}]");
+    apart.set.emplace_back("fabric.congestion.classes=[{name: jobs, weight: 0.9}, {name: flows, weight: 0.1}]");
     for (std::size_t i = 0; i < s.background.size(); ++i) {
       s.background[i].traffic_class = "flows";
       apart.set.push_back(fmt::format("background[{}].class=flows", i));
@@ -346,7 +346,7 @@ std::vector<std::string> placement_words(const World& world, const std::vector<s
   std::vector<std::string> words{fmt::format("cluster.placement=[{}]", fmt::join(hosts, ", "))};
   if (s.cluster.filled.value > 0) {
     words.push_back(fmt::format("cluster.taken=[{}]", hosts_text(world.allocation().taken)));
-    words.push_back("cluster.filled=0");
+    words.emplace_back("cluster.filled=0");
   }
   // Lists are placed before policies. Fixing the main job alone would therefore change which hosts the policies of
   // other jobs find free.

@@ -136,8 +136,8 @@ PageSection sizes_section(const Forecast& forecast) {
   time.name = "time";
   time.title = "Time by message size";
   time.y = {"time", Measure::seconds, {}, ChartScale::logarithmic, false};
-  section.blocks.push_back(std::move(bus));
-  section.blocks.push_back(std::move(time));
+  section.blocks.emplace_back(std::move(bus));
+  section.blocks.emplace_back(std::move(time));
   return section;
 }
 
@@ -247,8 +247,8 @@ PageSection load_section(const World& world, const ForecastRow& row) {
       "from beginning to end. Point at a line to read its load.";
   PageSection section{"load", "Load of the fabric", {}};
   PageTable tiers = tier_table(drawing);
-  section.blocks.push_back(std::move(drawing));
-  section.blocks.push_back(std::move(tiers));
+  section.blocks.emplace_back(std::move(drawing));
+  section.blocks.emplace_back(std::move(tiers));
   return section;
 }
 

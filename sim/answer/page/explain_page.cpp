@@ -31,9 +31,9 @@ PageTable helps_table(std::string time_unit) {
 PageSection helps_section(PageTable table) {
   PageSection section{"helps", "What would help", {}};
   if (table.rows.empty())
-    section.blocks.push_back(Prose{"No change that was tried gains a significant amount of time."});
+    section.blocks.emplace_back(Prose{"No change that was tried gains a significant amount of time."});
   else
-    section.blocks.push_back(std::move(table));
+    section.blocks.emplace_back(std::move(table));
   return section;
 }
 

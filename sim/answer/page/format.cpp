@@ -101,7 +101,7 @@ std::string range_text(double low, double high, Measure measure, std::string_vie
 
 std::string value_text(const TableCell& cell, const TableColumn& column) {
   if (column.measure == Measure::text || (!cell.text.empty() && !std::isfinite(cell.value))) return cell.text;
-  const std::string text = cell.text.empty() ? value_text(cell.value, column.measure, column.unit) : cell.text;
+  std::string text = cell.text.empty() ? value_text(cell.value, column.measure, column.unit) : cell.text;
   if (!cell.has_interval()) return text;
   return fmt::format("{} ({})", text, range_text(cell.low, cell.high, column.measure, column.unit));
 }

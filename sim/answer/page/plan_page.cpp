@@ -132,7 +132,7 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
   chart.note = "The line joins the Pareto front: no other configuration is better in both.";
   // The first axis varies slowest and usually is the question.
   if (!r.study.axes.empty()) chart.group = 0;
-  section.blocks.push_back(std::move(chart));
+  section.blocks.emplace_back(std::move(chart));
   return section;
 }
 
@@ -211,7 +211,7 @@ std::optional<PageSection> axis_section(const PlanReport& r) {
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (std::find(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(i), wanted[i]) ==
         wanted.begin() + static_cast<std::ptrdiff_t>(i))
-      section.blocks.push_back(chart_over(r, *axis, wanted[i]));
+      section.blocks.emplace_back(chart_over(r, *axis, wanted[i]));
   return section;
 }
 

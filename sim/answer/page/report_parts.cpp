@@ -46,7 +46,7 @@ PageSection samples_section(const std::vector<Seconds>& times, const std::string
   PageSection section{"samples", "Run-to-run variation", {}};
   constexpr double same = 1.001;
   const bool varies = times[ranked.at(1)] > times[ranked.at(0)] * same;
-  section.blocks.push_back(Prose{
+  section.blocks.emplace_back(Prose{
       varies
           ? fmt::format("{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: "
                         "one seed of the ECMP hash and of the choice of slow hosts. This variation is a property of "
@@ -59,7 +59,7 @@ PageSection samples_section(const std::vector<Seconds>& times, const std::string
   for (const Seconds t : times) seconds.push_back(t.value);
   LineChart chart = cumulative_chart("samples", "Cumulative distribution of the time over samples",
                                      {"time", Measure::seconds, {}, ChartScale::linear, false}, seconds);
-  section.blocks.push_back(std::move(chart));
+  section.blocks.emplace_back(std::move(chart));
   return section;
 }
 

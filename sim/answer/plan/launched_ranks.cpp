@@ -95,7 +95,7 @@ class HelperRanks final : public Ranks {
  private:
   // An interrupted system call is no end of file: Ctrl-C is handled by the sweep.
   bool read_more() {
-    std::array<char, 1 << 16> buffer;
+    std::array<char, 1 << 16> buffer{};
     const ssize_t got = read(from_, buffer.data(), buffer.size());
     if (got > 0) in_.append(buffer.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
@@ -109,7 +109,7 @@ class HelperRanks final : public Ranks {
     in_.erase(0, end + 1);
     return text;
   }
-  void say(const std::string& text) {
+  void say(const std::string& text) const {
     for (std::size_t done = 0; done < text.size();) {
       const ssize_t written = write(to_, text.data() + done, text.size() - done);
       if (written < 0 && errno != EINTR) return;  // the helper has exited, so this rank is no longer connected

@@ -112,7 +112,7 @@ Seconds estimate_step(const World& world, const TrainingStep& step) {
     const double bytes = step.zero == 3 && always ? m * (2 * parameter + gradient)
                          : always                 ? m * gradient + parameter
                                                   : gradient + parameter;
-    const Seconds moved = rates.time(held * bytes, l.tensor * l.context * l.data);
+    const Seconds moved = rates.time(held * bytes, std::int64_t{l.tensor} * l.context * l.data);
     // What is reduced once can only overlap with the backward pass of the last micro-batch, about two thirds of its
     // time.
     const Seconds hidden = step.overlap_data ? (always ? time : stage * 2 / 3) : Seconds{};

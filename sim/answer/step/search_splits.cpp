@@ -90,7 +90,7 @@ class Enumeration {
   std::vector<int> context_degrees() const {
     std::vector<int> list;
     for (int c = 1; base_.model.sequence / c >= least_tokens || c == 1; c *= 2)
-      if (base_.model.sequence % (2 * c) == 0 || c == 1) list.push_back(c);
+      if (base_.model.sequence % (std::int64_t{2} * c) == 0 || c == 1) list.push_back(c);
     add_own(list, own_.context);
     return list;
   }

@@ -74,7 +74,7 @@ fabricast_status deliver_scenario(fabricast_scenario** scenario, fabricast_resul
                    OpenScenario opened = open();
                    for (const Diagnostic& d : opened.warnings())
                      if (d.path != "sweep") reply.diagnostics.push_back(d);  // it is for `plan`
-                   place = new fabricast_scenario{std::move(opened)};
+                   place = std::make_unique<fabricast_scenario>(fabricast_scenario{std::move(opened)}).release();
                  }),
                  result);
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/scan.hpp"
@@ -110,7 +111,7 @@ std::size_t QuestionOptions::count(const char* name, std::size_t otherwise) cons
 }
 
 std::string QuestionOptions::text(const char* name, std::string otherwise) const {
-  return has(name) ? values_[name].get<std::string>() : otherwise;
+  return has(name) ? values_[name].get<std::string>() : std::move(otherwise);
 }
 
 std::vector<std::string> QuestionOptions::texts(const char* name) const {

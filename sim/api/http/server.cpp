@@ -239,7 +239,7 @@ class Server {
     c.asked = pool_.submit(std::move(job.job));
   }
 
-  void respond(Connection& c, const HttpResponse& response) {
+  void respond(Connection& c, const HttpResponse& response) const {
     c.out = http_bytes(response, c.keep_open, c.head);
     c.until = HttpClock::now() + lasting(settings_.patience);
   }

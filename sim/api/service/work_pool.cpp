@@ -156,7 +156,7 @@ int WorkPool::patience() const {
   return shortest;
 }
 
-bool WorkPool::take_frames(Running& running, std::vector<Event>& events) {
+bool WorkPool::take_frames(Running& running, std::vector<Event>& events) const {
   std::size_t at = 0;
   while (running.unread.size() - at >= header_size) {
     const char kind = running.unread[at];

@@ -78,7 +78,7 @@ class WorkPool {
   void start_waiting();
   /// Reads; whether the process has closed its end.
   bool read_from(Running& running, std::vector<Event>& events);
-  bool take_frames(Running& running, std::vector<Event>& events);
+  bool take_frames(Running& running, std::vector<Event>& events) const;
   ServiceReply end_of(Running& running);
 
   ServiceLimits limits_;

@@ -150,7 +150,7 @@ struct Server {
   sg::SemaphorePtr ready = sg::Semaphore::create(0);
   void push(Message m) {
     m.came = sg::Engine::get_clock();
-    queue.push_back(std::move(m));
+    queue.push_back(m);
     ready->release();
   }
   Message pop() {
@@ -160,7 +160,7 @@ struct Server {
       return a.came < b.came - moment || (a.came < b.came + moment && a.wire->channel < b.wire->channel);
     };
     const auto next = std::min_element(queue.begin(), queue.end(), before);
-    Message m = std::move(*next);
+    Message m = *next;
     queue.erase(next);
     return m;
   }

@@ -246,7 +246,7 @@ class Simulation {
         Server::Message m = server.pop();
         // The thread is busy during this time, independently of the NIC.
         sg::this_actor::sleep_for(costs_.proxy(m.bytes).value + (m.first ? costs_.peer.value : 0));
-        nics_[m.wire->nic]->push(std::move(m));
+        nics_[m.wire->nic]->push(m);
       }
     })->daemonize();
   }
@@ -376,12 +376,12 @@ void fabricast_chunk_simulate(const fabricast::NetworkSetup& setup, const fabric
   xbt_log_control_set("root.thresh:critical");
   std::vector<char*> argv{name.data(), nullptr};
   simgrid::s4u::Engine engine(&argc, argv.data());
-  engine.set_config("network/model:CM02");
-  engine.set_config("network/crosstraffic:0");
-  engine.set_config("network/TCP-gamma:0");
-  engine.set_config("surf/precision:1e-12");
-  engine.set_config("maxmin/precision:1e-9");
+  simgrid::s4u::Engine::set_config("network/model:CM02");
+  simgrid::s4u::Engine::set_config("network/crosstraffic:0");
+  simgrid::s4u::Engine::set_config("network/TCP-gamma:0");
+  simgrid::s4u::Engine::set_config("surf/precision:1e-12");
+  simgrid::s4u::Engine::set_config("maxmin/precision:1e-9");
   // In KiB. Small, because there is an actor for each worker of each channel.
-  engine.set_config("contexts/stack-size:64");
+  simgrid::s4u::Engine::set_config("contexts/stack-size:64");
   ends = fabricast::Simulation(setup, plan, router).run();
 }

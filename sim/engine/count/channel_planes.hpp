@@ -50,7 +50,10 @@ class ChannelPlanes {
 
   /// \param first  the lowest resource that is counted here
   ChannelPlanes(std::uint32_t first, std::uint32_t resources, std::size_t channels)
-      : first_(first), size_((resources - first + 7) / 8 * 8), channels_(channels), counts_(channels * size_) {}
+      : first_(first),
+        size_((std::size_t{resources} - first + 7) / 8 * 8),
+        channels_(channels),
+        counts_(channels * size_) {}
 
   /// \returns false if the count does not fit in a byte
   bool add(std::size_t channel, std::uint32_t resource, std::uint64_t count) {

@@ -40,7 +40,7 @@ std::vector<std::uint32_t> loaded_links(const FabricCount::Input& in, const Fabr
   std::vector<std::pair<double, std::uint32_t>> links;
   if (least > 0)
     count.for_each([&](std::uint32_t resource, std::uint32_t group) {
-      if (load[group] >= least) links.push_back({load[group], resource});
+      if (load[group] >= least) links.emplace_back(load[group], resource);
     });
   const auto first = [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;

@@ -122,7 +122,7 @@ namespace {
 
 template <std::size_t W>
 struct CrossedLink {
-  CountRow<W> counts;
+  CountRow<W> counts{};
   std::uint64_t kind = 0, hash = 0;
   std::uint32_t resource = 0;
 };

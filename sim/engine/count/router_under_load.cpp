@@ -29,7 +29,7 @@ class Traffic {
     for (int c = 0; c < plan.channels; ++c)
       algorithm.network_edges(comm, plan, c, [&](const NetworkEdge& edge) {
         const std::uint32_t from = endpoint(edge.from, edge.from_nic), to = endpoint(edge.to, edge.to_nic);
-        at_[2 * from] += edge.weight;
+        at_[std::size_t{2} * from] += edge.weight;
         at_[2 * to + 1] += edge.weight;
         flows[{switch_of_port(fabric, to), switch_of_port(fabric, from)}] += edge.weight;
       });
@@ -61,7 +61,7 @@ class Traffic {
     std::vector<std::pair<NodePairs, std::uint64_t>> counted;
     for (const auto& [nics, flows] : by_nics) {
       for (std::uint32_t node = 0; node < nodes; ++node) {
-        at_[2 * endpoint(node, nics.first)] += flows * (nodes - 1);
+        at_[std::size_t{2} * endpoint(node, nics.first)] += flows * (nodes - 1);
         at_[2 * endpoint(node, nics.second) + 1] += flows * (nodes - 1);
       }
       counted.emplace_back(NodePairs(comm_, fabric_, nics), flows);

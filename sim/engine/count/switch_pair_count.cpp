@@ -100,7 +100,7 @@ class SwitchPairCounter {
     const PlaneDistances* planes = planes_of(in_.fabric);
     const std::uint32_t count = planes ? planes->planes() : 1, apart = planes ? planes->nics() : 0;
     for (std::uint32_t p = 0; p < count; ++p) {
-      crossed[2 * (from + p * apart)] += flows / count;
+      crossed[std::size_t{2} * (from + p * apart)] += flows / count;
       crossed[2 * (to + p * apart) + 1] += flows / count;
     }
   }

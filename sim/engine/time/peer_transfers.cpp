@@ -209,12 +209,13 @@ double peer_makespan(const PeerTransfers& x) {
   for (const auto& parts : x.channels)
     for (const PeerPart& p : parts) longest = std::max(longest, p.chunks);
   // The longest part sets the length. Shorter parts keep their number of chunks.
-  const std::int64_t round = 2 * x.slots, filled = 3 * x.slots;
+  const std::int64_t round = std::int64_t{2} * x.slots, filled = std::int64_t{3} * x.slots;
   if (longest <= filled + 2 * round) return PeerSimulation(x, longest).run();
   const std::int64_t a = filled + (longest - filled) % round, b = a + round;
   // Whole rounds are left out, so that the last chunk keeps its size and its slot.
   const double at_a = PeerSimulation(x, a).run(), at_b = PeerSimulation(x, b).run();
-  return at_b + (at_b - at_a) * static_cast<double>((longest - b) / round);
+  const std::int64_t rounds = (longest - b) / round;
+  return at_b + (at_b - at_a) * static_cast<double>(rounds);
 }
 
 double busiest_proxy(const PeerTransfers& x) {

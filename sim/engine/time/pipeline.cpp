@@ -295,12 +295,13 @@ double run(const Pipeline& p, std::int64_t slices) {
 double pipeline_makespan(const Pipeline& p) {
   FABRICAST_CHECK(!p.stations.empty() && !p.stations.back().server && p.slices + p.tails > 0, "an empty pipeline");
   const auto stations = static_cast<std::int64_t>(p.stations.size());
-  const std::int64_t period = 2 * p.slots, filled = 6 * p.slots + stations;
+  const std::int64_t period = std::int64_t{2} * p.slots, filled = std::int64_t{6} * p.slots + stations;
   if (p.slices <= filled + 2 * period) return run(p, p.slices);
   const std::int64_t a = filled + (p.slices - filled) % period, b = a + period;
   // Whole periods are left out, so that the last slice is in the same slot as in the full run.
   const double at_a = run(p, a), at_b = run(p, b);
-  return at_b + (at_b - at_a) * static_cast<double>((p.slices - b) / period);
+  const std::int64_t periods = (p.slices - b) / period;
+  return at_b + (at_b - at_a) * static_cast<double>(periods);
 }
 
 }  // namespace fabricast

@@ -413,7 +413,7 @@ std::string CollectiveTimer::bottleneck_of(const Collective& x, std::uint32_t te
 std::string CollectiveTimer::name_of_resource(std::uint32_t r) const {
   if (r < first_inside_) return resource_name(*world_.fabric(), *router_, r);
   const Communicator& comm = world_.planner().comm;
-  return fmt::format("node{}.{}", comm.placement[node_of(r) * comm.hosts_per_node],
+  return fmt::format("node{}.{}", comm.placement[std::size_t{node_of(r)} * comm.hosts_per_node],
                      comm.node.graph.link_name(link_of(r)));
 }
 
