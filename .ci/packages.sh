@@ -13,7 +13,7 @@ page_packages="chromium graphviz"
 service_packages="prometheus"
 # The format of sources is that of one version of clang-format. Without it the check is skipped.
 lint_packages="clang-format-14"
-# For .ci/nightly.
+# For .ci/strict.
 tidy_packages="clang-14 clang-tidy-14"
 
 # need PACKAGE...: installs missing packages; prints nothing if there are none. On other distributions it does nothing,
