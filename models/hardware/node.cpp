@@ -28,7 +28,7 @@ void visit_fields(FieldVisitor& visit, NicSpec& spec) {
   visit("rate", spec.rate, "line rate of a NIC port, one direction", line_rates);
   visit("link", spec.link, "kind of network");
   visit("numa", spec.numa,
-        "local: GPUs use NICs of their own socket; remote: because of a wrong binding they cross sockets");
+        "local: GPUs use NICs of their own socket; remote: a wrong binding makes them use NICs of the other socket");
   visit("delay", spec.delay, "additional time per hop over the network", between(0, 1));
 }
 

@@ -76,8 +76,9 @@ std::vector<ParameterRef> parameters(Network& n) {
        {"flush", "us", "added to a Simple hop with GPUDirect RDMA to GPUs before Hopper, for the flush", &n.flush},
        {"start", "us", "added once per call that uses the network", &n.start},
        {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
-       {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative to with it", &n.staged_efficiency},
-       {"message_threshold", "KiB", "messages above it use a rendezvous; 0: none does", &n.message_threshold},
+       {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative to that with it",
+        &n.staged_efficiency},
+       {"message_threshold", "KiB", "size above which messages use a rendezvous; 0: none does", &n.message_threshold},
        {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
        {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
        {"sharp_efficiency", "", "SHARP: fraction of a NIC's rate at which switches stream", &n.sharp_efficiency},
@@ -85,8 +86,9 @@ std::vector<ParameterRef> parameters(Network& n) {
         "fraction of a link between switches that flows of several ports reach, with fabric.congestion.control: "
         "reactive",
         &n.contended_efficiency},
-       {"sprayed_efficiency", "", "the same if packets are spread whatever the load of links", &n.sprayed_efficiency},
-       {"queue", "us", "wait in front of a link that others fill, with fabric.congestion.control: reactive",
+       {"sprayed_efficiency", "", "the same if packets are spread regardless of the load of links",
+        &n.sprayed_efficiency},
+       {"queue", "us", "queueing delay at a link that other flows fill, with fabric.congestion.control: reactive",
         &n.queue}});
   return list;
 }

@@ -212,7 +212,7 @@ constexpr std::array choice_variables = {
                  "tuner library that changes the choice", "none: on EFA the choice is NCCL's own, not the OFI plugin's",
                  read_tuner},
     // The scenario reads the file, because it knows where its paths start.
-    NcclVariable{"NCCL_TUNER_CONFIG_FILE", "nccl_tuner.conf", "a file", "what a tuner plugin reads",
+    NcclVariable{"NCCL_TUNER_CONFIG_FILE", "nccl_tuner.conf", "a file", "file that a tuner plugin reads",
                  "the profile of libnccl-tuner-fabricast.so: the choice by size; files of other plugins are not read",
                  [](VariableValue& v, NcclSettings&) {
                    if (v.text().empty()) v.refuse("names no file", "remove it");

@@ -43,15 +43,16 @@ void visit_fields(FieldVisitor& visit, KvCacheSpec& spec) {
         "and receives; auto: as the engine does, nccl where NICs have no RDMA");
   visit("block", spec.block, "tokens of a block of the paged cache; 0: as the engine does", between(0, 1e6));
   visit("contiguous", spec.contiguous,
-        "blocks of a request that lie next to each other at both ends, which one descriptor of a transfer covers; 0: "
-        "all, as in an empty cache",
+        "blocks of a request that are contiguous at both ends, and that one descriptor of a transfer covers; 0: all, "
+        "as in an empty cache",
         between(0, 1e8));
   visit("rails", spec.rails,
-        "NICs that each GPU sends its cache by, the nearest ones; 0: those as near as its own NIC, at most two",
+        "number of NICs, the nearest ones, through which each GPU sends its cache; 0: those as near as its own NIC, at "
+        "most two",
         between(0, 64));
   visit("tier", spec.tier,
-        "where the cached part of prompts (load.cached) lies: hbm, in the GPUs' memory; host or ssd, from where it is "
-        "loaded before the rest of the prompt is computed");
+        "where the cached part of prompts (load.cached) is stored: hbm, the GPUs' memory; host or ssd, from which it "
+        "is loaded before the rest of the prompt is computed");
   visit("drives", spec.drives, "rate at which a node reads caches from its drives, for tier ssd");
 }
 
@@ -67,8 +68,8 @@ void visit_fields(FieldVisitor& visit, LoadSpec& spec) {
         "number of simulated requests; 0: ten times as many as are served concurrently, or the whole file",
         between(0, most_requests));
   visit("warmup", spec.warmup,
-        "additional requests at the start, which do not count; -1: the first one of each client, because all of these "
-        "arrive at once",
+        "additional requests at the start, which are not counted; -1: the first one of each client, because all of "
+        "these arrive at once",
         between(-1, most_requests));
   visit("spread", spec.spread, "lengths are uniform in mean x (1 - spread .. 1 + spread)", between(0, 1));
   visit("cached", spec.cached, "fraction of a prompt that is in a prefix cache", between(0, 1));
@@ -77,8 +78,8 @@ void visit_fields(FieldVisitor& visit, LoadSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, SchedulerSpec& spec) {
   visit("batching", spec.batching,
-        "prompts_first: prompts have passes of their own, and decoding waits; mixed: they join passes that decode; "
-        "auto: mixed with a chunk, else as the engine does");
+        "prompts_first: prompts run in separate passes, and decoding waits; mixed: prompts join decode passes; auto: "
+        "mixed with a chunk, else as the engine does");
   visit("wait", spec.wait,
         "maximum number of passes that prompts wait until they fill `fill` of a pass and all replicas that share "
         "experts have one",
@@ -114,7 +115,7 @@ void visit_fields(FieldVisitor& visit, SpeculationSpec& spec) {
 
 void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("framework", spec.framework, "serving engine: vllm, sglang or tensorrt_llm");
-  visit("stack", spec.stack, "its release (`fabricast list stacks`); empty: the newest");
+  visit("stack", spec.stack, "release of the engine (`fabricast list stacks`); empty: the newest");
   visit("model", spec.model, "the transformer");
   visit("precision", spec.precision, "precision of linear layers: GEMMs, and weights unless weight_precision is given");
   visit("weight_precision", spec.weight_precision,
@@ -150,7 +151,7 @@ void visit_fields(FieldVisitor& visit, InferenceSpec& spec) {
   visit("imbalance", spec.imbalance, "tokens for the experts of the most loaded rank, relative to the mean",
         between(1, 1000));
   visit("kv_cache", spec.kv_cache, "how the KV cache is held and moved");
-  visit("disaggregated", spec.disaggregated, "prefill on GPUs of their own, and how the KV cache reaches the others");
+  visit("disaggregated", spec.disaggregated, "prefill on separate GPUs, and how the KV cache reaches the decode GPUs");
 }
 
 namespace {

@@ -37,10 +37,10 @@ void visit_fields(FieldVisitor& visit, ParallelSpec& spec) {
         between(1, 1024));
   visit("data", spec.data, "replicas; 0: as many as the GPUs allow", between(0, 4e6));
   visit("zero", spec.zero,
-        "what replicas shard instead of each holding it: 0 nothing, 1 optimizer state, 2 also gradients, 3 also "
+        "what replicas shard instead of replicating it: 0 nothing, 1 optimizer state, 2 also gradients, 3 also "
         "parameters (FSDP); -1: as the framework does",
         between(-1, 3));
-  visit("shard", spec.shard, "ranks over which it is sharded; 0: all; fewer is hybrid sharding", between(0, 4e6));
+  visit("shard", spec.shard, "ranks over which it is sharded; 0: all; fewer: hybrid sharding", between(0, 4e6));
   visit("schedule", spec.schedule, "pipeline schedule; auto: interleaved if a stage has several chunks, else 1f1b");
   visit("order", spec.order, "dimensions of parallelism, from neighbouring to distant ranks");
 }
@@ -241,7 +241,7 @@ void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults
 
 void visit_fields(FieldVisitor& visit, TrainingSpec& spec) {
   visit("framework", spec.framework, "training framework: decides what is overlapped and fused");
-  visit("stack", spec.stack, "its generation (`fabricast list stacks`); empty: the newest");
+  visit("stack", spec.stack, "generation of the framework (`fabricast list stacks`); empty: the newest");
   visit("model", spec.model, "the transformer");
   visit("mtp_layers", spec.mtp_layers,
         "modules of multi-token prediction: each adds a layer and a pass through the vocabulary to the last stage",

@@ -73,7 +73,7 @@ std::unique_ptr<Router> make_router(const AdaptiveSpec& spec, const Fabric& fabr
 
 RoutingPolicy adaptive_routing() {
   return make_routing_policy<AdaptiveSpec>(
-      "adaptive", "each packet (or flowlet) takes the least loaded link; by packet a tier acts as one fast link",
+      "adaptive", "each packet (or flowlet) takes the least loaded link; by packet, a tier acts as one fast link",
       "[FABRICS-6]");
 }
 

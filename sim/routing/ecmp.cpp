@@ -56,7 +56,8 @@ struct EcmpSpec {
 void visit_fields(FieldVisitor& visit, EcmpSpec& spec) {
   visit("hash", spec.hash, "hash function of the switches");
   visit("fields", spec.fields, "header fields that the hash covers");
-  visit("salt", spec.salt, "per_switch: each switch adds a constant of its own to the hash; shared: all the same one");
+  visit("salt", spec.salt,
+        "per_switch: each switch adds a different constant to the hash; shared: all add the same one");
   visit("bits", spec.bits,
         "per_tier: each tier has its own hash function; same: all tiers have the same one (polarization)");
   visit("seed", spec.seed, "seed of the first sample: QP numbers and salts", at_least(0));

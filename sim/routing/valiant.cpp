@@ -26,7 +26,7 @@ struct ValiantSpec {
 };
 
 void visit_fields(FieldVisitor& visit, ValiantSpec& spec) {
-  visit("nonminimal", spec.nonminimal, "part of the queue pairs, or packets, that take a detour", between(0, 1));
+  visit("nonminimal", spec.nonminimal, "fraction of the queue pairs, or packets, that take a detour", between(0, 1));
   visit("choice", spec.choice, "what takes a detour: each queue pair, or each packet");
   visit("seed", spec.seed, "seed of the first sample", at_least(0));
   visit("seeds", spec.seeds, "number of samples", between(1, 100000));
@@ -147,7 +147,7 @@ std::unique_ptr<Router> make_router(const ValiantSpec& spec, const Fabric& fabri
 
 RoutingPolicy valiant_routing() {
   return make_routing_policy<ValiantSpec>(
-      "valiant", "over a random intermediate switch, one for each queue pair or packet", "[Valiant1982]");
+      "valiant", "paths over a random intermediate switch, one for each queue pair or packet", "[Valiant1982]");
 }
 
 }  // namespace fabricast

@@ -9,29 +9,28 @@ constexpr Range rates = between(0.125e6, 125e9);  // 1 Mb/s to 1 Tb/s
 
 void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("control", spec.control,
-        "ideal: links are shared fairly and wholly; reactive: senders react (DCQCN, NSCC and others), which costs a "
-        "fraction of contended links; dcqcn: what it costs is simulated from DCQCN's parameters; none: flow control "
-        "alone "
-        "(PFC, credits), which holds back bystanders");
+        "ideal: links are shared fairly and used fully; reactive: senders react (DCQCN, NSCC and others), which costs "
+        "a fraction of the rate of contended links; dcqcn: the cost is simulated from DCQCN's parameters; none: only "
+        "flow control (PFC, credits), which slows down bystanders");
   visit("efficiency", spec.efficiency,
         "fraction of a link between switches that flows of several NIC ports reach; 0: by control, network and routing",
         between(0, 1));
   visit("queue", spec.queue,
-        "how long a packet waits in front of a link that others fill; 0us: by control, network and buffer",
+        "queueing delay of a packet at a link that other flows fill; 0us: by control, network and buffer",
         between(0, 10));
   visit("lossless", spec.lossless,
         "whether PFC or credits keep switches from dropping packets of NCCL's traffic; if not, buffers overflow and "
-        "packets are sent again");
+        "packets are retransmitted");
   visit("buffer", spec.buffer, "packet memory that the ports of a switch share; 0B: by the rate of its ports",
         between(0, 1e12));
   visit("retransmission", spec.retransmission,
-        "what a NIC sends again after a lost packet: go_back_n: it and all after it; selective_repeat: it alone; "
-        "by_nic: by the generation of the NIC");
+        "what a NIC retransmits after a loss; go_back_n: the lost packet and all that followed it; selective_repeat: "
+        "only the lost packet; by_nic: by the generation of the NIC");
   visit("reordering", spec.reordering,
-        "what NICs do with packets that overtake others where routing spreads them: accepted, or sent_again with all "
-        "that follow");
+        "what happens to packets that arrive out of order because routing spreads them: accepted, or sent_again with "
+        "all that follow");
   visit("loss", spec.loss, "fraction of packets that a cable loses, whatever its load", between(0, 0.5));
-  visit("classes", spec.classes, "traffic classes that ports serve by weight; none: all traffic is in one");
+  visit("classes", spec.classes, "traffic classes that ports serve by weight; empty: all traffic is in one class");
   visit("dcqcn", spec.dcqcn, "settings of switches and NICs for control: dcqcn, by NVIDIA's names");
 }
 
@@ -41,10 +40,11 @@ void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
   visit("kmax", dcqcn.kmax, "queue above which they mark all packets", queues);
   visit("pmax", dcqcn.pmax, "fraction that they mark at kmax, rising from 0 at kmin", between(0, 1));
   visit("xoff", dcqcn.xoff, "bytes from one port in a switch above which it pauses that port (PFC)", queues);
-  visit("min_time_between_cnps", dcqcn.min_time_between_cnps, "least time between two notifications of a flow", times);
-  visit("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period, "least time between two cuts of a flow's rate",
+  visit("min_time_between_cnps", dcqcn.min_time_between_cnps, "minimum time between two notifications of a flow",
         times);
-  visit("rpg_min_dec_fac", dcqcn.rpg_min_dec_fac, "least part of the rate that a cut leaves", between(0, 1));
+  visit("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period,
+        "minimum time between two cuts of a flow's rate", times);
+  visit("rpg_min_dec_fac", dcqcn.rpg_min_dec_fac, "minimum fraction of the rate that a cut leaves", between(0, 1));
   visit("clamp_tgt_rate", dcqcn.clamp_tgt_rate,
         "whether each cut lowers the target of the rate, not only the first one after a rise");
   visit("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "how often alpha, the depth of cuts, decays", times);
@@ -52,16 +52,17 @@ void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
         between(0, 1));
   visit("rpg_time_reset", dcqcn.rpg_time_reset, "time after which a rate rises", times);
   visit("rpg_byte_reset", dcqcn.rpg_byte_reset, "bytes after which a rate rises", queues);
-  visit("rpg_threshold", dcqcn.rpg_threshold, "rises half way to the target before the target rises", between(1, 31));
+  visit("rpg_threshold", dcqcn.rpg_threshold, "number of rises halfway to the target before the target rises",
+        between(1, 31));
   visit("rpg_ai_rate", dcqcn.rpg_ai_rate, "how much the target rises", rates);
   visit("rpg_hai_rate", dcqcn.rpg_hai_rate, "how much it rises when time and bytes have both passed rpg_threshold",
         rates);
-  visit("rpg_min_rate", dcqcn.rpg_min_rate, "least rate of a flow", rates);
+  visit("rpg_min_rate", dcqcn.rpg_min_rate, "minimum rate of a flow", rates);
 }
 
 void visit_fields(FieldVisitor& visit, TrafficClass& spec) {
   visit("name", spec.name, "name of the class, to which `class` of `jobs` and `background` refers");
-  visit("weight", spec.weight, "share of a full link among the classes that send, in proportion", between(0.001, 1));
+  visit("weight", spec.weight, "share of a full link, relative to the other classes that send", between(0.001, 1));
   visit("strict", spec.strict, "whether the class is served before all classes that are not strict");
   visit("tc", spec.tc, "values of NCCL_IB_TC, on InfiniBand NCCL_IB_SL, that switches put into this class",
         between(0, 255));

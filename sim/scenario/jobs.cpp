@@ -44,7 +44,7 @@ void visit_fields(FieldVisitor& visit, BackgroundSpec& flows) {
   visit("connections", flows.connections, "queue pairs between a host and each target, spread over the host's NICs",
         between(1, 1024));
   visit("network", flows.network,
-        "compute: the fabric of the jobs; own: a separate network, where they disturb nobody");
+        "compute: the fabric of the jobs; own: a separate network, where they do not affect jobs");
   visit("class", flows.traffic_class, "name of one of fabric.congestion.classes (default: the first)");
 }
 

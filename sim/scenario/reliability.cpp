@@ -40,12 +40,12 @@ void visit_fields(FieldVisitor& visit, StragglerSpec& spec) {
 }
 
 void visit_fields(FieldVisitor& visit, PauseStormSpec& spec) {
-  visit("nic", spec.nic, "fraction of NICs that begin to pause their switch without end in a month", shares);
+  visit("nic", spec.nic, "fraction of NICs that start to pause their switch endlessly in a month", shares);
   visit("last", spec.last, "time until a watchdog or an operator ends a storm", times);
 }
 
 void visit_fields(FieldVisitor& visit, TransportSpec& spec) {
-  visit("timeout", spec.timeout, "a lost packet is sent again after 4.096us x 2^timeout; 0: NCCL_IB_TIMEOUT",
+  visit("timeout", spec.timeout, "a lost packet is retransmitted after 4.096us x 2^timeout; 0: NCCL_IB_TIMEOUT",
         between(0, 31));
   visit("retries", spec.retries, "retries until the job stops; -1: NCCL_IB_RETRY_CNT", between(-1, 7));
 }
@@ -74,7 +74,7 @@ void visit_fields(FieldVisitor& visit, ReliabilitySpec& spec) {
   visit("degraded", spec.degraded, "components that become slower instead of failing");
   visit("flaps", spec.flaps, "cables that are down for short times");
   visit("stragglers", spec.stragglers, "hosts that compute more slowly for a while");
-  visit("pause_storms", spec.pause_storms, "NICs that send pauses without end, which spread over lossless switches");
+  visit("pause_storms", spec.pause_storms, "NICs that send pauses endlessly, which spread over lossless switches");
   visit("planes", spec.planes, "ports of each NIC, each connected to its own leaves; 2: dual-ToR", between(1, 8));
   visit("reroute", spec.reroute, "time until switches route around a failed component", times);
   visit("transport", spec.transport, "when a queue pair gives up");

@@ -117,7 +117,7 @@ void visit_fields(FieldVisitor& visit, NcclSection& section) {
   visit("selection", section.selection,
         "nccl: the algorithm and protocol that NCCL selects; best: the fastest usable ones for each size");
   visit("env", section.env, "NCCL's environment variables, verbatim");
-  visit("provider_env", section.provider_env, "whether variables that the network's provider sets apply, too");
+  visit("provider_env", section.provider_env, "whether variables that the network's provider sets also apply");
 }
 
 void visit_fields(FieldVisitor& visit, HarnessSpec& spec) {

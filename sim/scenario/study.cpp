@@ -202,7 +202,7 @@ void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec) {
   visit("keep", spec.keep,
         "conditions that a row must satisfy, e.g. \"step_s <= 1.05 * best\"; best: the best value of all rows");
   visit("pareto", spec.pareto,
-        "metrics of the Pareto front: rows that no row beats in one of them without being worse in another");
+        "metrics of the Pareto front: rows for which no other row is better in one metric and no worse in the others");
 }
 
 void Study::locate(Diagnostic& d) const {

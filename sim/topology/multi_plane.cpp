@@ -26,9 +26,9 @@ struct MultiPlaneSpec : TieredBasics {
 
 void visit_fields(FieldVisitor& visit, MultiPlaneSpec& spec) {
   visit_basics(visit, spec);
-  visit("planes", spec.planes, "networks side by side, with a port of every NIC in each", between(2, 8));
-  visit("choice", spec.choice, "what takes a plane: each packet, or each queue pair by a hash");
-  visit("rails", spec.rails, "whether the NICs of a node connect to a leaf each, in every plane");
+  visit("planes", spec.planes, "parallel networks, with a port of every NIC in each", between(2, 8));
+  visit("choice", spec.choice, "what selects a plane: each packet, or each queue pair by a hash");
+  visit("rails", spec.rails, "whether each NIC of a node connects to a separate leaf, in every plane");
   visit("nodes_per_leaf", spec.nodes_per_leaf, "nodes per leaf; 0: as many as it has ports for", between(0, 1e6));
   visit("oversubscription", spec.oversubscription, "down : up at the leaf", proportion(1, 64));
   visit("leaf_up", spec.leaf_up, "uplink ports of a leaf; 0: by oversubscription", between(0, 4096));
@@ -82,7 +82,7 @@ Fabric build(const MultiPlaneSpec& spec, const FabricDemand& demand) {
 
 Topology multi_plane() {
   return make_topology<MultiPlaneSpec>(
-      "multi_plane", "planes of leaves and spines that hash and fail by themselves; every NIC has a port in each",
+      "multi_plane", "planes of leaves and spines that hash and fail independently; every NIC has a port in each",
       "[Qian2024]");
 }
 

@@ -30,8 +30,8 @@ void visit_fields(FieldVisitor& visit, RailOptimizedSpec& spec) {
   visit("nodes_per_su", spec.nodes_per_su, "nodes of a scalable unit; 0: as many as a leaf has ports for",
         between(0, 1e6));
   visit("nodes_per_island", spec.nodes_per_island,
-        "nodes of an island, which has spines of its own; cores join islands, with tiers: 2 nothing does; 0: by the "
-        "ports of the spines",
+        "nodes of an island, which has separate spines; cores join islands, but with tiers: 2 nothing joins them; 0: "
+        "by the ports of the spines",
         between(0, 1e6));
   visit("tiers", spec.tiers, "2 or 3 tiers of switches; 0: as few as possible", between(0, 3));
   visit("grouping", spec.grouping,

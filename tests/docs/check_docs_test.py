@@ -71,7 +71,7 @@ class Variables(unittest.TestCase):
         real = check_variables.output
         check_variables.output = lambda *_: (
             "NCCL_A: one\n  unset    0\n  accepts  0 or 1\n  effect   the choice\n"
-            "NCCL_B: two\n  unset    1\n  accepts  any\n  effect   none on time: accepted with a warning\n")
+            "NCCL_B: two\n  unset    1\n  accepts  any\n  effect   none on forecast times: accepted with a warning\n")
         try:
             page = f"head\n{check_variables.START}\n"
             faults, better = check_variables.check(page, "binary")

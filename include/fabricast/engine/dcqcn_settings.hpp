@@ -22,7 +22,7 @@ struct DcqcnSettings {
   Seconds min_time_between_cnps{4e-6};  ///< of a flow
   // Senders. Rates are of one flow.
   Seconds rate_reduce_monitor_period{4e-6};  ///< the least time between two cuts
-  Ratio rpg_min_dec_fac{0.5};                ///< the least part of the rate that a cut leaves
+  Ratio rpg_min_dec_fac{0.5};                ///< the minimum fraction of the rate that a cut leaves
   bool clamp_tgt_rate = false;               ///< whether every cut lowers the target, or only one after a rise
   Seconds dce_tcp_rtt{1e-6};                 ///< how often alpha decays
   Ratio dce_tcp_g{0.0048828125};             ///< weight of news in alpha: 5/1024

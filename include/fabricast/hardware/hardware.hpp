@@ -110,7 +110,7 @@ struct Network {
   Parameter sharp_latency;         ///< SHARP: added to a hop through switches that reduce
   Parameter sharp_efficiency;      ///< SHARP: fraction of a NIC's rate at which switches stream
   Parameter contended_efficiency;  ///< fraction of a link between switches that flows of several ports reach
-  Parameter sprayed_efficiency;    ///< the same if packets are spread whatever the load of links
+  Parameter sprayed_efficiency;    ///< the same if packets are spread regardless of the load of links
   Parameter queue;                 ///< wait in front of a link that others fill, where senders react
 };
 std::vector<ParameterRef> parameters(Network& network);

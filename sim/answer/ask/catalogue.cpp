@@ -154,7 +154,7 @@ std::string describe_node(const NodePreset& n) {
 
 std::string describe_variable(const NcclVariable& v) {
   return fmt::format("{}: {}\n  unset    {}\n  accepts  {}\n  effect   {}\n", v.name, v.summary, v.unset, v.accepts,
-                     v.effect.empty() ? "none on time: accepted with a warning" : v.effect);
+                     v.effect.empty() ? "none on forecast times: accepted with a warning" : v.effect);
 }
 
 constexpr std::array<std::pair<WorkloadKind, std::string_view>, EnumNames<WorkloadKind>::names.size()> workload_kinds{{

@@ -36,7 +36,7 @@ void visit_fields(FieldVisitor& visit, Prices& prices) {
   visit("label", prices.label, "description of the prices; shown with every cost");
   visit("date", prices.date, "date of the prices: YYYY-MM-DD");
   visit("currency", prices.currency, "e.g. USD");
-  visit("missing", prices.missing, "things without a price are an error, or are listed and left out of the sums");
+  visit("missing", prices.missing, "items without a price: an error, or list them and leave them out of the sums");
   visit("years", prices.years, "years over which the purchase is spread", between(0.1, 100));
   visit("electricity", prices.electricity, "price of a kWh; required", between(0, 1000));
   visit("opex", prices.opex, "people, maintenance and space: cost per year as a fraction of the purchase",
