@@ -192,7 +192,7 @@ std::string contradictions_text(const Scenario& scenario, const std::vector<Cont
   std::string out = fmt::format("# fabricast {}   {}\nno verdict: the log does not match the scenario\n",
                                 version_text(), scenario.name);
   for (const Contradiction& c : found) {
-    out += fmt::format("  {}: the log says {} (line {}), the scenario says {}\n", c.key, c.log, c.line, c.scenario);
+    out += fmt::format("  {}: the log states {} (line {}), the scenario states {}\n", c.key, c.log, c.line, c.scenario);
     if (!c.hint.empty()) out += fmt::format("    {}\n", c.hint);
   }
   return out;

@@ -29,15 +29,14 @@ std::string band_names(const std::string& of) {
 std::string errors_text(const SiteFit& site) {
   const PartErrors& e = site.errors;
   if (e.parts < 2)
-    return "too few rows to test whether fitted parameters would be better: parameters stay, and forecasts are "
-           "conditioned on the rows\n";
+    return "too few rows to test whether fitted parameters would be better; forecasts are conditioned on the rows "
+           "instead\n";
   std::string out = band_names(fmt::format("median error in % of left-out rows, {} parts", e.parts));
   out += band_line("as shipped", e.shipped) + band_line("conditioned on the other rows", e.rows) +
          band_line("and parameters fitted to them", e.fitted);
-  out += site.refused
-             ? "the fit is refused: parameters fitted to some rows do not forecast the others better; parameters stay, "
-               "and forecasts are conditioned on the rows\n"
-             : "the fit is accepted\n";
+  out += site.refused ? "the fit is refused: fitted parameters do not forecast left-out rows better; forecasts are "
+                        "conditioned on the rows instead\n"
+                      : "the fit is accepted\n";
   return out;
 }
 

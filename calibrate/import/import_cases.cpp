@@ -276,11 +276,12 @@ class CaseOfTable {
 std::string unfit(const LogTable& t, const Scenario* scenario) {
   if (t.live && t.ranks == 0) return "the number of ranks is not known";
   const bool whole = scenario ? t.whole_nodes(scenario->node.spec.gpus) : !t.scattered;
-  if (t.live && !whole) return "its ranks are not whole nodes";
+  if (t.live && !whole) return "its ranks do not fill whole nodes";
   if (!t.live && t.tool != "nccl_tests" && t.tool != "probe")
     return fmt::format("{} is not a test of nccl-tests", t.operation.empty() ? t.tool : t.operation);
   if (t.operation.empty()) return "the log does not state the collective";
-  if (!enum_from<CollectiveOp>(t.operation)) return fmt::format("a scenario has no collective {}", t.operation);
+  if (!enum_from<CollectiveOp>(t.operation))
+    return fmt::format("scenarios do not support the collective {}", t.operation);
   if (t.cpu_time) return "its times are host times of the calls";
   return {};
 }

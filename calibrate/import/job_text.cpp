@@ -21,7 +21,7 @@ std::string communicator_of(const JobCommunicator& c) {
 
 std::string words_of_kind(const std::string& what) {
   if (what == "waited_for") return "others wait for it";
-  if (what == "other_call") return "another call than the others";
+  if (what == "other_call") return "a different call than the others";
   return what;
 }
 

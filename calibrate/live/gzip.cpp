@@ -106,8 +106,7 @@ class Unpacker {
       stop();
       ended_ = true;
     } else if (*stream_.next_in != 0x1f) {
-      fault_ = {"what follows the compressed data is no gzip",
-                "it was written over or appended to: copy the file again"};
+      fault_ = {"the data after this point is not gzip", "the file was overwritten or appended to: copy it again"};
     } else {
       inflateReset(&stream_);
       between_ = false;
@@ -138,7 +137,7 @@ class Unpacker {
     if (done > 0) return done;  // what precedes the damage is given first
     if (!fault_.what.empty()) refuse(fault_);
     // Not kept: a file that is still being written goes on later.
-    if (cut) refuse({"the compressed data are cut off here", "copy the file again, or wait until it is written"});
+    if (cut) refuse({"the compressed data is cut off here", "copy the file again, or wait until it is complete"});
     return 0;
   }
 

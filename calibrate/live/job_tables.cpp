@@ -146,7 +146,7 @@ void Job::warn_of_parts() {
     }
   if (unmatched > 0)
     problem({}, 0, 0,
-            fmt::format("{} of {}: calls cannot be matched over all ranks, so the time is the lowest tenth of what "
+            fmt::format("{} of {}: calls cannot be matched across all ranks, so the time is the lowest tenth of what "
                         "ranks recorded and includes waiting",
                         unmatched, times_of(rows, "row")));
   std::int64_t whole = 0, part = 0;

@@ -107,11 +107,11 @@ JsonItems::Next JsonItems::value(JsonItem& item) {
   bool fits = true;
   if (!capture(item.text, fits)) {
     state_ = State::done;
-    why_ = "what begins here has no end: the file is cut off or damaged";
+    why_ = "the item that begins here has no end: the file is cut off or damaged";
     return Next::damaged;
   }
   if (!fits) {
-    why_ = "ignored: what begins here is too long";
+    why_ = "ignored: the item that begins here is too long";
     return Next::damaged;
   }
   if (!item.text.empty()) return Next::item;

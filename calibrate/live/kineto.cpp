@@ -96,7 +96,7 @@ class Kineto : public RecordReader {
       Counted& counted = counted_[call.counter];
       if (start < counted.last && !job_.disordered) {
         job_.disordered = true;
-        problem("a kernel began before the one that precedes it in the file: calls cannot be matched over ranks");
+        problem("a kernel began before the one that precedes it in the file: calls cannot be matched across ranks");
       }
       counted.last = start;
       call.sequence = counted.calls++;

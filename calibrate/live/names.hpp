@@ -23,7 +23,7 @@ constexpr bool records_share(CollectiveOp op) {
 /// Why an operation that does not wait for all gives no time.
 std::string early_leave(CollectiveOp op);
 /// Why times of sends and receives give no time.
-constexpr const char* peer_wait = "sends and receives have no time of their own: a rank waits for its peer";
+constexpr const char* peer_wait = "the times of sends and receives include waiting for the peer";
 
 /// NCCL's own names: AllReduce, AllGather. Null for sends, receives and unknown words.
 std::optional<CollectiveOp> nccl_operation(std::string_view name);

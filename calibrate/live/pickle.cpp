@@ -116,7 +116,7 @@ class PickleMachine {
     if (!error_.empty() || !has(1)) return;
     PickleValue& to = pickle_.values[stack_.back()];
     if (to.kind != kind || (kind == Kind::dictionary && items.size() % 2 != 0))
-      return fail("the pickle adds to something else than a list or dictionary");
+      return fail("the pickle appends to something other than a list or dictionary");
     held_ += items.size();
     if (held_ > 4 * most_values) return fail("the pickle has too many values");
     to.items.insert(to.items.end(), items.begin(), items.end());

@@ -114,10 +114,10 @@ class Profiler : public RecordReader {
     const int noted = job_.ranks_noted(call_.communicator);
     if (job_.ranks(call_.communicator) > 0 || noted == 0) return;
     job_.set_ranks(call_.communicator, noted);
-    job_.problem({}, 0, 0,
-                 fmt::format("the files do not state how many ranks a communicator has: taken to be {}, as many as "
-                             "there are files of it",
-                             noted));
+    job_.problem(
+        {}, 0, 0,
+        fmt::format("the files do not state how many ranks a communicator has: {} is assumed, the number of its files",
+                    noted));
   }
 
   void see_channel(std::string_view text) {

@@ -113,9 +113,11 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
     list.back().nics = picked_nics(log.nccl);
   }
   if (list.empty() && other_shapes > 0)
-    throw UserError(fmt::format("no communicator of '{}' has whole nodes of the scenario, of {} GPUs each", path,
-                                world.scenario().node.spec.gpus),
-                    "`fabricast calibrate import` lists the communicators; set node.gpus and cluster.nodes as theirs");
+    throw UserError(
+        fmt::format("no communicator of '{}' consists of whole nodes of the scenario, which have {} GPUs each", path,
+                    world.scenario().node.spec.gpus),
+        "`fabricast calibrate import` lists the communicators; set node.gpus and cluster.nodes to the values of one of "
+        "them");
   if (list.empty())
     throw UserError(fmt::format("'{}' contains no measured collective", path),
                     "`fabricast calibrate import LOG` shows what can be read from it");
@@ -150,7 +152,7 @@ std::vector<MeasuredSeries> series_of_cases(const std::vector<MeasuredCase>& cas
     if (scenario.node.spec.gpu != world.scenario().node.spec.gpu)
       throw UserError(fmt::format("case {} was measured on {}, but the scenario has {}", c.id, scenario.node.spec.gpu,
                                   world.scenario().node.spec.gpu),
-                      "rows of other GPUs say nothing about these");
+                      "rows of other GPUs do not apply to these");
     // The case states its own system, but parameters are those of the user's profile.
     scenario.hardware = world.scenario().hardware;
     MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};

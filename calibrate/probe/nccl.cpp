@@ -173,8 +173,8 @@ class Nccl : public ProbeBackend {
       for (const ProbePort& gpu : facts_[r].ports)
         if (const auto [owner, fresh] = owners.emplace(gpu.device, r); !fresh)
           throw ProbeFailure(
-              fmt::format("ranks {} and {} share GPU {}: start one rank per host, or give each rank GPUs of its own "
-                          "with --device or CUDA_VISIBLE_DEVICES",
+              fmt::format("ranks {} and {} share GPU {}: start one rank per host, or give each rank separate GPUs with "
+                          "--device or CUDA_VISIBLE_DEVICES",
                           owner->second, r, gpu.device));
   }
 

@@ -76,7 +76,8 @@ class GraphReader {
     if (graph.channels == 0 || graph.channels > most_graph_channels)
       xml_.fault(element, fmt::format("{} channels are not between 1 and {}", graph.channels, most_graph_channels));
     if (const auto count = xml_.integer(element, "nchannels", 0, 1 << 20); count && *count != graph.channels)
-      xml_.fault(element, fmt::format("nchannels is {}, but {} channels follow", *count, graph.channels));
+      xml_.fault(element,
+                 fmt::format("nchannels is {}, but the number of channels that follow is {}", *count, graph.channels));
   }
 
   PathType read_type(const XmlElement& element, std::string_view attribute) {

@@ -185,7 +185,7 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
     return group.size() == groups.front().size() && group.back() - group.front() + 1 == static_cast<int>(group.size());
   };
   if (!std::all_of(groups.begin(), groups.end(), alike))
-    refuse("NCCL_SHM_DISABLE", "leaves groups of GPUs that differ in size or interleave",
+    refuse("NCCL_SHM_DISABLE", "splits the node into groups of GPUs that differ in size or interleave",
            "allow host memory, or peer-to-peer access with NCCL_P2P_LEVEL");
   Node part = restricted_to(host, groups.front(), use);
   part.parts = static_cast<int>(groups.size());
@@ -195,8 +195,7 @@ Node split_by_network(const Node& host, const NcclSettings& s, const NodeUse& us
 void check_paths_inside(const Node& node, const NcclSettings& s) {
   if (s.shm_disable.value_or(false) && groups_of(node).size() > 1)
     refuse("NCCL_SHM_DISABLE",
-           "leaves GPUs of a host connected only by the network, which is simulated only for "
-           "single collectives",
+           "leaves only the network between GPUs of a host, which is simulated only for single collectives",
            "allow host memory, or peer-to-peer access with NCCL_P2P_LEVEL");
 }
 

@@ -56,7 +56,7 @@ SharpService sharp_service(const SharpSpec& spec, const Communicator& comm, cons
     // A generation that a user states must be possible. `auto` on another network only means that there is no SHARP.
     if (spec.generation > SharpGeneration::none)
       throw UserError::at("sharp.generation", fmt::format("{} does not support SHARP", name_of(link)),
-                          "only InfiniBand switches reduce; use auto or none");
+                          "only InfiniBand switches reduce data; use auto or none");
     return without(fmt::format("{} does not support SHARP", name_of(link)));
   }
   const SharpGeneration generation =

@@ -63,7 +63,7 @@ class TunerValue {
     if (!json_.is_number_integer()) wrong("not a whole number");
     const bool within =
         json_.is_number_unsigned() && json_.get<std::uint64_t>() >= least && json_.get<std::uint64_t>() <= most;
-    if (!within) wrong(json_.dump() + " is not in " + std::to_string(least) + " to " + std::to_string(most));
+    if (!within) wrong(json_.dump() + " is not between " + std::to_string(least) + " and " + std::to_string(most));
     return json_.get<std::uint64_t>();
   }
   double number() const {

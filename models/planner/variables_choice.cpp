@@ -125,7 +125,7 @@ void read_thread_thresholds(VariableValue& v, NcclSettings& s) {
     numbers.push_back(n.value);
   }
   if (numbers.size() != 6)
-    return v.refuse(fmt::format("has {} numbers instead of six", numbers.size()),
+    return v.refuse(fmt::format("has {} numbers instead of 6", numbers.size()),
                     "tree LL, LL128, Simple, then ring LL, LL128, Simple; -2 keeps NCCL's default");
   // NCCL's order: three protocols of the tree, then three of the ring. Negative values keep the default.
   for (std::size_t i = 0; i < 6; ++i) s.thread_thresholds[i / 3][i % 3] = numbers[i];

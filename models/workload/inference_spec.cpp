@@ -189,7 +189,7 @@ GemmPrecision projection_of(const InferenceSpec& spec) {
 void check_weights(const GemmPrecision& p, const std::string& key, Complaints& faults) {
   if (bytes_of(p.weights) <= bytes_of(p.compute)) return;
   faults.add(key, fmt::format("weights in {} are wider than GEMMs in {}", name_of(p.weights), name_of(p.compute)),
-             "engines narrow weights when they load them; use " + key + ": auto");
+             "engines convert weights to the narrower format when they load them; use " + key + ": auto");
 }
 
 // Keys of one kind of arrivals are refused with another, because they would be ignored without notice.
@@ -199,17 +199,17 @@ void check_load(const LoadSpec& load, Complaints& faults) {
                load.rate > 0
                    ? fmt::format("only applies to poisson arrivals, but arrivals are {}", name_of(load.arrivals))
                    : "is missing: poisson arrivals need a rate",
-               load.rate > 0 ? "load.arrivals: poisson" : "requests/s, e.g. load.rate: 10");
+               load.rate > 0 ? "use load.arrivals: poisson" : "requests/s, e.g. load.rate: 10");
   if ((load.arrivals == Arrivals::trace) == load.file.empty())
     faults.add("load.file",
                load.file.empty()
                    ? "is missing: trace arrivals need a file"
                    : fmt::format("only applies to trace arrivals, but arrivals are {}", name_of(load.arrivals)),
-               load.file.empty() ? "CSV with columns arrival_s, input, output" : "load.arrivals: trace");
+               load.file.empty() ? "CSV with columns arrival_s, input, output" : "use load.arrivals: trace");
   if (load.clients > 0 && load.arrivals != Arrivals::closed)
     faults.add("load.clients",
                fmt::format("only apply to closed arrivals, but arrivals are {}", name_of(load.arrivals)),
-               "load.arrivals: closed");
+               "use load.arrivals: closed");
 }
 
 /// Ranks that split an expert are part of one replica, or all ranks of several.
@@ -265,7 +265,7 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t pl
   if (p.pipeline > m.layers)
     faults.add(path + ".pipeline", fmt::format("{} stages are more than {} layers", p.pipeline, m.layers));
   if (p.expert == 1 && p.expert_tensor == 0) return;
-  if (m.experts == 0 && p.expert > 1) return faults.add(path + ".expert", "the model has no experts", "expert: 1");
+  if (m.experts == 0 && p.expert > 1) return faults.add(path + ".expert", "the model has no experts", "use expert: 1");
   if (m.experts == 0) return faults.add(path + ".expert_tensor", "the model has no experts", "remove expert_tensor");
   if (p.expert_tensor > 0) return complete_expert_tensor(p, m, placed, path, faults);
   divides(p.expert, placed, "expert", "experts");
@@ -275,7 +275,7 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t pl
                "change it or the other degrees");
 }
 
-// Whether all KV-cache transfers stay inside the first NVLink domain. GPUs for prompts come first, so the last ranks of
+// Whether all KV-cache transfers stay inside the first NVLink domain. prefill GPUs come first, so the last ranks of
 // both sides decide.
 bool share_nvlink(const InferenceSpec& spec, const NodeSpec& node, int nodes, int nvlink_nodes) {
   const std::int64_t domain = std::int64_t{node.gpus} * std::max(1, std::min(nvlink_nodes, nodes));
@@ -297,13 +297,13 @@ void complete_disaggregated(InferenceSpec& spec, const NodeSpec& node, int nodes
     // that would not be taken, is an error.
     d.transfer = nvlink ? TransferPath::nvlink : node.gdr != Gdr::off ? TransferPath::rdma : TransferPath::host;
   if (d.transfer == TransferPath::nvlink && !nvlink)
-    faults.add("disaggregated.transfer", "no NVLink connects the GPUs for prompts with those that decode",
+    faults.add("disaggregated.transfer", "no NVLink connects the prefill GPUs to the decode GPUs",
                "use rdma or host; or put all of them in one domain: nvlink_domain: {nodes: ...}, or fewer GPUs");
   if (d.transfer != TransferPath::nvlink && nvlink)
-    faults.add("disaggregated.transfer", "NVLink connects the GPUs for prompts with those that decode, and is used",
-               "transfer: nvlink");
+    faults.add("disaggregated.transfer", "NVLink connects the prefill GPUs to the decode GPUs, so transfers use it",
+               "use transfer: nvlink");
   if (d.transfer == TransferPath::rdma && node.gdr == Gdr::off)
-    faults.add("disaggregated.transfer", "rdma needs GPUDirect RDMA, but node.gdr is false", "transfer: host");
+    faults.add("disaggregated.transfer", "rdma needs GPUDirect RDMA, but node.gdr is false", "use transfer: host");
 }
 
 bool has_rdma(LinkKind kind) {
@@ -318,20 +318,20 @@ void complete_kv_cache(InferenceSpec& spec, const ServingStack& stack, const Nod
   if (kv.library == KvLibrary::automatic) kv.library = writes ? stack.kv_library : KvLibrary::nccl;
   if (kv.library != KvLibrary::nccl && !writes)
     faults.add("kv_cache.library",
-               fmt::format("{} writes to remote memory, which NICs of kind {} cannot", name_of(kv.library),
+               fmt::format("{} writes to remote memory, which {} NICs do not support", name_of(kv.library),
                            name_of(node.nics.link)),
-               "library: nccl");
+               "use library: nccl");
   if (kv.block == 0) kv.block = stack.kv_block;
   if (spec.disaggregated.stream == KvStream::automatic)
     spec.disaggregated.stream = kv.library == KvLibrary::nccl ? KvStream::layers : stack.kv_stream;
   if (kv.rails > node.nics.count && over_nics)
     faults.add("kv_cache.rails", fmt::format("a node has {} NICs", node.nics.count),
-               fmt::format("rails: {} at most", node.nics.count));
+               fmt::format("use at most rails: {}", node.nics.count));
   if (kv.rails > 0 && kv.library == KvLibrary::nccl)
-    faults.add("kv_cache.rails", "NCCL chooses NICs itself", "rails: 0, or library: nixl");
+    faults.add("kv_cache.rails", "NCCL chooses NICs itself", "use rails: 0, or library: nixl");
   if (kv.drives.value <= 0) kv.drives = usual_drive_rate().gbps();
   if (kv.tier != CacheTier::hbm && spec.load.cached <= 0 && spec.load.arrivals != Arrivals::trace)
-    faults.add("kv_cache.tier", "only applies to cached prefixes, but prompts have none", "load: {cached: 0.9}");
+    faults.add("kv_cache.tier", "only applies to cached prefixes, but prompts have none", "e.g. load: {cached: 0.9}");
 }
 
 ParallelLayout layout_of(const ServingParallel& p) {
@@ -368,29 +368,29 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   if (spec.scheduler.ahead == PlanAhead::automatic)
     spec.scheduler.ahead = plans_ahead(stack) ? PlanAhead::on : PlanAhead::off;
   if (spec.scheduler.tokens > 0 && spec.chunk > 0)
-    faults.add("scheduler.tokens", "chunk states the tokens of a pass, too", "only one of them");
+    faults.add("scheduler.tokens", "chunk also sets the tokens of a pass", "set only one of them");
   check_load(spec.load, faults);
   check_weights(linear_of(spec), "weight_precision", faults);
   check_weights(experts_of(spec), "experts.weight_precision", faults);
   const Transformer model = resolve(spec.model);
   if (model.mamba_layers > 0)
-    faults.add("model.mamba_layers", "serving of models with Mamba layers is not modelled", "kind: training_step");
+    faults.add("model.mamba_layers", "serving of models with Mamba layers is not modelled", "use kind: training_step");
   const std::int64_t gpus = std::int64_t{nodes} * node.gpus;
   const PrefillNodes& prefill = spec.disaggregated.prefill;
   if (prefill.gpus >= gpus)
-    faults.add("disaggregated.prefill.gpus", fmt::format("{} of {} GPUs leave none for decoding", prefill.gpus, gpus),
-               "fewer prefill GPUs, or more nodes");
+    faults.add("disaggregated.prefill.gpus", fmt::format("{} of {} GPUs leave none for decode", prefill.gpus, gpus),
+               "use fewer prefill GPUs, or more nodes");
   if (prefill.gpus > 0 && spec.phase != InferencePhase::both)
     faults.add("disaggregated",
                fmt::format("only applies to requests from end to end, but the phase is {}", name_of(spec.phase)),
-               "phase: both");
+               "use phase: both");
   if (spec.message.value > 0 && spec.phase != InferencePhase::all_reduce)
     faults.add("message", fmt::format("only applies to one all-reduce, but the phase is {}", name_of(spec.phase)),
-               "phase: all_reduce");
+               "use phase: all_reduce");
   if (spec.phase == InferencePhase::all_reduce && spec.parallel.tensor == 1)
-    faults.add("parallel.tensor", "one GPU has nothing to reduce", "parallel: {tensor: 8}");
+    faults.add("parallel.tensor", "one GPU has nothing to reduce", "e.g. parallel: {tensor: 8}");
   if (prefill.gpus > 0 && spec.chunk > 0)
-    faults.add("chunk", "prompts on GPUs of their own do not share passes with decoding", "chunk: 0");
+    faults.add("chunk", "prompts on separate GPUs do not share passes with decoding", "chunk: 0");
   // Degrees are only checked against a model and GPUs that are valid themselves.
   faults.raise();
   if (spec.experts.redundant > 0 && model.experts == 0)
@@ -398,10 +398,10 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   // Experts that ranks hold: redundant copies take places like any other.
   const std::int64_t placed = model.experts + spec.experts.redundant;
   complete_parallel(spec.parallel, model, placed, gpus - prefill.gpus, "parallel",
-                    prefill.gpus > 0 ? "GPUs that decode" : "GPUs", faults);
+                    prefill.gpus > 0 ? "decode GPUs" : "GPUs", faults);
   if (prefill.gpus > 0) {
     complete_parallel(spec.disaggregated.prefill.parallel, model, placed, prefill.gpus,
-                      "disaggregated.prefill.parallel", "GPUs for prompts", faults);
+                      "disaggregated.prefill.parallel", "prefill GPUs", faults);
     complete_disaggregated(spec, node, nodes, nvlink_nodes, faults);
   }
   complete_kv_cache(spec, stack, node, faults);
@@ -439,7 +439,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   InferenceStep step;
   step.model = resolve(spec.model);
   step.layout = layout_of(spec.parallel);
-  // GPUs for prompts are the first of the job.
+  // prefill GPUs are the first of the job.
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
   step.experts = experts_of(spec);

@@ -128,17 +128,17 @@ void check_layers(const ParallelSpec& p, int layers, Complaints& faults) {
   const auto chunks = static_cast<std::size_t>(p.pipeline) * static_cast<std::size_t>(p.interleave);
   const int listed = std::accumulate(p.layers.begin(), p.layers.end(), 0);
   if (p.layers.size() != chunks)
-    faults.add("parallel.layers", fmt::format("lists {} chunks, but pipeline {} x interleave {} is {}", p.layers.size(),
-                                              p.pipeline, p.interleave, chunks));
+    faults.add("parallel.layers", fmt::format("the number of chunks is {}, but pipeline {} x interleave {} is {}",
+                                              p.layers.size(), p.pipeline, p.interleave, chunks));
   else if (listed != layers)
-    faults.add("parallel.layers", fmt::format("add up to {} layers, but the model has {}", listed, layers));
+    faults.add("parallel.layers", fmt::format("the chunks add up to {} layers, but the model has {}", listed, layers));
   else
     for (int s = 0; s < p.pipeline; ++s) {
       int held = 0;
       // A stage may have an empty chunk, as long as others of it hold layers.
       for (std::size_t c = static_cast<std::size_t>(s); c < chunks; c += static_cast<std::size_t>(p.pipeline))
         held += p.layers[c];
-      if (held == 0) faults.add("parallel.layers", fmt::format("leave stage {} without layers", s));
+      if (held == 0) faults.add("parallel.layers", fmt::format("leaves stage {} without layers", s));
     }
 }
 
@@ -159,12 +159,12 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
     faults.add("parallel.pipeline", fmt::format("pipeline {} x interleave {} is more than {} layers", p.pipeline,
                                                 p.interleave, model.layers));
   if (p.interleave > 1 && p.pipeline == 1)
-    faults.add("parallel.interleave", "needs a pipeline, but there is only one stage", "pipeline: 2 or more");
+    faults.add("parallel.interleave", "needs a pipeline, but there is only one stage", "use pipeline: 2 or more");
   if (p.interleave > 1 && p.schedule != ScheduleChoice::interleaved)
     faults.add("parallel.schedule", fmt::format("{} supports one chunk per stage", name_of(p.schedule)),
-               "schedule: interleaved, or interleave: 1");
+               "use schedule: interleaved, or interleave: 1");
   if (p.sequence && p.tensor == 1)
-    faults.add("parallel.sequence", "needs tensor parallelism, but tensor is 1", "sequence: false");
+    faults.add("parallel.sequence", "needs tensor parallelism, but tensor is 1", "use sequence: false");
   if (!parse_order(p.order))
     faults.add("parallel.order", fmt::format("'{}' does not name each dimension exactly once", p.order),
                "e.g. tensor-context-data-pipeline");
@@ -174,7 +174,7 @@ void check_parallel(const TrainingSpec& spec, const Transformer& model, Complain
     faults.add("parallel.shard",
                fmt::format("shard {} does not divide data {} x context {}", p.shard, p.data, p.context));
   if (model.experts == 0) {
-    if (p.expert > 1) faults.add("parallel.expert", "the model has no experts", "expert: 1");
+    if (p.expert > 1) faults.add("parallel.expert", "the model has no experts", "use expert: 1");
     return;
   }
   if (p.expert_tensor != 1 && p.expert_tensor != p.tensor)
@@ -234,7 +234,7 @@ void complete_scaling(TrainingSpec& spec, const Stack& stack, Complaints& faults
   }
   if (!scales(spec.scaling, spec.precision))
     faults.add("scaling", fmt::format("{} does not apply to {}", name_of(spec.scaling), name_of(spec.precision)),
-               narrow ? "remove it" : "precision: fp8 or fp4");
+               narrow ? "remove it" : "use precision: fp8 or fp4");
 }
 
 }  // namespace
@@ -340,7 +340,7 @@ void complete(TrainingSpec& spec, const Hardware& hardware, std::int64_t gpus) {
     if (spec.recompute != Recompute::selective)
       faults.add("recompute_modules",
                  fmt::format("only apply to recompute: selective, not {}", name_of(spec.recompute)),
-                 "recompute: selective");
+                 "use recompute: selective");
   }
   complete_scaling(spec, stack, faults);
   if (spec.fixed.value < 0) spec.fixed = Seconds{stack.step_fixed.value};

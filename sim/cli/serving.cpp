@@ -38,7 +38,7 @@ int validate_serving_of(const Options& options) {
     throw UserError(fmt::format("--json and --markdown cannot both write to '{}'", json));
   const std::vector<std::string> left_out = options.list("leave-out");
   if (!left_out.empty() && left_out != std::vector<std::string>{"source"})
-    throw UserError("--leave-out: for --serving only 'source' can be left out", "--serving --leave-out source");
+    throw UserError("--leave-out: with --serving, only 'source' can be left out", "--serving --leave-out source");
   const std::vector<MappedServing> rows = chosen_rows(options);
   const Hardware hardware = chosen_hardware(options);
   ServingPage page;

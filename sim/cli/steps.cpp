@@ -68,7 +68,7 @@ std::vector<LeftOutSteps> kinds_to_leave_out(const Options& options) {
   for (const std::string& word : options.list("leave-out")) {
     const auto kind = enum_from<LeftOutSteps>(word);
     if (!kind)
-      throw UserError("--leave-out: for --steps only 'software', 'source' or 'family' can be left out",
+      throw UserError("--leave-out: with --steps, only 'software', 'source' or 'family' can be left out",
                       "--steps --leave-out source");
     if (std::find(kinds.begin(), kinds.end(), *kind) == kinds.end()) kinds.push_back(*kind);
   }

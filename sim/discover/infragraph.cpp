@@ -139,7 +139,7 @@ class Maker {
       for (const End& end : ends)
         for (int i = indices->first; i < indices->last; i += indices->step) {
           if (inner.size() >= most_ends)
-            return fail(point, "an endpoint stands for more than four million ends"), std::vector<End>();
+            return fail(point, "an endpoint expands to more than four million ends"), std::vector<End>();
           End& next = inner.emplace_back(end);
           // Ports of a switch are numbered from 1, by their index in the outermost component.
           next.port = next.part.empty() && i < most_numbered_port ? i + 1 : 0;

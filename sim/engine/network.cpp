@@ -62,7 +62,8 @@ void resolve_fault(Fault& fault, std::size_t index, const Fabric& fabric, const 
           fault.links.push_back(link);
   }
   if (fault.inside.empty() && fault.links.empty())
-    throw UserError::at(fmt::format("faults[{}].link", index), fmt::format("nothing is called '{}'", fault.target),
+    throw UserError::at(fmt::format("faults[{}].link", index),
+                        fmt::format("there is no link or component '{}'", fault.target),
                         "names are as in `fabricast inspect fabric`, e.g. leaf0-spine1, node3.nic2, spine1, node3, "
                         "node3.gpu2 or node0.gpu0-pcie0");
 }

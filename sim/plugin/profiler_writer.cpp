@@ -96,8 +96,9 @@ void ProfilerWriter::write(const std::vector<Entry>& entries) noexcept try {
 } catch (...) { dropped_ += entries.size(); }
 
 std::string ProfilerWriter::problems() const {
-  if (error_ != 0) return path_ + ": " + std::strerror(error_) + "; nothing more is written";
-  if (dropped_ > 0) return path_ + ": " + std::to_string(dropped_) + " calls were too many to write";
+  if (error_ != 0) return path_ + ": " + std::strerror(error_) + "; recording stops";
+  if (dropped_ > 0)
+    return path_ + ": " + std::to_string(dropped_) + " calls were not written, because there were too many";
   return {};
 }
 

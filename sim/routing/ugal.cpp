@@ -40,7 +40,7 @@ std::unique_ptr<Router> make_router(const UgalSpec& spec, const Fabric& fabric, 
     throw UserError::at("routing.kind",
                         fmt::format("loads are balanced over at most {} switches, and there are {}",
                                     most_detoured_switches, fabric.switches()),
-                        "use adaptive for minimal paths, or valiant with a part of your choice");
+                        "use adaptive for minimal paths, or valiant with a fraction of your choice");
   const DetourParts none(0.0);
   return spec.choice == DetourChoice::packet ? make_detour_spreader(fabric, state, none, true)
                                              : make_detour_router(fabric, state, none, seed, true);

@@ -62,7 +62,8 @@ void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
 
 void visit_fields(FieldVisitor& visit, TrafficClass& spec) {
   visit("name", spec.name, "name of the class, to which `class` of `jobs` and `background` refers");
-  visit("weight", spec.weight, "share of a full link, relative to the other classes that send", between(0.001, 1));
+  visit("weight", spec.weight, "weight of the class on a full link, relative to the other classes that send",
+        between(0.001, 1));
   visit("strict", spec.strict, "whether the class is served before all classes that are not strict");
   visit("tc", spec.tc, "values of NCCL_IB_TC, on InfiniBand NCCL_IB_SL, that switches put into this class",
         between(0, 255));

@@ -15,8 +15,9 @@ void refuse_settings_of_others(const Scenario& s) {
   const std::string section = "fabric.congestion.dcqcn";
   const auto it = s.places.lower_bound(section);
   if (it == s.places.end() || !it->first.starts_with(section)) return;
-  throw UserError::at(it->first, fmt::format("control `{}` does not use it", name_of(s.fabric.congestion.control)),
-                      "control: dcqcn");
+  throw UserError::at(it->first,
+                      fmt::format("control `{}` does not use these settings", name_of(s.fabric.congestion.control)),
+                      "use control: dcqcn");
 }
 
 void require_dcqcn(const Scenario& s) {
@@ -26,18 +27,18 @@ void require_dcqcn(const Scenario& s) {
   };
   const NicSpec& nics = s.node.spec.nics;
   if (nics.count > 0 && nics.link != LinkKind::roce)
-    refuse("control", fmt::format("{} does not use DCQCN, which is the control of RoCE", name_of(nics.link)),
-           "control: reactive");
+    refuse("control", fmt::format("{} does not use DCQCN, the congestion control of RoCE", name_of(nics.link)),
+           "use control: reactive");
   if (s.workload.kind != WorkloadKind::collective || !s.jobs.empty() || !s.background.empty())
     refuse("control",
-           "rates are simulated for one collective alone: flows of calls that follow each other have found theirs",
-           "control: reactive for steps, servers, jobs and background flows");
+           "DCQCN is simulated only for a single collective: in repeated calls, flows have already found their rates",
+           "use control: reactive for steps, serving, jobs and background flows");
   if (!spec.lossless)
-    refuse("lossless", "with control `dcqcn` switches pause links and drop nothing", "control: reactive");
-  if (spec.efficiency.value > 0) refuse("efficiency", "with control `dcqcn` it is simulated", "control: reactive");
+    refuse("lossless", "with control `dcqcn`, switches pause links and drop no packets", "use control: reactive");
+  if (spec.efficiency.value > 0) refuse("efficiency", "with control `dcqcn`, it is simulated", "use control: reactive");
   if (spec.dcqcn.kmax <= spec.dcqcn.kmin)
-    refuse("dcqcn.kmax", fmt::format("it must be above kmin, {}", to_text(spec.dcqcn.kmin)),
-           fmt::format("kmax: {}", to_text(10 * spec.dcqcn.kmin)));
+    refuse("dcqcn.kmax", fmt::format("must be above kmin, which is {}", to_text(spec.dcqcn.kmin)),
+           fmt::format("e.g. kmax: {}", to_text(10 * spec.dcqcn.kmin)));
 }
 
 }  // namespace
@@ -57,8 +58,8 @@ std::shared_ptr<const DcqcnSettings> dcqcn_settings(const Scenario& s, const Net
   require_dcqcn(s);
   if (!setup.fabric || setup.comm->nodes() < 2) return nullptr;
   if (is_spread(setup.paths()))
-    throw UserError::at("fabric.congestion.control", "DCQCN is simulated for flows of one path each",
-                        "routing: {kind: ecmp}, static, or adaptive by flowlet; or control: reactive");
+    throw UserError::at("fabric.congestion.control", "DCQCN is simulated only for flows that use a single path",
+                        "use routing: {kind: ecmp}, static, or adaptive by flowlet; or control: reactive");
   return std::make_shared<const DcqcnSettings>(s.fabric.congestion.dcqcn);
 }
 
@@ -67,8 +68,8 @@ std::optional<Diagnostic> dcqcn_warning(const Scenario& s, const NetworkSetup& s
   return Diagnostic{Diagnostic::Severity::warning,
                     {},
                     "fabric.congestion.control",
-                    "all flows of a call start together at line rate, as after a pause",
-                    "calls that repeat without a pause have found their rates: control: reactive"};
+                    "DCQCN: all flows of a call are assumed to start together at line rate, as after a pause",
+                    "use control: reactive for calls that repeat without a pause, whose flows have found their rates"};
 }
 
 }  // namespace fabricast

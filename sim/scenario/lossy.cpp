@@ -43,11 +43,12 @@ std::uint32_t cables_between(const NetworkSetup& setup) {
 void require_verbs(const CongestionSpec& spec, LinkKind link) {
   if (link != LinkKind::roce && link != LinkKind::infiniband)
     throw UserError::at(spec.loss.value > 0 ? "fabric.congestion.loss" : "fabric.congestion.lossless",
-                        fmt::format("how {} repairs a loss is not known", name_of(link)), "RoCE and InfiniBand are");
+                        fmt::format("how {} recovers lost packets is not known", name_of(link)),
+                        "RoCE and InfiniBand are supported");
   if (link == LinkKind::infiniband && !spec.lossless)
     throw UserError::at("fabric.congestion.lossless",
-                        "InfiniBand sends only what its receiver has credited: no switch drops",
-                        "loss: 1e-6 for cables that lose packets");
+                        "InfiniBand sends only with credits of the receiver, so switches drop no packets",
+                        "use loss, e.g. loss: 1e-6, for cables that lose packets");
 }
 
 }  // namespace
@@ -108,21 +109,22 @@ std::optional<LossModel> loss_model(const World& world) {
 
 Diagnostic loss_warning(const CongestionSpec& spec, const LossModel& m) {
   const std::string again =
-      m.selective ? "each of them is" : fmt::format("each of them and up to {:.0f} after it are", m.window);
+      m.selective ? "each lost packet is" : fmt::format("each lost packet and up to {:.0f} after it are", m.window);
   std::string what;
   if (m.lost > 0)
-    what = fmt::format("a path loses {:.2g} of its packets; {} sent again, which leaves {:.1f} % of the NICs' rate",
-                       m.lost, again, 100 * goodput_of(m));
+    what = fmt::format(
+        "a path loses a fraction of {:.2g} of its packets; {} retransmitted, which leaves {:.1f} % of the NICs' rate",
+        m.lost, again, 100 * goodput_of(m));
   if (m.drops)
-    what += fmt::format("{}switches drop where a port holds more than {:.3g} MB of their {:.3g} MB",
+    what += fmt::format("{}switches drop packets if a port holds more than {:.3g} MB of their {:.3g} MB",
                         what.empty() ? "" : "; ", room_of(m, 1) / 1e6, fractional(m.buffer) / 1e6);
   return {Diagnostic::Severity::warning,
           {},
           spec.lossless ? "fabric.congestion.loss" : "fabric.congestion.lossless",
-          fmt::format("{}; where a packet is lost twice, all ranks wait {}", what, short_text(m.timeout)),
-          fmt::format("{}{}NCCL_IB_TIMEOUT=14 waits 67 ms",
-                      m.drops ? "PFC on the switches' class of NCCL_IB_TC, with ECN and DCQCN; " : "",
-                      m.selective ? "" : "NICs with selective repeat; ")};
+          fmt::format("{}; if a packet is lost twice, all ranks wait {}", what, short_text(m.timeout)),
+          fmt::format("{}{}set NCCL_IB_TIMEOUT=14 to wait 67 ms",
+                      m.drops ? "use PFC on the switches' class of NCCL_IB_TC, with ECN and DCQCN; " : "",
+                      m.selective ? "" : "use NICs with selective repeat; ")};
 }
 
 std::optional<Diagnostic> drops_nothing(const CongestionSpec& spec) {
@@ -130,8 +132,8 @@ std::optional<Diagnostic> drops_nothing(const CongestionSpec& spec) {
   return Diagnostic{Diagnostic::Severity::warning,
                     {},
                     "fabric.congestion.lossless",
-                    "with control `ideal` no queue forms, so no switch drops",
-                    "control: reactive, or none"};
+                    "with control `ideal`, no queues form, so switches drop no packets",
+                    "use control: reactive, or none"};
 }
 
 CallShape call_shape(const Communicator& comm, Buffers buffers, const Plan& plan) {

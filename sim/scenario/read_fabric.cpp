@@ -139,7 +139,8 @@ void read_fabric_files(Scenario& s, YamlReader& reader, std::vector<Diagnostic>&
   if (auto* file = std::any_cast<FileFabricSpec>(&s.fabric.spec)) read_fabric(s, *file, reader, warnings);
   if (auto* lft = std::any_cast<LftSpec>(&s.routing.spec)) read_tables(s, *lft, reader);
   if (!is_default(s.fabric.congestion) && s.network.engine == EngineKind::chunk)
-    reader.add(at("fabric.congestion", "the chunk engine shares links fairly and wholly", "use engine: flow"));
+    reader.add(
+        at("fabric.congestion", "the chunk engine supports only the ideal model of congestion", "use engine: flow"));
   // Only for a scenario without faults so far: a fabric that was not read has no host names, and would add a misleading
   // error.
   if (!reader.failed()) place_by_name(s, reader);

@@ -344,13 +344,14 @@ class Reading {
       const auto at = [i](std::string_view key) { return fmt::format("faults[{}].{}", i, key); };
       const int named = !f.link.empty() + !f.gpu.empty() + !f.nic.empty() + (f.host >= 0);
       if (named != 1)
-        refuse(fmt::format("faults[{}]", i), named == 0 ? "names no part" : "names several parts",
-               "one of link, host, gpu and nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
+        refuse(
+            fmt::format("faults[{}]", i), named == 0 ? "names no component" : "names several components",
+            "give one of link, host, gpu and nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
       const bool clocked = f.clock.value < 1;
-      if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "is of a host or a GPU");
+      if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "applies only to a host or a GPU");
       if (clocked && (f.at.value > 0 || f.until.value > 0))
-        refuse(at("clock"), "holds for the whole step, and `at` or `until` is given",
-               "a fault of its own for the rate");
+        refuse(at("clock"), "applies to the whole step, but `at` or `until` is given",
+               "write a separate fault for the rate");
       if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
       if (!reader_->given(at("rate")) && !clocked)

@@ -21,7 +21,7 @@ std::optional<Reordered> reordered(const Scenario& s, const NetworkSetup& setup)
   const NicSpec& nics = s.node.spec.nics;
   if (nics.count > 0 && nics.link != LinkKind::roce && nics.link != LinkKind::infiniband)
     throw UserError::at("fabric.congestion.reordering",
-                        fmt::format("{} accepts packets in any order", name_of(nics.link)), "reordering: accepted");
+                        fmt::format("{} accepts packets in any order", name_of(nics.link)), "use reordering: accepted");
   if (!setup.fabric || setup.comm->nodes() < 2 || !is_spread(setup.paths())) return std::nullopt;
   Reordered r;
   r.selective = repeats_selectively(s.fabric.congestion.retransmission, nics.link, setup.comm->node.nic_line_rate);
@@ -36,12 +36,14 @@ std::optional<Diagnostic> reordering_warning(const Scenario& s, const NetworkSet
         Diagnostic::Severity::warning, {}, "fabric.congestion.reordering", std::move(message), std::move(hint)};
   };
   const std::optional<Reordered> r = reordered(s, setup);
-  if (!r) return warning("no packet overtakes another: every flow has one path", "routing: {kind: adaptive}, or spray");
+  if (!r)
+    return warning("no effect: every flow has a single path, so its packets stay in order",
+                   "use routing: {kind: adaptive}, or spray");
   return warning(
-      fmt::format("packets take many paths, and NICs ask again for those that others overtake{}: full links "
-                  "carry {:.2g} % of their rate",
+      fmt::format("packets take many paths, and NICs request again those that arrive late{}: full links carry {:.2g} % "
+                  "of their rate",
                   r->selective ? "" : fmt::format(" and up to {:.0f} more", r->window), 100 * goodput_of(*r)),
-      "routing: {kind: ecmp}, or NICs that accept packets in any order");
+      "use routing: {kind: ecmp}, or NICs that accept packets in any order");
 }
 
 }  // namespace fabricast

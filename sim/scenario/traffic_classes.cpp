@@ -97,8 +97,8 @@ void check_names(const std::vector<TrafficClass>& classes, const Refuse& refuse)
         refuse(path + ".name", fmt::format("another class has the name '{}'", name), "");
       for (const int mark : classes[k].tc)
         if (lists(classes[j], mark))
-          refuse(path + ".tc", fmt::format("{} is in class '{}' as well", mark, classes[j].name),
-                 "switches put a packet into one class");
+          refuse(path + ".tc", fmt::format("{} is also in class '{}'", mark, classes[j].name),
+                 "switches put each packet into one class");
     }
   }
   if (classes.size() > most_classes)
@@ -127,7 +127,7 @@ void check_classes(const Scenario& s, const Refuse& refuse, std::vector<Diagnost
     doubts.push_back({Diagnostic::Severity::warning, {}, std::move(path), std::move(message), std::move(hint)});
   };
   if (s.jobs.empty() && s.background.empty())
-    doubt("fabric.congestion.classes", "classes share links only where jobs or flows meet, and there are none", "");
+    doubt("fabric.congestion.classes", "classes have no effect, because no jobs or flows share links", "");
   const std::string variable = mark_variable(s);
   // The parser of variables does not know that this one has an effect here.
   std::erase_if(doubts, [&](const Diagnostic& d) { return d.path == "nccl.env." + variable; });
@@ -135,7 +135,7 @@ void check_classes(const Scenario& s, const Refuse& refuse, std::vector<Diagnost
   if (s.nccl.env.contains(variable) &&
       std::none_of(classes.begin(), classes.end(), [&](const TrafficClass& c) { return lists(c, mark); }))
     doubt("nccl.env." + variable,
-          fmt::format("{} is in `tc` of no class: the job is in the first, '{}'", mark, classes.front().name),
+          fmt::format("no class has {} in `tc`: the job is in the first class, '{}'", mark, classes.front().name),
           fmt::format("fabric.congestion.classes: [{{name: {}, tc: [{}]}}]", classes.front().name, mark));
 }
 

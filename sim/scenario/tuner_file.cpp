@@ -27,7 +27,7 @@ std::vector<TunerRules> read_tuner_file(const std::map<std::string, std::string>
     throw UserError::at(key, fmt::format("'{}': {}", file, wrong), "keep the name that `export profile` gave it");
   auto profile = parse_tuner_profile(text);
   if (const auto* fault = std::get_if<TunerFault>(&profile))
-    throw UserError::at(key, fmt::format("'{}': {}", file, fault->text), "write it anew with `export profile`");
+    throw UserError::at(key, fmt::format("'{}': {}", file, fault->text), "write it again with `export profile`");
   return std::get<TunerProfile>(std::move(profile)).tables;
 }
 

@@ -198,7 +198,7 @@ void limit_to_switches(const Scenario& s, NodeSpec& host, std::vector<Diagnostic
   warnings.push_back({Diagnostic::Severity::warning,
                       {},
                       "fabric.switch.rate",
-                      fmt::format("NICs have {}, but switch ports for them have {}: their links run at {}",
+                      fmt::format("NICs run at {}, but their switch ports at {}: the links run at {}",
                                   to_text(host.nics.rate), to_text(offered), to_text(offered)),
                       "use switches and NICs of the same rate"});
   host.nics.rate = offered;
@@ -233,24 +233,26 @@ void check_congestion(Parts& parts, const NetworkSetup& setup) {
   };
   if (simulates_pauses(s, setup)) return;
   if (s.jobs.empty() && s.background.empty() && !is_spread(setup.paths()))
-    return warn("flow control alone is simulated for single collectives; those of a step share links fairly",
-                "a collective alone may take 9 % longer, in the median of runs of packets, or 43 %");
+    return warn("control: none is simulated only for single collectives; those of a step share links fairly",
+                "in packet simulations, a single collective takes 9 % longer in the median, and up to 43 %");
   if (is_spread(setup.paths()))
-    return warn("flow control alone is not known for packets that are spread over paths: links stay fair",
-                "routing: {kind: ecmp}, static, or adaptive by flowlet");
+    return warn(
+        "the effect of control: none on packets spread over several paths is not known: links are shared fairly",
+        "use routing: {kind: ecmp}, static, or adaptive by flowlet");
   warn(
-      "flow control alone is known for bystanders of incasts; where flows wait for each other in a circle, as in trees "
-      "and crossing rings, it is not, and links stay fair there",
-      "with control: ideal or reactive such circles do not form");
+      "the effect of control: none is known for bystanders of incasts, but not where flows wait for each other in a "
+      "circle, as in trees and crossing rings; there, links are shared fairly",
+      "with control: ideal or reactive, such circles do not form");
   const Clos* clos = setup.fabric->clos();
   if (!clos || clos->leaf_up == 0) return;
   // The NICs of a link class reach less than its rate, so the cables are compared.
   const double ratio = parts.planner.comm.node.nic_line_rate.value * clos->endpoints / clos->leaves / clos->leaf_up /
                        topologies()[s.fabric.kind].basics(s.fabric.spec).switch_box.rate.value;
   if (ratio > 4.5)
-    warn(fmt::format("leaves are oversubscribed {:.0f}:1, and above 4:1 it is not known how far ports hold back flows",
-                     ratio),
-         "where shares by port do not settle, fair shares stay: at 8:1 runs of packets took 11 % longer");
+    warn(fmt::format(
+             "leaves are oversubscribed {:.0f}:1; above 4:1 it is not known how much flow control slows down flows",
+             ratio),
+         "where shares by port do not converge, links are shared fairly; at 8:1, packet simulations took 11 % longer");
 }
 
 std::string path_of_choice(const Scenario& s) {

@@ -33,7 +33,7 @@ Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
   if (clos.nodes_per_block == 0)
     throw UserError::at(
         "fabric.switch.ports",
-        fmt::format("a node has {} NIC ports, but a leaf has only {} ports for nodes", demand.ports_per_node, down),
+        fmt::format("a node has {} NIC ports, but a leaf has only {} for nodes", demand.ports_per_node, down),
         "use switches with more ports, or rail_optimized");
   // A node is never divided over leaves, so a leaf may have ports to spare.
   clos.leaves = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;

@@ -52,8 +52,9 @@ Fabric build(const RailOnlySpec& spec, const FabricDemand& demand) {
   // A leaf without uplinks uses all its ports for nodes.
   const std::uint32_t most = units == 1 && spec.tiers <= 1 ? lone : leaf_ports(spec).down;
   if (std::min<std::uint32_t>(clos.nodes_per_block, demand.nodes) > most)
-    throw UserError::at("fabric.nodes_per_su",
-                        fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, most));
+    throw UserError::at(
+        "fabric.nodes_per_su",
+        fmt::format("{} nodes do not fit on a leaf, which has {} ports for nodes", clos.nodes_per_block, most));
   // Leaves of a rail are consecutive: block b of rail r is leaf r x leaves_per_rail + b.
   clos.leaves = units * rails;
   // Sized for one rail; the groups of all rails are alike.

@@ -50,8 +50,9 @@ Fabric build(const RailOptimizedSpec& spec, const FabricDemand& demand) {
                          : spec.nodes_per_su > 0 ? static_cast<std::uint32_t>(spec.nodes_per_su)
                                                  : leaf.down;
   if (clos.nodes_per_block > leaf.down)
-    throw UserError::at("fabric.nodes_per_su",
-                        fmt::format("{} nodes on a leaf that has {} ports for nodes", clos.nodes_per_block, leaf.down));
+    throw UserError::at(
+        "fabric.nodes_per_su",
+        fmt::format("{} nodes do not fit on a leaf, which has {} ports for nodes", clos.nodes_per_block, leaf.down));
   const std::uint32_t units = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   if (spec.nodes_per_island > 0) {
     // Rails meet at the spines of their island, whatever `grouping`.

@@ -55,7 +55,8 @@ PortSplit split_by(const TieredBasics& spec, int up, double oversubscription, st
   const int ports = spec.switch_box.ports;
   if (up == 0) return split_ports(static_cast<std::uint32_t>(ports), oversubscription);
   if (up >= ports)
-    throw UserError::at(std::string(path), fmt::format("{} of {} ports go up, so none is left to go down", up, ports));
+    throw UserError::at(std::string(path),
+                        fmt::format("{} of {} ports are uplinks, so no port is left for nodes", up, ports));
   return {static_cast<std::uint32_t>(ports - up), static_cast<std::uint32_t>(up)};
 }
 }  // namespace
@@ -146,11 +147,11 @@ std::uint32_t nodes_per_block(int given, int nodes_per_island, std::uint32_t lea
   const std::uint32_t block = given > 0 ? static_cast<std::uint32_t>(given) : island / blocks;
   if (island % block != 0)
     throw UserError::at("fabric.nodes_per_island",
-                        fmt::format("an island of {} nodes is no whole number of units of {}", island, block),
+                        fmt::format("an island of {} nodes is not a whole number of units of {}", island, block),
                         "set nodes_per_su to a divisor");
   if (block > leaf_down)
     throw UserError::at("fabric.nodes_per_su",
-                        fmt::format("{} nodes on a leaf that has {} ports for nodes", block, leaf_down));
+                        fmt::format("{} nodes do not fit on a leaf, which has {} ports for nodes", block, leaf_down));
   return block;
 }
 

@@ -41,7 +41,7 @@ void check(const TraceSpec& spec) {
     throw UserError::at("workload.path", "no trace is given",
                         "write path: PREFIX for a file per rank, or file: and ranks:");
   if (!spec.path.empty() && !spec.file.empty())
-    throw UserError::at("workload.file", "path and file exclude each other",
+    throw UserError::at("workload.file", "path and file cannot be combined",
                         "write path for a file per rank, or file for one that all ranks run");
   if (!spec.file.empty() && spec.ranks == 0)
     throw UserError::at("workload.ranks", "file requires the number of ranks", "write ranks: N");

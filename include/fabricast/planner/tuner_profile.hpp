@@ -29,7 +29,7 @@ struct TunerProfile {
   std::vector<TunerRules> tables;
 };
 
-/// What is wrong with a profile, and where: "tables[0].overrides[2].channels: 65 is not in 1 to 64".
+/// What is wrong with a profile, and where: "tables[0].overrides[2].channels: 65 is not between 1 and 64".
 struct TunerFault {
   std::string text;
 };

@@ -55,7 +55,7 @@ struct EnumNames<Reordering> {
 /// One of the traffic classes that ports of switches and NICs serve by weight (ETS).
 struct TrafficClass {
   std::string name;
-  Ratio weight{1};      ///< share of a full link, relative to the other classes that send
+  Ratio weight{1};      ///< weight of the class on a full link, relative to the other classes that send
   bool strict = false;  ///< served before all classes that are not
   std::vector<int> tc;  ///< values of NCCL_IB_TC (RoCE) or NCCL_IB_SL (InfiniBand) that the switches put into it
 };

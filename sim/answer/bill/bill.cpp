@@ -139,7 +139,7 @@ class Billing {
       const std::int64_t needed = ceil_div(use.down + use.up, use.switches);
       bill_.notes.push_back(fmt::format(
           "{} switches of {} ports would need {} ports: {}", name_of(use.tier), box.ports, needed,
-          topologies()[s_.fabric.kind].name == "single_switch" ? "the switch is ideal, not one to buy"
+          topologies()[s_.fabric.kind].name == "single_switch" ? "the switch is ideal and cannot be bought"
                                                                : "the forecast counts ports of one card as one NIC"));
       box.ports = static_cast<int>(needed);
       use.ports = needed * use.switches;
@@ -150,7 +150,7 @@ class Billing {
   void add_cables(const CableGroup& group) {
     if (group.tally.unreached() > 0)
       throw UserError::at("site.cables",
-                          fmt::format("{} cables up to the {} tier, of up to {:.0f} m, are longer than any class",
+                          fmt::format("{} cables to the {} tier, of up to {:.0f} m, are longer than any class",
                                       group.tally.unreached(), name_of(group.tier), group.tally.longest.value),
                           "add a class for this length, or place the racks closer");
     // The last class counts cables that are too long, which were refused above.

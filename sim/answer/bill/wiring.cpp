@@ -82,7 +82,7 @@ PortUse leaf_ports_used(const WiringInput& in, const Clos& clos, const Blocks& b
     throw UserError::at("site.management_ports",
                         fmt::format("{} ports are requested, but {} are free at the leaves", management,
                                     std::max<std::int64_t>(0, use.free())),
-                        "use fewer nodes per leaf, e.g. one node less per unit");
+                        "use fewer nodes per leaf, e.g. one node fewer per unit");
   use.down += management;
   return use;
 }

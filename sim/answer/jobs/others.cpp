@@ -82,7 +82,7 @@ std::vector<Connection> connections_of(const World& main, std::size_t index) {
     throw UserError::at(path,
                         fmt::format("too many connections: {} hosts, {} targets, {} connections each", hosts.size(),
                                     targets.size(), each),
-                        "use fewer targets, which can stand for all if the total rate is the same");
+                        "use fewer targets; they can represent all if the total rate is the same");
   constexpr std::uint32_t first_qp = 0x800000;  // above the queue pair numbers of communicators
   // Rates are given per host or in total; both are divided evenly over the connections of a host.
   const BytesPerSecond rate = flows.rate.value > 0 ? flows.rate : flows.total / static_cast<double>(hosts.size());
@@ -112,7 +112,7 @@ bool has_others(const Scenario& scenario) { return !scenario.jobs.empty() || !sc
 void check_others(const World& main) {
   const Scenario& s = main.scenario();
   if (!main.fabric())
-    throw UserError::at("cluster.nodes", "the job has one GPU, so no traffic that others could slow down",
+    throw UserError::at("cluster.nodes", "the job has one GPU, so it has no traffic that other jobs could slow down",
                         "use more nodes or GPUs");
   if (s.network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "several jobs need the flow engine", "use engine: flow");
@@ -120,9 +120,9 @@ void check_others(const World& main) {
     throw UserError::at("nccl.selection", "several jobs need NCCL's own selection",
                         "use selection: nccl, and NCCL_ALGO in nccl.env");
   if (!nccl_versions(s).known())
-    throw UserError::at("nccl.version", "several jobs need one version of NCCL", "e.g. version: 2.28");
+    throw UserError::at("nccl.version", "several jobs need a single version of NCCL", "e.g. version: 2.28");
   if (main.setup().segments.size() > 1)
-    throw UserError::at("faults", "several jobs need one state of the network, but a fault starts or ends",
+    throw UserError::at("faults", "several jobs need a constant state of the network, but a fault starts or ends",
                         "omit `at` and `until`");
 }
 

@@ -37,7 +37,7 @@ void check_settings(const World& world) {
   if (s.network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "steps are forecast with the flow engine only", "use engine: flow");
   if (!nccl_versions(s).known())
-    throw UserError::at("nccl.version", "steps need one version of NCCL", "e.g. version: 2.28");
+    throw UserError::at("nccl.version", "steps need a single version of NCCL", "e.g. version: 2.28");
 }
 
 /// The rail-th NIC of each GPU: its own, then the others by distance.

@@ -130,7 +130,7 @@ TEST_CASE("hosts with fewer GPUs than the scenario's are another cluster", "[che
   std::ofstream(path) << log;
   const Ran ran = run_fabricast("check " + path + " --scenario " + file);
   CHECK(ran.code == 1);
-  CHECK_THAT(ran.out, Catch::Matchers::Contains("node.gpus: the log says 16 (line "));
+  CHECK_THAT(ran.out, Catch::Matchers::Contains("node.gpus: the log states 16 (line "));
 }
 
 TEST_CASE("CSV that names its collectives is judged as a log is", "[check]") {

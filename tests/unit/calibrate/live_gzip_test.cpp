@@ -150,7 +150,7 @@ TEST_CASE("gzip that is cut off gives what precedes, and the byte", "[live][gzip
       CHECK((sample().starts_with(given.text)));
       CHECK(given.text.size() >= before);
       before = given.text.size();
-      CHECK(given.message == fmt::format("byte {}: the compressed data are cut off here; {} bytes were unpacked "
+      CHECK(given.message == fmt::format("byte {}: the compressed data is cut off here; {} bytes were unpacked "
                                          "before it",
                                          size, given.text.size()));
       CHECK_FALSE(given.hint.empty());
@@ -208,7 +208,7 @@ TEST_CASE("what follows gzip is located", "[live][gzip]") {
   const std::string file = packed(sample());
   const Given garbage = all_of_text(file + std::string(3, '\0') + "{\"next\": 1}");
   CHECK((garbage.text == sample()));
-  CHECK(garbage.message == fmt::format("byte {}: what follows the compressed data is no gzip; {} bytes were unpacked "
+  CHECK(garbage.message == fmt::format("byte {}: the data after this point is not gzip; {} bytes were unpacked "
                                        "before it",
                                        file.size() + 3, sample().size()));
   const Given header = all_of_text(file + "\x1f\x8c and so on");

@@ -88,7 +88,7 @@ TEST_CASE("one rank alone gives its lowest tenth, with a warning", "[live]") {
   CHECK_FALSE(row->spread->matched);
   CHECK_FALSE(row->spread->skew_us);
   CHECK(row->time_us == Approx(27.0));
-  CHECK(has_problem(in, "calls cannot be matched over all ranks"));
+  CHECK(has_problem(in, "calls cannot be matched across all ranks"));
 }
 
 TEST_CASE("the Inspector of NCCL 2.30 names communicators and records sends", "[live]") {

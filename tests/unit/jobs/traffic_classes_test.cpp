@@ -222,7 +222,7 @@ TEST_CASE("names of classes are checked", "[classes]") {
   says(fault("{name: a}, {name: a}", ""), "another class has the name 'a'");
   says(fault("{weight: 0.5}", ""), "`name` is missing");
   says(fault("{name: 'a b'}", ""), "characters other than");
-  says(fault("{name: a, tc: [1, 2]}, {name: b, tc: [2]}", ""), "2 is in class 'a' as well");
+  says(fault("{name: a, tc: [1, 2]}, {name: b, tc: [2]}", ""), "2 is also in class 'a'");
   says(fault("{name: a, weight: 2}", ""), "weight");
   says(fault("{name: a, tc: [256]}", ""), "tc");
   CHECK(fault("{name: a}, {name: b}", incast(", class: b")).empty());
@@ -235,9 +235,9 @@ TEST_CASE("classes without an effect are doubted", "[classes]") {
       return (d.path + ": " + d.message).find(part) != std::string::npos;
     });
   };
-  CHECK(warns({two(0.5)}, "there are none"));
-  CHECK_FALSE(warns({two(0.5), "0, 8", incast()}, "there are none"));
-  CHECK(warns({two(0.5), "0, 8", incast(), "ideal", "NCCL_IB_TC: 106"}, "106 is in `tc` of no class"));
+  CHECK(warns({two(0.5)}, "classes have no effect"));
+  CHECK_FALSE(warns({two(0.5), "0, 8", incast()}, "classes have no effect"));
+  CHECK(warns({two(0.5), "0, 8", incast(), "ideal", "NCCL_IB_TC: 106"}, "no class has 106 in `tc`"));
   CHECK(warns({"", "0, 8", incast(), "ideal", "NCCL_IB_TC: 106"}, "NCCL_IB_TC: accepted, but has no effect"));
   const Setup listed{"{name: a, tc: [106]}", "0, 8", incast(), "ideal", "NCCL_IB_TC: 106"};
   CHECK_FALSE(warns(listed, "NCCL_IB_TC"));

@@ -143,11 +143,11 @@ TEST_CASE("stages hold the stated layers") {
   const StepForecast bare = forecast(chunks);
   CHECK(busy(bare, Part::forward) == Approx(busy(even, Part::forward)).epsilon(0.01));
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[32]"}) ==
-        "workload.parallel.layers: lists 1 chunks, but pipeline 2 x interleave 1 is 2 | ");
+        "workload.parallel.layers: the number of chunks is 1, but pipeline 2 x interleave 1 is 2 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[15, 16]"}) ==
         "workload.parallel.layers: add up to 31 layers, but the model has 32 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[0, 32]"}) ==
-        "workload.parallel.layers: leave stage 0 without layers | ");
+        "workload.parallel.layers: leaves stage 0 without layers | ");
 }
 
 TEST_CASE("intervals widen with unknown parameters") {

@@ -301,10 +301,10 @@ TEST_CASE("one part of a fault is named", "[scenario]") {
   CHECK(fault("{host: 3, clock: 80%}").empty());
   CHECK(fault("{gpu: node3.gpu2, rate: 10%}").empty());
   REQUIRE(fault("{host: 3, nic: node1.nic0, rate: 0}").size() == 1);
-  CHECK_THAT(fault("{host: 3, nic: node1.nic0, rate: 0}")[0], Catch::Contains("names several parts"));
+  CHECK_THAT(fault("{host: 3, nic: node1.nic0, rate: 0}")[0], Catch::Contains("names several components"));
   CHECK_THAT(fault("{host: 3}").at(0), Catch::Contains("`rate` is missing"));
-  CHECK_THAT(fault("{link: spine0, clock: 50%}").at(0), Catch::Contains("is of a host or a GPU"));
-  CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("holds for the whole step"));
+  CHECK_THAT(fault("{link: spine0, clock: 50%}").at(0), Catch::Contains("applies only to a host or a GPU"));
+  CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("applies to the whole step"));
 }
 
 TEST_CASE("warnings have a position", "[scenario]") {

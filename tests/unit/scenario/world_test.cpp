@@ -132,7 +132,7 @@ TEST_CASE("faults become segments of time", "[scenario]") {
     CHECK(s.inside[0].factor == Approx(.1));
   }
   CHECK_THROWS_WITH(world_of("node: {}\ncluster: {nodes: 2}\nfaults: [{link: leaf99, rate: 0}]\n"),
-                    Catch::Contains("faults[0].link: nothing is called 'leaf99'"));
+                    Catch::Contains("faults[0].link: there is no link or component 'leaf99'"));
 }
 
 TEST_CASE("inconsistent scenarios", "[scenario]") {

@@ -138,9 +138,9 @@ TEST_CASE("islands of rails that cores join", "[topology]") {
   // A whole number of units.
   CHECK_THROWS_WITH(
       fabric_of("rail_optimized", demand_of(256, 8), {{"nodes_per_island", "64"}, {"nodes_per_su", "24"}}),
-      Catch::Contains("no whole number of units of 24"));
+      Catch::Contains("not a whole number of units of 24"));
   CHECK_THROWS_WITH(fabric_of("rail_only", demand_of(256, 8), {{"nodes_per_island", "80"}, {"nodes_per_su", "40"}}),
-                    Catch::Contains("40 nodes on a leaf that has 32 ports"));
+                    Catch::Contains("40 nodes do not fit on a leaf, which has 32 ports"));
 }
 
 TEST_CASE("a core of an island that carries an alltoall is as busy as it is oversubscribed", "[topology]") {
@@ -206,7 +206,7 @@ TEST_CASE("ports given by hand, split ports and planes", "[topology]") {
   // A NIC of 400 Gb/s in each plane has links of the 200 that are left of a leaf's port.
   demand.port_rate = BytesPerSecond{100e9};
   CHECK(fabric_of("rail_optimized", demand, keys).link_class(LinkId(Clos::endpoint_up(0))).rate.value == Approx(50e9));
-  CHECK_THROWS_WITH(fabric_of("fat_tree", demand_of(16, 8), {{"leaf_up", "64"}}), Catch::Contains("none is left"));
+  CHECK_THROWS_WITH(fabric_of("fat_tree", demand_of(16, 8), {{"leaf_up", "64"}}), Catch::Contains("no port is left"));
 }
 
 TEST_CASE("a NIC's link runs at the slower of its ends", "[topology]") {

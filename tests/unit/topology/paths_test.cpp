@@ -168,9 +168,9 @@ TEST_CASE("demands that do not fit are refused", "[topology]") {
   CHECK(refusal("fat_tree", 2049, 1, {{"tiers", "2"}}) ==
         "fabric.switch.ports: 65 leaves do not fit in two tiers of 64-port switches");
   CHECK(refusal("rail_optimized", 64, 8, {{"nodes_per_su", "33"}}) ==
-        "fabric.nodes_per_su: 33 nodes on a leaf that has 32 ports for nodes");
+        "fabric.nodes_per_su: 33 nodes do not fit on a leaf, which has 32 ports for nodes");
   CHECK(refusal("rail_only", 64, 8, {{"nodes_per_su", "33"}}) ==
-        "fabric.nodes_per_su: 33 nodes on a leaf that has 32 ports for nodes");
+        "fabric.nodes_per_su: 33 nodes do not fit on a leaf, which has 32 ports for nodes");
   CHECK(refusal("rail_only", 65, 8, {{"tiers", "1"}}) == "fabric.tiers: 3 leaves do not fit in one tier of switches");
   CHECK(refusal("rail_optimized", 8, 8, {{"tiers", "1"}}) ==
         "fabric.tiers: 8 leaves do not fit in one tier of switches");

@@ -367,7 +367,7 @@ TEST_CASE("A trace is found by its prefix, and every rank must have a file") {
   spec.path = (folder / "none").string();
   CHECK(message() == "workload.path: there is no '" + spec.path + ".0.et'");
   spec.file = (folder / "job.0.et").string();
-  CHECK(message() == "workload.file: path and file exclude each other");
+  CHECK(message() == "workload.file: path and file cannot be combined");
   spec.path.clear();
   CHECK(message() == "workload.ranks: file requires the number of ranks");
   spec.ranks = 64;

@@ -267,7 +267,7 @@ TEST_CASE("the tokens of a pass, cut prompts and planning ahead are those of the
   shared.scheduler.tokens = 0, shared.framework = Framework::vllm, shared.stack = "vllm-0.11";
   CHECK(step_of(shared).chunk == 8192);
   spec.chunk = 2000;
-  CHECK(fault_of(spec) == "workload.scheduler.tokens: chunk states the tokens of a pass, too");
+  CHECK(fault_of(spec) == "workload.scheduler.tokens: chunk also sets the tokens of a pass");
   spec.scheduler.tokens = 0;
   CHECK(step_of(spec).chunk == 2000);
   CHECK(policy_of(spec).chunked);
@@ -335,7 +335,7 @@ TEST_CASE("bad inference sections name the number to change", "[inference]") {
   CHECK(fault_of(spec) == "workload.disaggregated: only applies to requests from end to end, but the phase is decode");
   spec.phase = InferencePhase::both, spec.disaggregated.transfer = TransferPath::host;
   CHECK(fault_of(spec) ==
-        "workload.disaggregated.transfer: NVLink connects the GPUs for prompts with those that decode, and is used");
+        "workload.disaggregated.transfer: NVLink connects the prefill GPUs to the decode GPUs, so transfers use it");
   spec.disaggregated = {}, spec.precision = Precision::fp8, spec.weight_precision = WeightChoice::bf16;
   CHECK(fault_of(spec) == "workload.weight_precision: weights in bf16 are wider than GEMMs in fp8");
   spec.precision = Precision::bf16, spec.weight_precision = WeightChoice::automatic;
