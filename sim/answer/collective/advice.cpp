@@ -98,9 +98,9 @@ std::string env_script(const Advice& advice) {
   const Communicator& comm = world.planner().comm;
   std::string out =
       fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(world.scenario().name));
-  out += fmt::format("# {} of {} on {} ranks = {} nodes x {} {}, NCCL {}\n", name_of(advice.before.op),
-                     sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.gpus(), comm.node.gpu.name,
-                     to_text(comm.version));
+  out += fmt::format("# {} of {} on {} ranks = {} node{} x {} {}, NCCL {}\n", name_of(advice.before.op),
+                     sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.nodes() == 1 ? "" : "s", comm.gpus(),
+                     comm.node.gpu.name, to_text(comm.version));
   out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
   // The gains hold on top of the variables of the scenario, which the script does not set: without them the job runs in
   // another state than the one that was simulated.

@@ -100,8 +100,8 @@ std::string forecast_text(const Forecast& forecast) {
   const Communicator& comm = world.planner().comm;
   std::string out = heading_line(s.name);
   // Nodes are those that NCCL sees: hosts that share NVLink are one.
-  out += fmt::format("# {}: {} ranks = {} nodes x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
-                     comm.gpus(), comm.node.gpu.name);
+  out += fmt::format("# {}: {} ranks = {} node{} x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
+                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
@@ -196,9 +196,10 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
 std::string algorithm_text(const ForecastRow& row) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(row.algorithm);
   if (row.plan.threads == 0) return fmt::format("{}: {}, without thread blocks\n", algorithm.name, algorithm.summary);
-  return fmt::format("{}/{} on {} channels of {} threads, {} per chunk in {} slices\n", name_of(row.algorithm),
-                     name_of(row.protocol), row.channels, row.plan.threads, to_text(Bytes{row.plan.chunk}),
-                     row.plan.slices_per_chunk);
+  return fmt::format("{}/{} on {} channel{} of {} threads, {} per chunk in {} slice{}\n", name_of(row.algorithm),
+                     name_of(row.protocol), row.channels, row.channels == 1 ? "" : "s", row.plan.threads,
+                     to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk,
+                     row.plan.slices_per_chunk == 1 ? "" : "s");
 }
 
 /// What the tuner chose, and what NCCL's own estimates would choose.
@@ -397,8 +398,9 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   std::string out = fmt::format(
       "{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm), name_of(plan.protocol),
       plan.chooser == Chooser::nccl ? std::string() : fmt::format(", chosen by {}", tuner_name(plan.chooser)));
-  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slices, {} slots\n", plan.open_channels(),
-                     world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk, plan.slots);
+  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slice{}, {} slots\n", plan.open_channels(),
+                     world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk,
+                     plan.slices_per_chunk == 1 ? "" : "s", plan.slots);
   const BufferMemory buffers = buffer_memory(buffered_connections(world.planner().comm, 0),
                                              buffer_sizes(world.planner().settings), world.planner().comm.gdr);
   out += fmt::format("  buffers of rings and trees on rank 0: {} of the GPU, {} of the host\n", to_text(buffers.gpu),

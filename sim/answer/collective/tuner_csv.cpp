@@ -92,8 +92,8 @@ std::string tuner_csv(const TunerTables& tables, const std::vector<TunerRules>& 
                                 comment_text(world.scenario().name));
   out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first matching line applies.\n";
   out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
-  out += fmt::format("# NCCL {} on {} ranks = {} nodes x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
-                     comm.gpus(), comm.node.gpu.name);
+  out += fmt::format("# NCCL {} on {} ranks = {} node{} x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
+                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name);
   for (const TunerRules& rules : first) out += rule_lines(rules);
   for (const TunerTable& table : tables.job) out += ranges_with_gains(table);
   if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());

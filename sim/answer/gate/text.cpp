@@ -16,9 +16,9 @@ namespace {
 std::string gate_heading(const World& world) {
   const Communicator& comm = world.planner().comm;
   std::string out = heading_line(world.scenario().name);
-  out +=
-      fmt::format("# {} ranks = {} nodes x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(), comm.gpus(),
-                  comm.node.gpu.name, to_text(comm.version), name_of(world.scenario().workload.harness.tool));
+  out += fmt::format("# {} ranks = {} node{} x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(),
+                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name, to_text(comm.version),
+                     name_of(world.scenario().workload.harness.tool));
   if (!world.scenario().faults.empty())
     out += "# the scenario has faults: the floors are those of a cluster with these faults\n";
   return out;

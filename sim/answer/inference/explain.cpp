@@ -69,8 +69,8 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
   out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(use.kind.part),
                      milliseconds(b.exposed), percent(b.exposed));
   return out +
-         fmt::format("    {}, {:g} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
-                     use.calls, use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+         fmt::format("    {}, {:g} call{} of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
+                     use.calls, use.calls == 1 ? "" : "s", use.kind.bytes, use.alone.algorithm, use.alone.protocol,
                      bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck) +
          "  " + resources_text(world, time, buffers_of(world, time)) + "\n";
 }

@@ -33,9 +33,9 @@ std::string size_text(std::int64_t bytes) { return value_text(static_cast<double
 /// One line: the operation, the GPUs, the network, and NCCL.
 std::string context_text(const World& world, const Forecast& forecast) {
   const Communicator& comm = world.planner().comm;
-  std::string text = fmt::format("{} on {} GPUs = {} nodes x {} {}", name_of(forecast.op),
-                                 number_text(static_cast<double>(forecast.ranks)),
-                                 number_text(static_cast<double>(comm.nodes())), comm.gpus(), comm.node.gpu.name);
+  std::string text = fmt::format(
+      "{} on {} GPUs = {} node{} x {} {}", name_of(forecast.op), number_text(static_cast<double>(forecast.ranks)),
+      number_text(static_cast<double>(comm.nodes())), comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     text += fmt::format(", {} x {} {} per node, {} fabric, {} routing", comm.node.nics,
                         to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),

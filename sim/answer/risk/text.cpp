@@ -137,8 +137,8 @@ std::string survived(const Risk& risk) {
                     c->per_month, c->simulated, what_of(*c), c->example.empty() ? "" : ": " + example_of(*c));
   }
   if (harmless > 0)
-    out +=
-        fmt::format("# {} other classes of failures slow the job by less than {:.1f} %\n", harmless, 100 * (least - 1));
+    out += fmt::format("# {} other class{} of failures slow{} the job by less than {:.1f} %\n", harmless,
+                       harmless == 1 ? "" : "es", harmless == 1 ? "s" : "", 100 * (least - 1));
   return out;
 }
 
@@ -179,9 +179,9 @@ std::string risk_text(const Risk& risk) {
   const World& world = risk.world;
   const Scenario& s = world.scenario();
   std::string out = heading_line(s.name.empty() ? "risk" : "risk of " + s.name);
-  out += fmt::format("# {} on {} GPUs = {} nodes x {}: {} healthy", risk.of,
+  out += fmt::format("# {} on {} GPUs = {} node{} x {}: {} healthy", risk.of,
                      grouped(std::int64_t{s.cluster.nodes} * s.node.spec.gpus), grouped(s.cluster.nodes),
-                     s.node.spec.gpus, time_text(risk.time));
+                     s.cluster.nodes == 1 ? "" : "s", s.node.spec.gpus, time_text(risk.time));
   if (risk.network_samples > 1)
     out += fmt::format(", median of {} samples; p5 {}, p95 {}, worst {}", risk.network_samples, time_text(risk.time_p5),
                        time_text(risk.time_p95), time_text(risk.time_worst));

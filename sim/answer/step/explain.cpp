@@ -37,9 +37,9 @@ std::string binding_text(const StepForecast& f) {
   out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} s, {:.1f} %\n", name_of(use.kind.part),
                      b.exposed.value, percent(b.exposed));
   return out +
-         fmt::format("    {}, {} calls of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name, use.calls,
-                     use.kind.bytes, use.alone.algorithm, use.alone.protocol, bus_rate(f.program, use) * 1e-9,
-                     use.alone.bottleneck) +
+         fmt::format("    {}, {} call{} of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name, use.calls,
+                     use.calls == 1 ? "" : "s", use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+                     bus_rate(f.program, use) * 1e-9, use.alone.bottleneck) +
          "  " + resources_text(f.world, time, buffers_of(f.world, time)) + "\n";
 }
 

@@ -28,8 +28,8 @@ std::string setting_lines(const World& world, const StepSetting& s, bool first, 
 }  // namespace
 
 std::string resources_text(const World& world, const StepTime& t, Bytes buffers) {
-  return fmt::format("collectives keep {:.1f} of {} SMs on average; their NCCL buffers take {:.2f} GiB per GPU", t.sms,
-                     gpu_of(world.scenario()).sheet.multiprocessors, gibibytes(buffers));
+  return fmt::format("collectives occupy {:.1f} of {} SMs on average; their NCCL buffers take {:.2f} GiB per GPU",
+                     t.sms, gpu_of(world.scenario()).sheet.multiprocessors, gibibytes(buffers));
 }
 
 std::string gain_text(const GainInterval& gain) {
@@ -41,8 +41,9 @@ std::string step_settings_script(const StepSettings& s) {
   const auto& env = s.world.scenario().nccl.env;
   std::string out =
       fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(s.world.scenario().name));
-  out += fmt::format("# {} on {} ranks = {} nodes x {} {}, NCCL {}\n", time_text(s.world, s.before), comm.ranks(),
-                     comm.nodes(), comm.gpus(), comm.node.gpu.name, to_text(comm.version));
+  out +=
+      fmt::format("# {} on {} ranks = {} node{} x {} {}, NCCL {}\n", time_text(s.world, s.before), comm.ranks(),
+                  comm.nodes(), comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name, to_text(comm.version));
   out += fmt::format("# {}\n", resources_text(s.world, s.before, s.buffers));
   out += "# A gain is the share of the time that is saved, with its 90 % interval.\n";
   // The gains hold on top of the variables of the scenario, which the script does not set.

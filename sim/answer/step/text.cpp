@@ -70,9 +70,9 @@ std::string head_text(const World& world, const StepForecast& f) {
                                   : "";
   out += fmt::format("# training step: {}, {:.4g} parameters{}, {}\n", step.model.name,
                      static_cast<double>(count_parameters(step.model).total), further, gpus);
-  return out + fmt::format("# {}; {} micro-batches of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
-                           step.micro_batches(), step.micro_batch, step.model.sequence, name_of(step.precision),
-                           to_text(step.recompute), step.stack.name);
+  return out + fmt::format("# {}; {} micro-batch{} of {} x {} tokens; {}, recompute {}; {}\n", degrees(step),
+                           step.micro_batches(), step.micro_batches() == 1 ? "" : "es", step.micro_batch,
+                           step.model.sequence, name_of(step.precision), to_text(step.recompute), step.stack.name);
 }
 
 }  // namespace
@@ -80,7 +80,8 @@ std::string head_text(const World& world, const StepForecast& f) {
 std::string gpus_text(const World& world, std::int64_t gpus) {
   const Scenario& s = world.scenario();
   const NodeSpec& node = s.node.spec;
-  std::string out = fmt::format("{} GPUs = {} nodes x {} {}", gpus, s.cluster.nodes, node.gpus, node.gpu);
+  std::string out = fmt::format("{} GPUs = {} node{} x {} {}", gpus, s.cluster.nodes, s.cluster.nodes == 1 ? "" : "s",
+                                node.gpus, node.gpu);
   if (s.cluster.nodes > 1)
     out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
                        name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup().policy->name);
