@@ -22,9 +22,9 @@ Findings check_devices(const HostFiles& host) {
          std::string(from::gpu_guide)});
   if (host.nics.empty())
     found.push_back({"", "host", FindingStatus::warning, what, "RDMA devices in /sys/class/infiniband",
-                     "between hosts NCCL can only use sockets: a fraction of the rate, and the CPU copies every byte",
+                     "between hosts, NCCL can use only sockets: a fraction of the rate, and the CPU copies every byte",
                      "lspci | grep -i -e mellanox -e infiniband, then load the NIC's RDMA driver (modprobe mlx5_ib); "
-                     "a host that works alone needs none",
+                     "a host that runs only single-host jobs needs none",
                      std::string(from::network_guide)});
   if (found.empty()) found.push_back(good("host", what, "GPUs and RDMA devices", from::gpu_guide));
   for (std::size_t g = 0; g < host.gpus.size(); ++g)

@@ -27,8 +27,8 @@ constexpr const char* loss =
     "set PFC on the priority of NCCL_IB_TC at NICs and switches, and ECN with DCQCN; look for drops and pauses along "
     "the path: ethtool -S NETDEV, switch counters";
 constexpr const char* late =
-    "set PFC and ECN as for lost packets; NCCL_IB_TIMEOUT=14 waits 67 ms instead of seconds; see whether the peer "
-    "lives";
+    "set PFC and ECN as for lost packets; NCCL_IB_TIMEOUT=14 waits 67 ms instead of seconds; check whether the peer is "
+    "alive";
 constexpr const char* congested = "ethtool -S NETDEV | grep -E 'prio|discards'; switches: ECN marks before PFC pauses";
 constexpr const char* peer = "check the peer and the counters of the fabric: ibqueryerrors on InfiniBand";
 
@@ -52,16 +52,16 @@ constexpr std::array counters = {
     Counter{"hw_counters/packet_seq_err", FindingStatus::warning, "peers report lost packets, which are retransmitted",
             loss},
     Counter{"hw_counters/local_ack_timeout_err", FindingStatus::warning,
-            "no acknowledgement in time: the last packet, or one sent again, was lost, or the peer is gone", late},
+            "no acknowledgement in time: the last packet or a retransmission was lost, or the peer is gone", late},
     Counter{"hw_counters/implied_nak_seq_err", FindingStatus::warning,
-            "acknowledgements skip packets: answers were lost, which are requested again", loss},
+            "gaps in acknowledgements: responses were lost, which are requested again", loss},
     Counter{"hw_counters/roce_adp_retrans_to", FindingStatus::warning,
-            "lost packets were sent again after a long wait: short ones did not help", late},
+            "lost packets were retransmitted after a long timeout: short timeouts did not help", late},
     Counter{"hw_counters/duplicate_request", FindingStatus::note,
-            "peers sent again what had arrived: acknowledgements were lost or late", loss},
+            "peers retransmitted packets that had arrived: acknowledgements were lost or late", loss},
     Counter{"hw_counters/roce_slow_restart", FindingStatus::note, "the NIC started slowly after a loss", congested},
     Counter{"hw_counters/roce_adp_retrans", FindingStatus::warning,
-            "lost packets were retransmitted after a short wait", loss},
+            "lost packets were retransmitted after a short timeout", loss},
     Counter{"hw_counters/out_of_sequence", FindingStatus::note,
             "packets arrived out of order: loss, or adaptive routing, where this is normal", loss},
     Counter{"hw_counters/rnr_nak_retry_err", FindingStatus::note,

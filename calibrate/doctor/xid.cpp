@@ -58,7 +58,7 @@ constexpr std::array catalogue = {
     Known{109, 109, bad, "context switch timeout", program, reset},
     Known{119, 119, worst, "the GPU system processor (GSP) does not respond", lost, reset},
     Known{120, 120, worst, "GPU system processor (GSP) error", lost, reset},
-    Known{121, 121, mild, "corrected error between GPU and Grace", "many of them cost speed", reset},
+    Known{121, 121, mild, "corrected error between GPU and Grace", "many of them reduce performance", reset},
     Known{136, 136, worst, "NVLink training failed", link_lost, check_links},
     Known{137, 137, bad, "fault of memory accessed over NVLink", program,
           "look for the first Xid on the other GPUs; run the program under compute-sanitizer"},

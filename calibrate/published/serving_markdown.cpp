@@ -93,7 +93,7 @@ std::string serving_markdown(const ServingPage& page) {
   out +=
       "The error is forecast / published - 1. For times, `+` means that the forecast is too slow; for rates, that it\n"
       "is too fast.\n\n"
-      "- in interval: rows that lie in their 90 % interval\n"
+      "- in interval: rows that are in their 90 % interval\n"
       "- refused: the scenario does not fit in memory by the estimate, or its split is inconsistent\n"
       "- unmapped: a scenario cannot express the row, because a setting has no key or a needed value is not stated\n\n";
   out += fmt::format("## {}\n\nEach source counts once. Single all-reduces count as dense.\n\n",

@@ -44,7 +44,7 @@ std::string what_was_left_out(LeftOutSteps by) {
     case LeftOutSteps::source: return "Each source is forecast by a fit without any of its rows.";
     case LeftOutSteps::family:
       return "Each family of sources is forecast by a fit without any of its rows. Releases of one table repeat each "
-             "other's rows, so\nsources whose names begin alike form a family.";
+             "other's rows, so\nsources whose names begin in the same way form a family.";
   }
   return {};
 }
@@ -85,8 +85,8 @@ std::string left_out_markdown(const StepValidation& v) {
           "Each fit starts at the priors. The widths of the intervals are learned from the errors of the other groups "
           "that were left out.\n"
           "At most eight rows of each source and kind of model are fitted and forecast. The priors of some parameters "
-          "come from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so this section flatters "
-          "these rows.\n";
+          "come from a study of the\nrows of `calibrate/data/steps.json` [steptime-study], so this section understates "
+          "the errors of these rows.\n";
     out += fmt::format("\nEach source counts once:\n\n{}\n{}", summary_markdown(kinds_of(rows)),
                        summary_markdown(summarize(rows)));
     out += spreads_text(rows, "\nSpread that these errors require, `{}`: {:.3g} ({:.2g} to {:.2g}).\n");

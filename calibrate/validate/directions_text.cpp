@@ -101,8 +101,7 @@ std::string directions_markdown(const std::vector<ConfigurationPair>& pairs) {
       "differ by more than 10 %. A size is right if the forecast has the same configuration faster. A pair has a "
       "crossing if the faster\n"
       "configuration changes once with size. A crossing is right if the forecast also has one, within a factor of two "
-      "of that size. If an\n"
-      "algorithm has no schedule yet, its stand-in is compared.\n\n"
+      "of that size. If an\nalgorithm has no schedule yet, its stand-in is compared.\n\n"
       "| what differs | pairs | sizes | right | % | crossings | right |\n|---|---|---|---|---|---|---|\n";
   for (const auto& [aspect, c] : counts_by_aspect(pairs))
     out += fmt::format("| {} | {} | {} | {} | {:.0f} | {} | {} |\n", aspect, c.pairs, c.sizes, c.right, c.percent(),

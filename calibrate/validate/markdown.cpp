@@ -126,7 +126,7 @@ std::string levels_markdown(const LeaveOneOut& l) {
   std::string out =
       "\n## The site's level\n\n"
       "This section uses the systems left out by site. It shows their median error over systems in %: as forecast, "
-      "with one free factor\nper system (in which each band counts alike), and with one free factor per band. What "
+      "with one free factor\nper system (in which each band counts equally), and with one free factor per band. What "
       "the factors remove is the site's level. The\nrest is the shape of its size sweep. In 90 % of systems, the "
       "level is within the percentage of the last line: that is the spread\nof sites.\n\n" +
       head_markdown();

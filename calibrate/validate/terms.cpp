@@ -16,7 +16,7 @@ const std::vector<ModelTerm>& model_terms() {
       {"slice", "a handshake for each slice in Simple", {{"architectures.*.slice", 0}}},
       {"ll burst", "more warps take part in LL as messages grow", {{"architectures.*.ll_burst", 0}}},
       {"host by GPU generation",
-       "network and PCIe hops differ by GPU generation, which stands for the host",
+       "network and PCIe hops differ by GPU generation, as a proxy for the host",
        {{"architectures.*.network_hop", 1}, {"architectures.*.pcie_hop", 1}}},
       {"channel launch",
        "each channel adds to a launch",

@@ -55,8 +55,8 @@ std::string terms_markdown(const TermStudy& study) {
       "then fitted again,\nwith a fifth of the sites left out in turn, and these sites are forecast. The table shows "
       "by how much the mean over systems of\ntheir errors (in %, each counted as at most 100) grows without the "
       "term, with its 90 % interval by a bootstrap over systems.\n\n"
-      "- `helps`: the interval lies above zero in some band\n"
-      "- `harms`: the interval lies below zero in some band\n"
+      "- `helps`: the interval is above zero in some band\n"
+      "- `harms`: the interval is below zero in some band\n"
       "- `undecided`: neither. By these data, the term could be removed. It stays if it is physics that another source "
       "shows, but no\n  claim rests on it.\n\n"
       "| term | what it is | parameters |";

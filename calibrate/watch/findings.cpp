@@ -194,14 +194,13 @@ void find_slow(const WatchInterval& in, std::vector<JobFinding>& found) {
   JobFinding f{"slow", "communicator", {}, {}, worst, {}};
   for (const WatchedCommunicator* c : slow) add_name(f.communicators, shown_name(*c));
   if (slow.size() > 1 && !shared.empty() && shared.size() <= slow.front()->members.size() / 2) {
-    f.detail =
-        fmt::format("{} communicators across hosts, of those with it all, take up to {:.2f} times as long as usual",
-                    slow.size(), worst);
+    f.detail = fmt::format("all {} of its communicators across hosts take up to {:.2f} times as long as usual",
+                           slow.size(), worst);
     return add_places(in, shared, std::move(f), found);
   }
   for (const WatchedCommunicator* c : slow) {
     JobFinding one{"slow", "communicator", c->id, {shown_name(*c)}, slowdown(*c), {}};
-    one.detail = fmt::format("takes {:.2f} times as long as usual, all ranks alike", one.ratio);
+    one.detail = fmt::format("takes {:.2f} times as long as usual, on all ranks equally", one.ratio);
     found.push_back(std::move(one));
     if (found.size() >= most_named) return;
   }
@@ -262,7 +261,7 @@ void find_hangs(const WatchInterval& in, std::vector<JobFinding>& found) {
     JobFinding f{"hang", "rank", place, {}, 0, {}};
     for (const std::string& id : communicators) add_name(f.communicators, id);
     f.detail = fmt::format(
-        "has not launched a call that others have launched in {} communicator{}; no rank of {} has moved",
+        "has not launched a call that others have launched in {} communicator{}; no rank of {} makes progress",
         communicators.size(), communicators.size() == 1 ? "" : "s", communicators.size() == 1 ? "it" : "them");
     found.push_back(std::move(f));
   }

@@ -74,9 +74,10 @@ std::string open_metrics(const WatchInterval& interval, const std::vector<JobFin
   family(out, "fabricast_busbw_expected_bytes_per_second", "gauge", rate, "Forecast for a healthy cluster.");
   samples("fabricast_busbw_expected_bytes_per_second",
           with([](const Measured&, const Expected& e) { return e.bandwidth; }));
-  family(out, "fabricast_busbw_floor_bytes_per_second", "gauge", rate, "Floor of a healthy cluster, as of gate.");
+  family(out, "fabricast_busbw_floor_bytes_per_second", "gauge", rate,
+         "Floor of a healthy cluster, as `fabricast gate` computes it.");
   samples("fabricast_busbw_floor_bytes_per_second", with([](const Measured&, const Expected& e) { return e.floor; }));
-  family(out, "fabricast_busbw_ratio", "gauge", "", "Measured over expected bus bandwidth.");
+  family(out, "fabricast_busbw_ratio", "gauge", "", "Measured divided by expected bus bandwidth.");
   samples("fabricast_busbw_ratio",
           with([](const Measured& m, const Expected& e) { return m.bandwidth / e.bandwidth; }));
   family(out, "fabricast_busbw_ratio_low", "gauge", "", "Lower end of the 90 % interval of healthy clusters.");
@@ -86,7 +87,7 @@ std::string open_metrics(const WatchInterval& interval, const std::vector<JobFin
   family(out, "fabricast_busbw_below_floor", "gauge", "", "1 if the bus bandwidth is below the floor.");
   samples("fabricast_busbw_below_floor",
           with([](const Measured& m, const Expected& e) { return m.bandwidth < e.floor ? 1.0 : 0.0; }));
-  family(out, "fabricast_finding", "gauge", "", "1 for each part that holds up the job.");
+  family(out, "fabricast_finding", "gauge", "", "1 for each rank, host or communicator that slows down the job.");
   for (const JobFinding& f : findings)
     out +=
         fmt::format("fabricast_finding{{kind=\"{}\",part=\"{}\",place=\"{}\",communicators=\"{}\",detail=\"{}\"}} 1\n",
@@ -98,7 +99,7 @@ std::string open_metrics(const WatchInterval& interval, const std::vector<JobFin
   counter("fabricast_records", "Collectives that were read, one per rank and call.", counts.records);
   counter("fabricast_calls_matched", "Calls that all ranks recorded.", counts.calls);
   counter("fabricast_calls_in_part", "Calls that only some ranks recorded.", counts.parts);
-  counter("fabricast_records_left_out", "Records that gave no time.", counts.left_out);
+  counter("fabricast_records_left_out", "Records without a usable time.", counts.left_out);
   counter("fabricast_problems", "Lines that could not be read.", counts.problems);
   return out + "# EOF\n";
 }

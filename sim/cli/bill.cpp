@@ -6,11 +6,10 @@
 namespace fabricast {
 
 int bill_verb(const std::vector<std::string>& arguments) {
-  Options options(
-      "bill",
-      "Writes the bill of materials of the scenario's cluster, with ports, racks and power. If the scenario "
-      "names a price file, also the cost of the cluster and of steps, tokens or calls.",
-      {"SCENARIO"});
+  Options options("bill",
+                  "Writes the bill of materials of the scenario's cluster, with ports, racks and power. If the "
+                  "scenario names a price file, also writes the cost of the cluster and of steps, tokens or calls.",
+                  {"SCENARIO"});
   options.example("fabricast bill cluster.yaml");
   options.example("fabricast bill cluster.yaml --set prices=prices.yaml --csv bill.csv");
   add_scenario_options(options);

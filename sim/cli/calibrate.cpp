@@ -144,7 +144,8 @@ int validate(const std::vector<std::string>& arguments) {
 /// `calibrate residuals`. Takes minutes, because it fits again without each fifth of the sites.
 int residuals(const std::vector<std::string>& arguments) {
   Options options("calibrate residuals",
-                  "Learns the distribution of forecast errors on held-out systems, which intervals are made from.", {});
+                  "Learns the distribution of forecast errors on held-out systems, from which intervals are computed.",
+                  {});
   options.example("fabricast calibrate residuals --output residuals.json");
   options.add()("cases", takes("FILE"), "measured cases, JSON (default: the shipped cases)")(
       "only", takes("TEXT"), "only cases whose id contains TEXT")(

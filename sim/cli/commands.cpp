@@ -20,7 +20,7 @@ constexpr std::array verbs = {
     Verb{"explain", "SCENARIO", "show where the time of one size goes, and the bottleneck", explain_verb},
     Verb{"plan", "SCENARIO", "compare the configurations of a sweep, and choose one", plan_verb},
     Verb{"jobs", "SCENARIO", "forecast several jobs on one fabric: contention and placement", jobs_verb},
-    Verb{"bill", "SCENARIO", "list switches, ports, cables, racks, power, and cost by your prices", bill_verb},
+    Verb{"bill", "SCENARIO", "list switches, ports, cables, racks, power, and cost at your prices", bill_verb},
     Verb{"risk", "SCENARIO", "show the effect of failures: the worst single ones, and goodput", risk_verb},
     Verb{"check", "[LOG...] --scenario FILE", "compare measured times with the forecast, and look for causes",
          check_verb},
@@ -41,9 +41,9 @@ constexpr std::array verbs = {
          calibrate_verb, calibrate_words},
     Verb{"doctor", "[--root DIR | --fleet DIR]",
          "check whether hosts are ready for fast collectives: PCIe, NICs, drivers", doctor_verb},
-    Verb{"mcp", "[options]", "answer assistants: the Model Context Protocol on standard input and output", mcp_verb},
-    Verb{"serve", "[options]", "answer programs and browsers of this machine over HTTP", serve_verb},
-    Verb{"watch", "DIRECTORY", "watch a running job: who holds it up", watch_verb},
+    Verb{"mcp", "[options]", "serve AI assistants: the Model Context Protocol on standard input and output", mcp_verb},
+    Verb{"serve", "[options]", "serve programs and browsers on this machine over HTTP", serve_verb},
+    Verb{"watch", "DIRECTORY", "watch a running job: which ranks slow it down", watch_verb},
     Verb{"help", "[VERB]", "show this help, the options of a verb, or the manual page", help_verb},
 };
 

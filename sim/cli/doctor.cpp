@@ -64,15 +64,15 @@ int compare_hosts(const std::string& folder, const std::string& json) {
 }  // namespace
 
 int doctor_verb(const std::vector<std::string>& arguments) {
-  Options options(
-      "doctor",
-      "Checks whether this host is ready for fast collectives, and says how to fix what is not. Exits with 1 "
-      "if there are warnings or errors.",
-      {});
+  Options options("doctor",
+                  "Checks whether this host is ready for fast collectives, and shows how to fix what is not. Exits "
+                  "with 1 if there are warnings or errors.",
+                  {});
   options.example("fabricast doctor");
   options.example("dmesg | fabricast doctor --text -");
   options.example("fabricast doctor --fleet reports");
-  options.add()("root", takes("DIR")->default_value("/"), "examine the files below DIR, a copy of another host's")(
+  options.add()("root", takes("DIR")->default_value("/"),
+                "examine the files below DIR, a copy of the file system of another host")(
       "text", takes_many("FILE"),
       "output of nvidia-smi -q, nvidia-smi nvlink, dmesg, systemctl status, nvidia-imex-ctl -N or mlnx_qos; - reads "
       "standard input; may be repeated")(

@@ -69,7 +69,7 @@ int export_verb(const std::vector<std::string>& arguments) {
       "Writes the fastest settings for the scenario's collective or step in a form that NCCL reads. WHAT is `tuner`, a "
       "table for "
       "NCCL's example tuner plugin, `env`, a shell script that sets its variables, or `profile`, for "
-      "libnccl-tuner-fabricast.so: only sizes at which a gain is certain to 90 %, in FILE.FINGERPRINT.json.",
+      "libnccl-tuner-fabricast.so: only sizes whose 90 % interval of the gain is above 0, in FILE.FINGERPRINT.json.",
       {"WHAT", "SCENARIO"});
   options.example("fabricast export tuner cluster.yaml --output tuner.csv");
   options.example("fabricast export env cluster.yaml");

@@ -53,7 +53,7 @@ int gate_verb(const std::vector<std::string>& arguments) {
                 "1/1000)")("collectives", takes("NAME,..."),
                            "collectives, separated by commas (default: the scenario's)")(
       "log", takes_many("LOG")->multitoken(),
-      "compare logs of nccl-tests, or CSV of bytes,time_us, with the floors of their own sizes");
+      "compare logs of nccl-tests, or CSV of bytes,time_us, with the floors of their sizes");
   for (const GateFormat& format : formats) options.add()(format.name, takes("FILE"), format.doc);
   options.add()("threads", takes("N"), "number of threads (default: all cores); results do not depend on it");
   if (!options.parse(arguments)) return 0;

@@ -25,7 +25,7 @@ int import_verb(const std::vector<std::string>& arguments) {
   options.example("fabricast calibrate import *.log --scenario cluster.yaml --output cases.json");
   options.add()("output", takes("FILE"), "write measured cases to FILE, for --cases of `calibrate fit`; - prints them")(
       "system", takes("NAME"), "name of the system in the cases (default: from the first log)")(
-      "scenario", takes("FILE"), "scenario that gives the hardware of the cases where the logs do not")(
+      "scenario", takes("FILE"), "scenario that supplies hardware that the logs do not state")(
       "json", takes("FILE"), "write everything that was found to FILE as JSON; - prints it instead of text");
   if (!options.parse(arguments)) return 0;
   const std::string output = output_path(options, "output"), json = output_path(options, "json");

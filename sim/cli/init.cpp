@@ -174,7 +174,7 @@ int init_verb(const std::vector<std::string>& arguments) {
     options.words(q.name, names_of(q.choices()));
   }
   add_scenario_options(options);
-  options.add()("defaults", "ask nothing, and use defaults for everything that no option answers")(
+  options.add()("defaults", "ask nothing, and use defaults for everything that no option sets")(
       "force,f", "overwrite an existing file");
   if (!options.parse(arguments)) return 0;
   const std::string path = options.text("FILE", "scenario.yaml");
@@ -189,7 +189,7 @@ int init_verb(const std::vector<std::string>& arguments) {
                         std::any_of(init_questions().begin(), init_questions().end(),
                                     [&](const InitQuestion& q) { return options.has(q.name); });
   const bool asking = !answered && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-  if (asking) fmt::print(stderr, "Return takes the value in brackets. Ctrl-C quits without writing a file.\n");
+  if (asking) fmt::print(stderr, "Return accepts the value in brackets. Ctrl-C quits without writing a file.\n");
   std::vector<GivenKey> keys = keys_of(answers_of(options, asking), true);
   add_set_words(keys, options);
   const Scenario scenario = completed(keys);

@@ -165,7 +165,7 @@ Forecast the same cluster with another fabric, as JSON:
 fabricast run cluster.yaml \-\-set fabric.kind=fat_tree \-\-json out.json
 .Ed
 .Pp
-Check whether a forecast is more than 2 % worse than a kept one:
+Check whether a forecast is more than 2 % worse than an earlier one:
 .Bd -literal -offset indent
 fabricast compare kept.json out.json \-\-tolerance 2%
 .Ed

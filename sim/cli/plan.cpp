@@ -106,8 +106,8 @@ int plan_verb(const std::vector<std::string>& arguments) {
       "also compute the effect of failures on each row: goodput, the worst single failure; takes longer than "
       "everything "
       "else")("no-intervals", "leave out the 90 % intervals, which take most of the time")(
-      "search", takes("NAME"), "search instead of a sweep: parallel, splits of a training step over its GPUs")(
-      "limit", takes("N"), "for a search: maximum number of forecasts, chosen by a quick estimate (default: 200)")(
+      "search", takes("NAME"), "search instead of a sweep; parallel: ways to split a training step over its GPUs")(
+      "limit", takes("N"), "for a search: maximum number of forecasts; a quick estimate selects them (default: 200)")(
       "top", takes("N"), "number of rows in text (default: 20), and for a search in JSON and CSV")(
       "json", takes("FILE"), "write JSON to FILE; - prints it instead of text")(
       "csv", takes("FILE"), "write CSV to FILE; - prints it instead of text")(

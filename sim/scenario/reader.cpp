@@ -344,9 +344,8 @@ class Reading {
       const auto at = [i](std::string_view key) { return fmt::format("faults[{}].{}", i, key); };
       const int named = !f.link.empty() + !f.gpu.empty() + !f.nic.empty() + (f.host >= 0);
       if (named != 1)
-        refuse(
-            fmt::format("faults[{}]", i), named == 0 ? "names no component" : "names several components",
-            "give one of link, host, gpu and nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
+        refuse(fmt::format("faults[{}]", i), named == 0 ? "names no component" : "names several components",
+               "give one of link, host, gpu, nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
       const bool clocked = f.clock.value < 1;
       if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "applies only to a host or a GPU");
       if (clocked && (f.at.value > 0 || f.until.value > 0))

@@ -88,7 +88,7 @@ std::string advice_text(const Advice& advice) {
   if (!advice.taken.empty())
     out += fmt::format("  {:<44} {:>6.1f} %\n  ({}; each gain is on top of the lines above)\n", "all of these",
                        100 * advice.gain, rule);
-  if (!advice.mixed.empty()) out += "settings that help at some sizes, but not over all:\n";
+  if (!advice.mixed.empty()) out += "settings that help at some sizes, but not overall:\n";
   for (const Advised& a : advice.mixed) list(a);
   return out;
 }
@@ -123,7 +123,7 @@ std::string env_script(const Advice& advice) {
     }
   }
   if (!advice.taken.empty()) out += fmt::format("\n# All together: {:.1f} %\n", 100 * advice.gain);
-  if (!advice.mixed.empty()) out += "\n# Not recommended: gains at some sizes, but too little over all.\n";
+  if (!advice.mixed.empty()) out += "\n# Not recommended: gains at some sizes, but too little overall.\n";
   // As comments, so that a reader with other sizes can try them by removing one character.
   for (const Advised& a : advice.mixed) {
     out += fmt::format("# {}: {:.1f} %; {}\n", a.change.what, 100 * a.change.gain, sides(advice.before, a));

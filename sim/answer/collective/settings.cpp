@@ -91,7 +91,7 @@ Alternatives other_algorithms(const Situation& s) {
   // Over several sizes the fastest on average may be the one that runs at the first size, and still be a change at
   // others.
   if (best && (several || best->algorithm != first(s).algorithm || best->protocol != first(s).protocol))
-    list.push_back({forced(s) ? "the fastest algorithm and protocol" : "another algorithm or protocol than NCCL's",
+    list.push_back({forced(s) ? "the fastest algorithm and protocol" : "an algorithm or protocol other than NCCL's",
                     {env_word("NCCL_ALGO", for_operation(s, std::string(name_of(best->algorithm)))),
                      env_word("NCCL_PROTO", for_operation(s, std::string(name_of(best->protocol))))}});
   if (!several) return list;

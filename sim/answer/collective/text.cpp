@@ -112,7 +112,7 @@ std::string forecast_text(const Forecast& forecast) {
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol for each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
-  if (intervals) out += "# 90 % interval: the measured time lies between time / factor and time x factor\n";
+  if (intervals) out += "# 90 % interval: the measured time is between time / factor and time x factor\n";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     out += fmt::format("# not stated, so assumed: {} (the interval includes other values)\n", assumed);
   const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };

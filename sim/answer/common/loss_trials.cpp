@@ -14,14 +14,14 @@ Alternatives no_drops(const World& world) {
 }
 
 Alternatives sound_cables(const World& world) {
-  return one_if<Trial>(world.scenario().fabric.congestion.loss.value > 0, "cables that lose nothing",
+  return one_if<Trial>(world.scenario().fabric.congestion.loss.value > 0, "cables that lose no packets",
                        {"fabric.congestion.loss=0"});
 }
 
 Alternatives selective_repeat(const World& world) {
   const std::optional<LossModel> loss = loss_model(world);
   const std::optional<Reordered> order = reordered(world.scenario(), world.setup());
-  return one_if<Trial>((loss && !loss->selective) || (order && !order->selective), "NICs that repeat selectively",
+  return one_if<Trial>((loss && !loss->selective) || (order && !order->selective), "NICs with selective repeat",
                        {"fabric.congestion.retransmission=selective_repeat"});
 }
 

@@ -29,11 +29,12 @@ std::string meaning_text(const Gate& gate) {
   std::string out = fmt::format(
       "# a healthy cluster, like the measured ones, is below the floor of a row with probability {}: on average\n"
       "# {:.2g} of these {} rows, which are correlated. A cluster above its floors may still be slower than it should\n"
-      "# be, and a floor does not say how slow a broken cluster is: `fabricast check` looks for causes\n",
+      "# be, and a floor does not show how slow a broken cluster is: `fabricast check` looks for causes\n",
       chance_text(gate.probability), gate.probability * static_cast<double>(gate.rows.size()), gate.rows.size());
   if (gate.measured > 0) return out + fmt::format("# conditioned on {} measured rows of this site\n", gate.measured);
   return out +
-         "# without measurements of this site, so the floors are low: `--measured LOG` of a healthy run raises them\n";
+         "# no measurements of this site are given, so the floors are low: `--measured LOG` of a healthy run raises "
+         "them\n";
 }
 
 std::string sweep_text(const World& world, const GateSweep& sweep) {

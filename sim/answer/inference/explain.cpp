@@ -50,7 +50,7 @@ std::string requests_text(const World& world, const InferenceForecast& f) {
 std::string prefix_binding(const InferenceForecast& f) {
   if (!f.prefix) return {};
   const PrefixForecast& p = *f.prefix;
-  return fmt::format("  first token of a prompt with a prefix: {:.1f} % is its load, bound by {}\n",
+  return fmt::format("  first token of a prompt with a prefix: {:.1f} % is the load of the prefix, bound by {}\n",
                      100 * (p.load / p.first_token()), p.bottleneck);
 }
 

@@ -166,7 +166,7 @@ constexpr Kind kinds[] = {
                  {key("launch", "graph")});
     },
     [](G g) {
-      return one(!g.spec.overlap && !g.forecast.step.collectives.empty(), "halves of a pass take turns",
+      return one(!g.spec.overlap && !g.forecast.step.collectives.empty(), "overlapped halves of a pass",
                  {key("overlap", true)});
     },
     [](G g) { return one(g.spec.overlap, "whole passes", {key("overlap", false)}); },

@@ -66,7 +66,7 @@ std::string prefix_text(const InferenceSpec& spec, const PrefixForecast& p) {
                   spec.kv_cache.tier == CacheTier::ssd ? "drives" : "host memory", fractional(p.bytes) * 1e-9);
   out += fmt::format("  load            {:>12}   {:.4g} GB/s, bound by {}\n", ms(p.load),
                      gigabytes_per_second(p.bytes / p.load), p.bottleneck);
-  out += fmt::format("  rest of it      {:>12}\n", ms(p.rest));
+  out += fmt::format("  rest of prompt  {:>12}\n", ms(p.rest));
   return out + fmt::format("  first token     {:>12}   {} if all is computed: {:.3g} times as fast\n",
                            ms(p.first_token()), ms(p.computed), p.computed / p.first_token());
 }
@@ -154,7 +154,7 @@ std::string inference_text(const InferenceForecast& f) {
                      static_cast<double>(count_parameters(step.model).total), gpus_text(world, f.gpus));
   out += fmt::format("# {}; batch {} per replica, {} + {} tokens; {}, cache {}; {}, {}{}\n", degrees(step.layout),
                      step.batch, step.input, step.output, numbers_of(step), name_of(step.cache), step.stack.name,
-                     name_of(spec.launch), step.overlap ? ", halves in turns" : "");
+                     name_of(spec.launch), step.overlap ? ", two overlapped halves" : "");
   if (spec.disaggregated.prefill.gpus > 0) {
     const InferenceStep prompts = prefill_step(spec, s.node.spec, s.nvlink_domain.nodes, s.hardware);
     out += fmt::format("# {} prefill GPUs: {}\n", spec.disaggregated.prefill.gpus, degrees(prompts.layout));

@@ -116,14 +116,14 @@ std::string placement_table(const World& world, const JobsForecast& f) {
   out += fmt::format("  gain over the same hosts in random rank order: {}\n", gain_text(f.shuffled, best.beside));
   const std::vector<std::string> words = placement_words(world, best.hosts);
   out += fmt::format("  --set '{}'\n", words.front());
-  if (words.size() > 1) out += "  `recommended.set` of --json also fixes the others where they are\n";
+  if (words.size() > 1) out += "  `recommended.set` in --json also fixes the hosts of the other jobs\n";
   return out;
 }
 
 // Only flows: jobs are peers, and a weight for one is a loss for another.
 std::string apart_text(const JobsForecast& f) {
   if (!f.apart) return {};
-  std::string out = fmt::format("flows in a traffic class of their own: {} with the others running, gain {}\n",
+  std::string out = fmt::format("flows in a separate traffic class: {} with the others running, gain {}\n",
                                 short_text(f.apart->beside), gain_text(f.jobs[0].beside.time, f.apart->beside));
   for (const std::string& word : f.apart->set) out += fmt::format("  --set '{}'\n", word);
   return out;

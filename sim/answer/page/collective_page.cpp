@@ -242,7 +242,7 @@ PageSection load_section(const World& world, const ForecastRow& row) {
   drawing.name = "load";
   drawing.title = fmt::format("Load of the fabric's links during {} of {}", name_of(row.plan.op), size_text(row.bytes));
   drawing.note =
-      "Nodes below, switches above. Where there are many, neighbours share a box. A line stands for all cables between "
+      "Nodes below, switches above. If there are many, neighbours share a box. A line represents all cables between "
       "two boxes and has the colour of the most loaded link. Load is the mean over the call: at 100 % a link is busy "
       "from beginning to end. Point at a line to read its load.";
   PageSection section{"load", "Load of the fabric", {}};

@@ -20,7 +20,7 @@ std::string set_text(const std::vector<std::string>& set) {
 PageTable helps_table(std::string time_unit) {
   PageTable table;
   table.name = "helps";
-  table.note = "Each change of this scenario was forecast by itself. Gains do not add up.";
+  table.note = "Each change of this scenario was forecast separately. Gains do not add up.";
   table.columns = {{"change", Measure::text, {}, {}},
                    {"time", Measure::number, std::move(time_unit), {}},
                    {"gain", Measure::percent, {}, "fraction of the time that is saved"},
@@ -52,7 +52,7 @@ PageSection weighed_section(const Explanation& e) {
   PageTable table;
   table.name = "weighed";
   table.note =
-      "NCCL chooses by its own estimate. The forecast is fabricast's. Unknown: fabricast has no schedule for it.";
+      "NCCL chooses by its own estimate; the forecast is Fabricast's. Unknown: Fabricast has no schedule for it.";
   table.columns = {{"algorithm", Measure::text, {}, {}},
                    {"protocol", Measure::text, {}, {}},
                    {"NCCL's estimate", Measure::number, "us", {}},

@@ -20,7 +20,7 @@ BarChart breakdown_chart(const InferenceForecast& f, std::string_view what) {
   BarChart chart;
   chart.name = "breakdown";
   chart.title = "Where the time of a GPU goes, mean over all GPUs";
-  chart.note = "Collectives count only while computation does not hide them. Bubble: waiting for other stages.";
+  chart.note = "Collectives count only where computation does not hide them. Bubble: waiting for other stages.";
   chart.value = {fmt::format("time of {}", what), Measure::seconds, {}, ChartScale::linear, true};
   chart.bars = {std::string(what)};
   for (const InferenceLine& line : inference_lines(f.step.mean))

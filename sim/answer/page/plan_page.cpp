@@ -75,7 +75,7 @@ PageTable rows_table(const PlanReport& r, const std::vector<std::size_t>& shown)
   table.name = "rows";
   table.title = "All forecast rows";
   table.filter = true;
-  table.note = "The best first. Small numbers are the ends of the 90 % interval.";
+  table.note = "Best configurations first. Small numbers are the ends of the 90 % interval.";
   for (const SweepAxis& axis : r.study.axes)
     table.columns.push_back({axis.name, Measure::text, {}, "axis of the sweep"});
   for (const std::size_t m : shown) {

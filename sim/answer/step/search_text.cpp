@@ -41,9 +41,10 @@ std::string plan_text(const PlanResult& result, std::size_t top) {
   std::string out = heading_line(world.scenario().name);
   out += fmt::format("# splits of {} over {} GPUs, {} sequences per step; `*` marks the scenario's own\n",
                      base.model.name, result.gpus, base.global_batch);
-  out += fmt::format("# {} considered: {} do not divide, {} do not fit in {:.1f} GiB, {} left out by a quick estimate",
-                     result.considered, result.not_divided, result.not_fitting,
-                     static_cast<double>(base.kernels.memory.value) / gib, result.left_out);
+  out += fmt::format(
+      "# {} considered: {} do not divide evenly, {} do not fit in {:.1f} GiB, {} left out by a quick estimate",
+      result.considered, result.not_divided, result.not_fitting, static_cast<double>(base.kernels.memory.value) / gib,
+      result.left_out);
   if (result.refused > 0) out += fmt::format(", {} with groups distributed unevenly over nodes", result.refused);
   out += fmt::format("; {} forecast\n#\n", result.rows.size());
   out +=

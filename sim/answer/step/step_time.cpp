@@ -58,7 +58,7 @@ void require_step(const World& world) {
     throw UserError::at("workload.kind", "a trace's computation was recorded with its own NCCL settings",
                         "describe the step as a training_step");
   if (kind == WorkloadKind::collective)
-    throw UserError::at("workload.kind", "is a collective, beside which nothing computes",
+    throw UserError::at("workload.kind", "is a collective, next to which no computation runs",
                         "for a step: training_step or inference");
   require_flow_engine(world);
 }

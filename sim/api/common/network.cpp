@@ -24,7 +24,12 @@ constexpr QuestionOption network_options_table[] = {
     {"measured", OptionType::logs,
      "measurements of this site, on which times are conditioned: logs of nccl-tests, cases (JSON), or CSV of "
      "bytes,time_us"},
-    {"kept", OptionType::count, "answers that are kept, about 150 B each (default: 262144)", {}, 1, most_kept}};
+    {"kept",
+     OptionType::count,
+     "maximum number of answers that are kept, about 150 B each (default: 262144)",
+     {},
+     1,
+     most_kept}};
 constexpr Question network_question{"network", "times of calls of groups of ranks", network_options_table, nullptr};
 
 /// A call as it was asked, and the place of its answer.
@@ -53,7 +58,7 @@ std::int64_t bytes_of(const Value& value) {
       throw UserError("bytes: is out of range", fmt::format("between 1 and {}", largest_size.value));
     return value.get<std::int64_t>();
   }
-  if (!value.is_string()) throw UserError("bytes: is no size", R"(a whole number, or a text such as "1MiB")");
+  if (!value.is_string()) throw UserError("bytes: is not a size", R"(a whole number, or a string such as "1MiB")");
   const auto parsed = parse_bytes(value.get<std::string>());
   if (!parsed) throw UserError("bytes: " + parsed.error, parsed.hint);
   return parsed.value.value;
@@ -61,11 +66,11 @@ std::int64_t bytes_of(const Value& value) {
 
 AskedCall call_from(const Value& value) {
   if (!value.is_object())
-    throw UserError("is no object", R"({"collective": "all_reduce", "bytes": 1024, "ranks": [0, 1]})");
+    throw UserError("is not an object", R"({"collective": "all_reduce", "bytes": 1024, "ranks": [0, 1]})");
   AskedCall call;
   for (const auto& [key, member] : value.items()) {
     if (key == "collective") {
-      if (!member.is_string()) throw UserError("collective: is not a text");
+      if (!member.is_string()) throw UserError("collective: is not a string");
       call.name = member.get<std::string>();
       call.kind = call_kind_from(call.name);
     } else if (key == "bytes") {

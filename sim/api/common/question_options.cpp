@@ -34,7 +34,7 @@ std::string_view wanted_instead(const Value& v, OptionType type) {
     case OptionType::count: return v.is_number_integer() ? "" : "a whole number";
     case OptionType::number: return v.is_number() ? "" : "a number";
     case OptionType::text: return v.is_string() ? "" : "a text";
-    case OptionType::texts: return is_list(v, [](const Value& e) { return e.is_string(); }) ? "" : "a list of texts";
+    case OptionType::texts: return is_list(v, [](const Value& e) { return e.is_string(); }) ? "" : "a list of strings";
     case OptionType::logs: return is_list(v, is_log) ? "" : R"(a list of paths or of {"name", "text"})";
   }
   return "";

@@ -53,14 +53,14 @@ constexpr QuestionOption check_options_table[] = {
     {"form", OptionType::text, form_doc, check_forms}};
 constexpr QuestionOption gate_options_table[] = {
     {"probability", OptionType::text,
-     "that one row of a healthy cluster is below its floor: 1/1000, 0.001 or 0.1% (default: 1/1000)"},
+     "probability that one row of a healthy cluster is below its floor: 1/1000, 0.001 or 0.1% (default: 1/1000)"},
     {"collectives", OptionType::texts, "collectives (default: the scenario's)"},
-    {"logs", OptionType::logs, "compare these logs with the floors of their own sizes"},
+    {"logs", OptionType::logs, "compare these logs with the floors of their sizes"},
     measured_option,
     {"form", OptionType::text, form_doc, gate_forms}};
 constexpr QuestionOption plan_options_table[] = {
     {"sweep", OptionType::texts, "axes in addition to `sweep` of the scenario, e.g. cluster.nodes=[32, 64]"},
-    {"search", OptionType::text, "search instead of a sweep: splits of a training step over its GPUs", searches},
+    {"search", OptionType::text, "search instead of a sweep: ways to split a training step over its GPUs", searches},
     {"limit", OptionType::count, "for a search: maximum number of forecasts (default: 200)", {}, 1, 1'000'000},
     {"top",
      OptionType::count,

@@ -22,7 +22,7 @@ enum class OptionType {
   count,  ///< a whole number
   number,
   text,
-  texts,  ///< a list of texts
+  texts,  ///< a list of strings
   logs,   ///< a list of logs: paths, or {"name", "text"}
 };
 

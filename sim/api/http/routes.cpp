@@ -109,7 +109,7 @@ std::variant<HttpResponse, HttpJob> ask_tool(const ServiceTool& tool, const Http
     return HttpJob{job_of(tool, arguments), "application/json"};
   }
   if (request.method != "POST")
-    return refusal(405, fmt::format("{} is not for this address", shown(request.method, 20)), "use POST");
+    return refusal(405, fmt::format("{} is not supported at this address", shown(request.method, 20)), "use POST");
   const std::string type = header_of(request, "content-type");
   if (type.substr(0, type.find(';')) != "application/json")
     return refusal(415, "the body is not JSON", "send Content-Type: application/json");

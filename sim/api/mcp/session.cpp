@@ -60,9 +60,9 @@ std::string result_line(const Out& id, Out result) {
 Out server_info() { return {{"name", "fabricast"}, {"title", "Fabricast"}, {"version", version_text()}}; }
 
 constexpr std::string_view instructions =
-    "Forecasts how long NCCL collectives, training steps and inference take on GPU clusters. Begin with `run`. A "
-    "scenario "
-    "is short: what it leaves out has defaults. Errors say what to write instead. `describe` explains any name or key.";
+    "Forecasts how long NCCL collectives, training steps and inference take on GPU clusters. Start with `run`. A "
+    "scenario is short: omitted keys have defaults. Errors state what to write instead. `describe` explains any name "
+    "or key.";
 
 Out tool_json(const ServiceTool& tool) {
   Out json{{"name", tool.name}, {"description", tool.summary}, {"inputSchema", arguments_schema(tool)}};

@@ -50,7 +50,7 @@ OrderedJson sections_schema() {
 std::string text_argument(const PlainJson& arguments, const char* name) {
   const auto it = arguments.find(name);
   if (it == arguments.end() || it->is_null()) return {};
-  if (!it->is_string()) throw UserError(fmt::format("`{}` is not a text", name));
+  if (!it->is_string()) throw UserError(fmt::format("`{}` is not a string", name));
   return it->get<std::string>();
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> changes_of(const PlainJson& arguments) {
   if (it == arguments.end() || it->is_null()) return changes;
   if (!it->is_array()) throw UserError("`changes` is not a list", R"(e.g. ["cluster.nodes=16"])");
   for (const PlainJson& word : *it) {
-    if (!word.is_string()) throw UserError("an element of `changes` is not a text", R"(e.g. ["cluster.nodes=16"])");
+    if (!word.is_string()) throw UserError("an element of `changes` is not a string", R"(e.g. ["cluster.nodes=16"])");
     changes.push_back(word.get<std::string>());
   }
   return changes;
@@ -70,7 +70,7 @@ OpenScenario scenario_of_arguments(const PlainJson& arguments, bool reads_files)
   std::vector<std::string> changes = changes_of(arguments);
   const auto given = arguments.find("scenario");
   if (given != arguments.end() && !given->is_null()) {
-    if (!given->is_string() && !given->is_object()) throw UserError("`scenario` is neither a text nor an object");
+    if (!given->is_string() && !given->is_object()) throw UserError("`scenario` is neither a string nor an object");
     return OpenScenario::of_text(given->is_string() ? given->get<std::string>() : given->dump(), "scenario",
                                  std::move(changes));
   }
@@ -144,7 +144,7 @@ OrderedJson answer_schema() {
       "status": {"type": "integer", "enum": [0, 1, 2, 3, 4, 130],
         "description": "0: answered; 1: answered, and a check has failed; 2: bad input; 3: unavailable; 4: internal error"},
       "answer": {"type": ["object", "string", "null"],
-        "description": "the answer as an object, or as a text if another form than json was asked for"},
+        "description": "the answer as an object, or as a string if a form other than json was requested"},
       "diagnostics": {"type": "array", "items": {"type": "object", "properties": {
         "severity": {"type": "string", "enum": ["error", "warning"]}, "what": {"type": "string"},
         "hint": {"type": "string"}, "file": {"type": "string"}, "line": {"type": "integer"},
@@ -169,7 +169,8 @@ OrderedJson structured(const ServiceReply& reply) {
 
 WorkPool::Job job_of(const ServiceTool& tool, const PlainJson& arguments) {
   if (!arguments.is_object() && !arguments.is_null())
-    return [](const QuestionRun&) { return guarded([](Reply&) { throw UserError("the arguments are no object"); }); };
+    return
+        [](const QuestionRun&) { return guarded([](Reply&) { throw UserError("the arguments are not an object"); }); };
   PlainJson given = arguments.is_null() ? PlainJson::object() : arguments;
   return [tool, given = std::move(given)](const QuestionRun& run) {
     return tool.question ? answer_question(*tool.question, given, run) : answer_built_in(tool.name, given);

@@ -131,7 +131,7 @@ TEST_CASE("what the network cannot answer is bad input that says why", "[api]") 
   };
   CHECK_THAT(refused("{"), Contains("not JSON"));
   CHECK_THAT(refused("{}"), Contains("not a list"));
-  CHECK_THAT(refused("[1]"), Contains("call 0: is no object"));
+  CHECK_THAT(refused("[1]"), Contains("call 0: is not an object"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 8}])"), Contains("call 0: `ranks` is missing"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 8, "ranks": [0, -1]}])"), Contains("whole numbers"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 8, "ranks": [0, 4294967296]}])"),
