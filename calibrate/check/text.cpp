@@ -46,7 +46,7 @@ std::string wrong_text(const std::vector<WrongRow>& wrong) {
 std::string answer(const CheckReport& report) {
   if (!report.wrong.empty()) return wrong_text(report.wrong);
   if (report.suspects.empty())
-    return report.healthy() ? "no times: telemetry shows no rank at fault\n"
+    return report.healthy() ? "no measured times: telemetry shows no rank at fault\n"
                             : "not healthy: telemetry shows ranks at fault\n";
   const Suspect& first = report.suspects.front();
   if (report.healthy())

@@ -78,8 +78,9 @@ Finding judged(const HostFiles& host, const std::string& subject, const std::str
   if (*flow.pfc == 0) {
     // Some fabrics run lossy RoCE with ECN on purpose, which the fix mentions. It is still a warning: no file of the
     // host states such a design.
-    f.why = ecn == "on" ? "ECN slows senders only after the first marks, so bursts of collectives lose packets"
-                        : "switches drop RoCE packets under load, and each loss is retransmitted from there on";
+    f.why = ecn == "on"
+                ? "ECN slows senders only after the first marks, so bursts of collectives lose packets"
+                : "switches drop RoCE packets under load, and NICs resend each lost packet and all that followed it";
     f.fix = fmt::format(
         "sudo mlnx_qos -i {} --pfc 0,0,0,1,0,0,0,0 --trust dscp, NCCL_IB_TC=106, and the same on the switches; "
         "no change on fabrics designed for lossy RoCE",

@@ -29,8 +29,10 @@ bool local(const std::string& v) { return v == "LOC" || v == "0"; }
 constexpr FindingStatus note = FindingStatus::note, warning = FindingStatus::warning, error = FindingStatus::error;
 
 constexpr std::array rules = {
-    Rule{"NCCL_P2P_DISABLE", on, error, "unset", "GPUs of a host no longer reach each other: NVLink is not used"},
-    Rule{"NCCL_P2P_LEVEL", local, error, "unset", "GPUs of a host no longer reach each other: NVLink is not used"},
+    Rule{"NCCL_P2P_DISABLE", on, error, "unset",
+         "GPUs of a host no longer access each other directly: NVLink is not used"},
+    Rule{"NCCL_P2P_LEVEL", local, error, "unset",
+         "GPUs of a host no longer access each other directly: NVLink is not used"},
     Rule{"NCCL_IB_DISABLE", on, error, "unset", "NCCL uses sockets instead of RDMA"},
     Rule{"NCCL_SHM_DISABLE", on, warning, "unset", "GPUs without peer access use the network within a host"},
     Rule{"NCCL_NET_GDR_LEVEL", local, error, "unset", "GPUDirect RDMA is off: data are staged in host memory"},

@@ -83,7 +83,8 @@ constexpr std::array types = {Sized{"Float", 4},
 }  // namespace
 
 std::string early_leave(CollectiveOp op) {
-  return "a rank may leave a " + std::string(name_of(op)) + " before others have joined, so no rank has its time";
+  return "a rank may leave a " + std::string(name_of(op)) +
+         " before others have joined, so no rank records its full time";
 }
 
 std::optional<CollectiveOp> nccl_operation(std::string_view name) { return lookup(nccl_names, name); }

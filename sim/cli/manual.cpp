@@ -139,7 +139,7 @@ Documentation: tutorial, models and their limits, formats.
 .Sh EXIT STATUS
 .Bl -tag -width Ds
 .It 0
-Done.
+Success.
 .It 1
 A check failed: a measurement is too slow, a forecast got worse, or a host is
 not ready.

@@ -227,18 +227,18 @@ void add_options(Options& options) {
       "connections", takes("N,..."), "connections or queue pairs of a stream, e.g. 1,4,16 (default: 1,4)")(
       "device", takes("NAME,..."),
       "devices, ports or GPUs of this rank to use, e.g. mlx5_0,mlx5_1/1,gpu0 (default: all)")(
-      "memory", takes("NAME,..."), "verbs: memory of the data, host or gpu (default: both)")(
+      "memory", takes("NAME,..."), "for verbs: memory of the data, host or gpu (default: both)")(
       "collective", takes("NAME,..."),
-      "nccl: collectives, e.g. all_reduce,send; send is between pairs of GPUs (default: all)")(
-      "algorithm", takes("NAME,..."), "nccl: algorithms to force, e.g. ring,tree (default: NCCL's choice)")(
-      "protocol", takes("NAME,..."), "nccl: protocols to force, e.g. ll,simple (default: NCCL's choice)")(
-      "channels", takes("N,..."), "nccl: numbers of channels to force, e.g. 1,4,16 (default: NCCL's choice)")(
-      "gid", takes("N"), "verbs: GID index (default: RoCE v2 over IPv4 if there is one)")(
-      "traffic-class", takes("N"), "verbs: traffic class of RoCE packets, 0 to 255 (default: NCCL_IB_TC, or 0)")(
-      "service-level", takes("N"), "verbs: service level, 0 to 15 (default: NCCL_IB_SL, or 0)")(
-      "partition", takes("N"), "verbs: index of the partition key (default: NCCL_IB_PKEY, or 0)")(
+      "for nccl: collectives, e.g. all_reduce,send; send is between pairs of GPUs (default: all)")(
+      "algorithm", takes("NAME,..."), "for nccl: algorithms to force, e.g. ring,tree (default: NCCL's choice)")(
+      "protocol", takes("NAME,..."), "for nccl: protocols to force, e.g. ll,simple (default: NCCL's choice)")(
+      "channels", takes("N,..."), "for nccl: numbers of channels to force, e.g. 1,4,16 (default: NCCL's choice)")(
+      "gid", takes("N"), "for verbs: GID index (default: RoCE v2 over IPv4 if there is one)")(
+      "traffic-class", takes("N"), "for verbs: traffic class of RoCE packets, 0 to 255 (default: NCCL_IB_TC, or 0)")(
+      "service-level", takes("N"), "for verbs: service level, 0 to 15 (default: NCCL_IB_SL, or 0)")(
+      "partition", takes("N"), "for verbs: index of the partition key (default: NCCL_IB_PKEY, or 0)")(
       "relaxed-ordering", takes("N"),
-      "verbs: relaxed ordering of PCIe writes: 0 off, 1 on, 2 if the library supports it (default: "
+      "for verbs: relaxed ordering of PCIe writes: 0 off, 1 on, 2 if the library supports it (default: "
       "NCCL_IB_PCI_RELAXED_ORDERING, or 2)")("dry-run",
                                              "print the measurements, their time and their traffic, and stop")(
       "budget", takes("TIME"), "time for all measurements, e.g. 10s (default: 60s)")(

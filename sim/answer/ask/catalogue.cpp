@@ -218,7 +218,7 @@ std::string describe_stack(Stack stack) {
   say("norms of queries and keys gather all heads", stack.gathers_normed_heads);
   say("full recomputation ends before the last GEMM", stack.ends_recompute_early);
   say("a compiler plans the memory of the step", stack.plans_memory);
-  say("tensor collectives behind weight gradients", stack.hides_tensor_backward);
+  say("weight gradients hide tensor collectives", stack.hides_tensor_backward);
   say("a compiler fuses element-wise kernels", stack.compiled);
   say("overlap.data", stack.overlaps_data);
   say("overlap.tensor", stack.overlaps_tensor);
@@ -272,7 +272,7 @@ std::string list_map(const Map& map) {
 }
 
 constexpr std::array catalogues = {
-    Catalogue{"gpus", "kinds of GPUs for node.gpu",
+    Catalogue{"gpus", "GPU types for node.gpu",
               [] {
                 std::string out;
                 for (const auto& [name, g] : shipped_hardware().gpus) out += gpu_line(g);
@@ -283,13 +283,13 @@ constexpr std::array catalogues = {
                 const auto named = find_gpu(h, name);
                 return named ? describe_gpu(h, *named->kind) : std::string();
               }},
-    Catalogue{"nodes", "kinds of nodes for node.profile", [] { return list_map(shipped_hardware().nodes); },
+    Catalogue{"nodes", "node types for node.profile", [] { return list_map(shipped_hardware().nodes); },
               [](const std::string& name) -> std::string {
                 const NodePreset* node = find_node(shipped_hardware(), name);
                 return node ? describe_node(*node) : std::string();
               }},
     Catalogue{
-        "links", "types of links",
+        "links", "link types",
         [] {
           std::string out;
           for (const auto& [name, t] : shipped_hardware().links)
@@ -307,7 +307,7 @@ constexpr std::array catalogues = {
           out += parameter_line({"efficiency", "", "payload fraction of the line rate", &t.efficiency});
           return out + parameter_line({"latency", "us", "latency of the device that the link enters", &t.latency});
         }},
-    Catalogue{"networks", "kinds of networks for node.nics.link", [] { return list_map(shipped_hardware().networks); },
+    Catalogue{"networks", "network types for node.nics.link", [] { return list_map(shipped_hardware().networks); },
               [](const std::string& name) -> std::string {
                 Hardware h = shipped_hardware();
                 const auto it = h.networks.find(name);
@@ -342,7 +342,7 @@ constexpr std::array catalogues = {
                     out += fmt::format(" {}", name_of(static_cast<CollectiveOp>(op)));
                 return out + "\n";
               }},
-    Catalogue{"workloads", "kinds for workload.kind, each with its own keys",
+    Catalogue{"workloads", "values of workload.kind, each with its own keys",
               [] {
                 std::string out;
                 for (const auto& [kind, summary] : workload_kinds) out += line(name_of(kind), summary);
@@ -355,7 +355,7 @@ constexpr std::array catalogues = {
                 section.kind = *kind;
                 return fmt::format("{}: keys of `workload`\n{}", name, fields_of(section));
               }},
-    Catalogue{"metrics", "metrics of a configuration, for `objective` of a sweep",
+    Catalogue{"metrics", "metrics of a configuration, for the `objective` of a sweep",
               [] {
                 std::string out;
                 for (const Metric& metric : metrics()) out += line(metric.name, metric.summary);

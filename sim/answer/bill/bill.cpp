@@ -74,7 +74,7 @@ class Billing {
     host.name = node.profile.empty() || node.profile.ends_with(".json") ? node.gpu : node.profile;
     host.each = {{std::max(0.0, whole.power.value - share)}, whole.source};
     if (!has_nics) return;
-    host.each.source += ", less NICs";
+    host.each.source += ", without NICs";
     BillLine& cards = line(Item::nic, all * nics);
     cards.ports = ports;
     cards.rate = node.nics.rate;

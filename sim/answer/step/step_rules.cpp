@@ -160,7 +160,7 @@ World collective_world(const World& world) {
 std::vector<TunerRules> step_tuner_rules(const World& world, bool certain, const RunOptions& options) {
   require_step(world);
   if (!world.scenario().nccl.tuner.empty())
-    throw UserError::at("nccl.env.NCCL_TUNER_CONFIG_FILE", "a profile makes the choices already",
+    throw UserError::at("nccl.env.NCCL_TUNER_CONFIG_FILE", "a profile already makes the choices",
                         "remove it to make a new one");
   SampledStep now = sampled_step(world, step_time_of(world, part_of(options, 0, 0.05)), part_of(options, 0.05, 0.15));
   const std::vector<Call> calls = calls_of(now.time);
