@@ -12,7 +12,7 @@
  *     }
  *     fabricast_result_free(result);
  *
- * A scenario is opened once and asked many questions. It keeps what answers have in common: a question, or a change of
+ * Open a scenario once and ask it many questions. It keeps what answers have in common: a question, or a change of
  * some keys (fabricast_change), costs less than opening another. Questions are those of the command line, and answers
  * have the same bytes as its `--json`; docs/formats.md describes them.
  *
@@ -20,7 +20,7 @@
  * the result, end with a null byte, and live until it is freed.
  *
  * Errors. Every function that can fail returns a status, with the numbers of the command line's exit codes. A result is
- * made in every case, also of a failure, and has diagnostics: a JSON array, empty if there is nothing to say, of
+ * made in every case, even for a failure, and has diagnostics: a JSON array, empty if there is nothing to say, of
  *
  *     {"severity": "error" | "warning", "what": "...", "hint": "...",
  *      "file": "...", "line": 3, "column": 7, "key": "fabric.kind"}
@@ -39,7 +39,7 @@
  *
  * Binary interface. The shared library is libfabricast.so.0. Its symbols carry the version FABRICAST_0.2 that they came
  * with; a symbol that has one keeps its meaning. Structures of the caller begin with their size, so that they can grow.
- * Enumerations may gain values. Keys of JSON are added and not renamed (docs/formats.md says more).
+ * Enumerations may gain values. Keys of JSON are added and not renamed (docs/formats.md has details).
  *
  * Not here: the chunk engine, which is for cross-checks and belongs to the program; sweeps over MPI ranks; and
  * measuring (`calibrate`, `doctor`).
@@ -63,8 +63,8 @@ extern "C" {
 /** How a call has ended. */
 typedef enum fabricast_status {
   FABRICAST_OK = 0,
-  FABRICAST_CHECK_FAILED = 1, /**< there is an answer, and it is that a check has failed: `check`, `gate` with logs */
-  FABRICAST_BAD_INPUT = 2,    /**< the caller can mend it; diagnostics say what */
+  FABRICAST_CHECK_FAILED = 1, /**< there is an answer: a check has failed (`check`, or `gate` with logs) */
+  FABRICAST_BAD_INPUT = 2,    /**< the caller can correct it; diagnostics state how */
   FABRICAST_UNAVAILABLE = 3,  /**< a file system, device or library is missing */
   FABRICAST_INTERNAL = 4,     /**< a bug of Fabricast, or too little memory */
   FABRICAST_STOPPED = 130     /**< the caller has asked to stop; there is no answer */
@@ -74,8 +74,8 @@ typedef struct fabricast_scenario fabricast_scenario; /**< an open scenario */
 typedef struct fabricast_result fabricast_result;     /**< a text, a status and diagnostics */
 typedef struct fabricast_stop fabricast_stop;         /**< a request to stop */
 
-/** Is told how far a question is, from 0 to 1, on a thread of the library, by one thread at a time. Returns 0 to go on;
- * anything else asks to stop. It must not throw or jump out of the call. */
+/** Receives the progress of a question, from 0 to 1, on a thread of the library, one thread at a time. Returns 0 to go
+ * on; any other value asks to stop. It must not throw or jump out of the call. */
 typedef int fabricast_progress(double fraction, void *user);
 
 /** How to run a question. None of this changes its answer. */
@@ -118,7 +118,7 @@ FABRICAST_API void fabricast_scenario_free(fabricast_scenario *scenario);
 
 /** The questions. Each writes the same JSON as the verb of that name with `--json`.
  * \param options  a JSON object with the options of the question (fabricast_questions lists them with their types); NULL:
- *                 all have their defaults. The option `form` asks for another form than JSON, such as `text` or `html`
+ *                 all have their defaults. The option `form` asks for a form other than JSON, such as `text` or `html`
  * \param control  may be NULL
  * \param result   set to the answer, to be freed; may be NULL */
 FABRICAST_API fabricast_status fabricast_run(const fabricast_scenario *scenario, const char *options,
@@ -157,7 +157,7 @@ FABRICAST_API fabricast_status fabricast_result_status(const fabricast_result *r
 /** NULL is allowed. */
 FABRICAST_API void fabricast_result_free(fabricast_result *result);
 
-/* The network of a scenario, for simulators and replayers that ask for the time of one call after another.
+/* The network of a scenario, for simulators and replayers that need the times of many calls.
  *
  *     uint32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
  *     int64_t bytes[] = {1 << 20, 1 << 30};
@@ -170,7 +170,7 @@ FABRICAST_API void fabricast_result_free(fabricast_result *result);
  * `harness: {tool: isolated}`.
  *
  * Answers are kept: a known one takes a tenth of a microsecond and a few nanoseconds for every rank of the group, an
- * unknown one milliseconds. The memory for them is bounded (option `kept`); when it is full, keeping starts anew. One
+ * unknown one milliseconds. The memory for them is bounded (option `kept`); when it is full, it is emptied. One
  * network answers on several threads at once; known answers do not wait for others. */
 typedef struct fabricast_network fabricast_network; /**< what answers times of calls */
 
@@ -179,7 +179,7 @@ typedef struct fabricast_call_time {
   size_t size;           /**< sizeof(fabricast_call_time); elements of an array have the same */
   double seconds;        /**< of an isolated call, launch included; the median over the samples of the network */
   double low, high;      /**< the 90 % interval, in seconds; without intervals both equal `seconds` */
-  double launch;         /**< the part of `seconds` that is fixed per call; Fabricast's training steps take it as hidden */
+  double launch;         /**< the part of `seconds` that is fixed per call; Fabricast's training steps treat it as hidden */
   const char *algorithm; /**< NCCL's choice: `ring`, `tree`, `nvls`, ... Static */
   const char *protocol;  /**< `ll`, `ll128` or `simple`. Static */
   int channels;          /**< that carry data */

@@ -1,4 +1,4 @@
-"""Answers: the JSON of the command line, and what is convenient to have of it in Python."""
+"""Answers: the JSON of the command line, and convenient views of it in Python."""
 
 import html
 import json
@@ -50,7 +50,7 @@ def _fields_of(rows: Sequence[Dict[str, Any]]) -> List[Tuple[str, str]]:
 class Answer:
     """An answer. ``json`` has the bytes that the command line prints with ``--json -``; ``data`` is the same as a dict.
 
-    An answer does not change. ``warnings`` lists what was left open or left out.
+    An answer is immutable. ``warnings`` lists settings that the scenario does not state or that are not simulated.
     """
 
     def __init__(self, text: str, warnings: Sequence[Diagnostic]) -> None:
@@ -103,11 +103,11 @@ class Answer:
 
 
 class Forecast(Answer):
-    """How long it takes: the answer of ``run``.
+    """A forecast: the answer of ``run``.
 
-    Of a collective, ``rows`` has a row per size: bytes, time_us, algbw_gbps, busbw_gbps, algorithm, protocol, channels,
-    bottleneck, percentiles over the samples, and the 90 % interval low_us to high_us (NaN without intervals). Of a step,
-    ``rows`` has the breakdown: part, seconds. ``data`` has everything.
+    For a collective, ``rows`` has a row per size: bytes, time_us, algbw_gbps, busbw_gbps, algorithm, protocol,
+    channels, bottleneck, percentiles over the samples, and the 90 % interval low_us to high_us (NaN without intervals).
+    For a step, ``rows`` has the breakdown: part, seconds. ``data`` has everything.
     """
 
     def _row_dicts(self) -> List[Dict[str, Any]]:
@@ -159,8 +159,8 @@ def _number_or_text(label: str) -> Any:
 
 
 class Plan(Answer):
-    """Which configuration: the answer of ``plan``. ``rows`` has a row per configuration, in the order of the study, with a
-    column per axis and per metric."""
+    """A comparison of configurations: the answer of ``plan``. ``rows`` has a row per configuration, in the order of the
+    study, with a column per axis and per metric."""
 
     def _row_dicts(self) -> List[Dict[str, Any]]:
         rows = []

@@ -45,13 +45,13 @@ def collective_named(name: str) -> str:
     """
     plain = name.lower().replace("_", "").replace("nccl:", "")
     if plain not in _NAMES:
-        raise ValueError(f"'{name}' is no collective that Fabricast knows: {', '.join(sorted(set(_NAMES.values())))}")
+        raise ValueError(f"'{name}' is not a known collective: {', '.join(sorted(set(_NAMES.values())))}")
     return _NAMES[plain]
 
 
 def replay(network: Network, calls: Iterable[Union[Call, Sequence[Any], Mapping[str, Any]]]) -> \
         "numpy.ndarray[Any, Any]":
-    """The times of the calls of a trace, each on its own: an element per call, with the members of a CallTime.
+    """The times of the calls of a trace, each call alone: an element per call, with the members of a CallTime.
 
     :param calls: (collective, bytes, ranks), or dicts with these members. Names may be those of PyTorch and Chakra
     """

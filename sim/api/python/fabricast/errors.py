@@ -1,4 +1,4 @@
-"""Errors and warnings of Fabricast, with the place of every fault in the scenario."""
+"""Errors and warnings of Fabricast, with the position of every error in the scenario."""
 
 import dataclasses
 import json
@@ -27,7 +27,8 @@ class Diagnostic:
 class Error(Exception):
     """A question or a scenario that Fabricast cannot answer.
 
-    ``diagnostics`` lists every fault at once, so one look is enough to mend a scenario. Subclasses say who can mend it.
+    ``diagnostics`` lists all errors at once. Subclasses show whether the input, the machine or Fabricast
+    is the cause.
     """
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -48,7 +49,7 @@ class InternalError(Error):
 
 
 class FabricastWarning(UserWarning):
-    """What a scenario leaves open or Fabricast leaves out."""
+    """A setting that a scenario does not state, or that Fabricast does not simulate."""
 
 
 def parsed_diagnostics(text: str) -> List[Diagnostic]:
@@ -58,5 +59,5 @@ def parsed_diagnostics(text: str) -> List[Diagnostic]:
 
 
 def error_of(status: int, diagnostics: Sequence[Diagnostic]) -> Error:
-    """The exception for a status of the C interface that is no answer."""
+    """The exception for a status of the C interface other than an answer."""
     return {2: BadInput, 3: Unavailable}.get(status, InternalError)(diagnostics)

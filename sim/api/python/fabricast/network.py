@@ -1,4 +1,4 @@
-"""The network of a scenario, for simulators and replayers that ask for the time of one call after another."""
+"""The network of a scenario, for simulators and replayers that need the times of many calls."""
 
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
@@ -19,7 +19,7 @@ class CallTime(NamedTuple):
     """The time of a call on the stream of a GPU, in seconds.
 
     ``low`` to ``high`` is the 90 % interval. ``launch`` is the part of ``seconds`` that is fixed per call: a call on an idle
-    stream pays it, and Fabricast's training steps, whose hosts launch ahead, take it as hidden.
+    stream pays it. Fabricast's training steps treat it as hidden, because their hosts launch ahead.
     """
 
     seconds: float
@@ -49,10 +49,10 @@ class Network:
         n.time("all_reduce", [1 << 20, 1 << 30], range(0, 64, 8))["seconds"]          # NumPy, one element per size
         n.send(1 << 20, 0, 8).seconds
 
-    A group has the network to itself, but for the scenario's other jobs. Rank r is GPU ``r % g`` of host ``r // g``, with
-    g GPUs per host. For all ranks, times and intervals are those of ``run`` with ``harness: {tool: isolated}``.
+    A group has the network to itself, except for the scenario's other jobs. Rank r is GPU ``r % g`` of host ``r // g``,
+    with g GPUs per host. For all ranks, times and intervals are those of ``run`` with ``harness: {tool: isolated}``.
 
-    Answers are kept, at most ``kept`` of about 150 B; when they are full, keeping starts anew. A Network may be used by
+    Answers are cached, at most ``kept`` of about 150 B each; a full cache is emptied. A Network may be used by
     several threads at once, and other Python threads run while it computes.
 
     :param source: a Scenario, or what makes one

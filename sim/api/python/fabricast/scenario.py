@@ -80,12 +80,12 @@ class Scenario:
         s = Scenario({"fabricast": 1, "node": {"profile": "hgx-h100"}, "cluster": {"nodes": 8},
                       "fabric": {"kind": "fat_tree"}, "workload": {"sizes": ["1MiB", "1GiB"]}})
 
-    A scenario is read and its cluster is built when it is opened; questions then only compute. It does not change:
-    ``with_`` gives another. One scenario may be used by several threads at once.
+    Opening a scenario reads it and builds its cluster; questions then only compute. A scenario is immutable:
+    ``with_`` returns another one. Several threads may use one scenario at the same time.
 
-    ``name`` is what a text or a dict is called in messages; paths in it are relative to the directory of that name.
+    ``name`` is the name of a text or a dict in messages; paths in it are relative to the directory of that name.
 
-    :raises BadInput: with every fault of the scenario at once
+    :raises BadInput: with all errors of the scenario at once
     """
 
     def __init__(self, source: Source, *, name: str = "scenario") -> None:
@@ -102,12 +102,12 @@ class Scenario:
         self._handle = handle
 
     def with_(self, changes: Optional[Mapping[str, Any]] = None, **keywords: Any) -> "Scenario":
-        """Another scenario with some keys changed, as ``--set`` does::
+        """Returns another scenario with some keys changed, as ``--set`` does::
 
             s.with_({"cluster.nodes": 16, "fabric.kind": "rail_only"})
             s.with_(cluster__nodes=16, workload={"collective": "all_gather", "sizes": ["1GiB"]})
 
-        In keywords, two underscores stand for the dot. Much cheaper than opening a scenario.
+        In keywords, two underscores represent a dot. This is much cheaper than opening a scenario.
         """
         changed = Scenario.__new__(Scenario)
         changed._take(self._handle.change(_words(changes, keywords)))
@@ -124,19 +124,19 @@ class Scenario:
 
     def run(self, *, intervals: bool = True, measured: Logs = None, threads: Optional[int] = None,
             progress: Progress = None) -> Forecast:
-        """How long it takes.
+        """Forecasts the scenario.
 
         :param intervals: 90 % intervals, which take most of the time
         :param measured: logs of this site, on which the forecast is conditioned: paths, texts, or (name, text) pairs
         :param threads: None: all cores; the answer does not depend on it
-        :param progress: called with the finished fraction some twenty times a second; may raise to stop
+        :param progress: called with the finished fraction about twenty times a second; may raise an exception to stop
         """
         text, found, _ = self._ask("run", {"intervals": intervals, "measured": _logs(measured)}, threads, progress)
         return Forecast(text, found)
 
     def explain(self, size: Optional[str] = None, *, advise: bool = False, measured: Logs = None,
                 threads: Optional[int] = None, progress: Progress = None) -> Explanation:
-        """Where the time of one size or of a step goes, and which changes would help.
+        """Explains where the time of one size or of a step goes, and which changes would help.
 
         :param size: of a collective, such as ``"1GiB"``; None: the middle one of the scenario
         :param advise: also recommend NCCL variables for all sizes
@@ -148,13 +148,13 @@ class Scenario:
     def plan(self, sweep: Optional[Mapping[str, Any]] = None, *, search: Optional[str] = None,
              limit: Optional[int] = None, top: Optional[int] = None, risk: bool = False, intervals: bool = True,
              measured: Logs = None, threads: Optional[int] = None, progress: Progress = None) -> Plan:
-        """Which of many configurations::
+        """Compares configurations, and chooses one by the scenario's objective::
 
             s.plan({"cluster.nodes": [32, 64], "fabric.kind": ["fat_tree", "rail_only"]})
 
         :param sweep: axes, in addition to the section ``sweep``: a list of values or a range
             ``{"from": 1, "to": 64, "factor": 2}`` for each key
-        :param search: ``"parallel"``: splits of a training step instead of a sweep
+        :param search: ``"parallel"``: ways to split a training step, instead of a sweep
         :param limit: for a search: maximum number of forecasts
         :param top: for a search: number of rows
         :param risk: also compute the effect of failures on each row
@@ -167,7 +167,7 @@ class Scenario:
     def check(self, log: Logs = None, *, against: Logs = None, measured: Logs = None, size: Optional[str] = None,
               busbw_gbps: Optional[float] = None, time: Optional[str] = None, threads: Optional[int] = None,
               progress: Progress = None) -> Check:
-        """Are these measured times those of a healthy cluster, and if not, why?
+        """Checks whether measured times are those of a healthy cluster, and if not, looks for the cause.
 
         :param log: a log of nccl-tests or CSV of bytes,time_us: a path, a text, a (name, text) pair, or several
         :param against: logs of the same cluster when it was healthy
@@ -192,7 +192,7 @@ class Scenario:
 
     def write(self, question: str, form: str, *, threads: Optional[int] = None, progress: Progress = None,
               **options: Any) -> str:
-        """An answer in another form: ``s.write("run", "html")`` is the report page, ``"text"`` what a terminal shows.
+        """An answer in another form: ``s.write("run", "html")`` is the report page, ``"text"`` the terminal output.
 
         ``fabricast.questions()`` lists forms and options.
         """
