@@ -99,7 +99,7 @@ MeasuredCase read_case(const json& j) {
   if (j.contains("set_aside")) take(j, "set_aside", c.set_aside);
   // The shipped cases mark their sources' confidence; a low one keeps a case out of fits.
   if (c.set_aside.empty() && j.value("confidence", "") == "low")
-    c.set_aside = "its source leaves open what was measured";
+    c.set_aside = "its source does not state what was measured";
   for (const json& row : j.at("rows"))
     c.rows.push_back({whole<std::int64_t>(row, "bytes"), row.at("time_us").get<double>()});
   return c;

@@ -49,14 +49,14 @@ void visit_gpu(FieldVisitor& visit, NodeSpec& spec) {
 
 void visit_devices(FieldVisitor& visit, NodeSpec& spec) {
   visit("gpus", spec.gpus, "GPUs per node", between(1, 72));
-  visit("intranode", spec.intranode, "what connects the GPUs of a node");
+  visit("intranode", spec.intranode, "connection of the GPUs of a node");
   visit("nics", spec.nics, "the NICs of a node");
 }
 
 void visit_host(FieldVisitor& visit, NodeSpec& spec) {
-  visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule, from the distance between GPU and NIC");
+  visit("gdr", spec.gdr, "GPUDirect RDMA; auto: by NCCL's rule for the distance between GPU and NIC");
   visit("peer_to_peer", spec.peer_to_peer,
-        "whether GPUs may write to each other over PCIe; auto: as their usual driver allows");
+        "whether GPUs may write to each other over PCIe; auto: as the usual driver of the GPU allows");
   visit("cpu", spec.cpu, "CPU vendor, which affects NCCL's tuning");
   visit("sockets", spec.sockets, "CPU sockets", between(1, 8));
   visit("pcie_switches", spec.pcie_switches, "PCIe switches shared by GPUs and NICs; 0: only root ports",

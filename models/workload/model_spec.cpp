@@ -34,20 +34,19 @@ void visit_dimensions(FieldVisitor& visit, Transformer& m, Gated& gated) {
   visit("ffn", m.ffn, "width of a dense feed-forward block", between(0, 1e8));
   visit("vocab", m.vocab, "tokens of the vocabulary, with padding", between(0, 1e8));
   visit("sequence", m.sequence, "tokens of a sequence", between(0, 1e9));
-  visit("gated", gated, "a third matrix gates the feed-forward block (SwiGLU); auto: unless ffn is 4 hidden");
+  visit("gated", gated, "a third matrix gates the feed-forward block (SwiGLU); auto: unless ffn is 4 x hidden");
   visit("tied", m.tied, "input and output embedding share one matrix");
   visit("biases", m.biases, "linear layers have biases");
   visit("learned_positions", m.learned_positions, "positions have an embedding");
   visit("qk_norm", m.qk_norm, "queries and keys are normalized, head by head");
-  visit("window", m.window, "tokens that attention looks back; 0: all", between(0, 1e9));
-  visit("full_every", m.full_every, "with a window: every n-th layer attends to all tokens; 0: none does",
-        between(0, 1000));
+  visit("window", m.window, "window of attention, in tokens; 0: all tokens", between(0, 1e9));
+  visit("full_every", m.full_every, "with a window: every n-th layer attends to all tokens; 0: none", between(0, 1000));
   visit("experts", m.experts, "experts per layer; 0: none", between(0, 100000));
-  visit("active_experts", m.active_experts, "experts that a token goes to", between(0, 100000));
-  visit("shared_experts", m.shared_experts, "experts that all tokens go to", between(0, 1000));
+  visit("active_experts", m.active_experts, "experts that each token uses", between(0, 100000));
+  visit("shared_experts", m.shared_experts, "experts that all tokens use", between(0, 1000));
   visit("expert_groups", m.expert_groups, "equal groups of experts, of which a token uses some; 0: no groups",
         between(0, 1000));
-  visit("active_groups", m.active_groups, "groups whose experts a token may go to", between(0, 1000));
+  visit("active_groups", m.active_groups, "groups whose experts a token may use", between(0, 1000));
   visit("expert_ffn", m.expert_ffn, "width of an expert; 0: ffn", between(0, 1e8));
   visit("dense_layers", m.dense_layers, "number of first layers, which have no experts", between(0, 100000));
   visit("q_rank", m.q_rank, "width of compressed queries (MLA); 0: not compressed", between(0, 1e6));

@@ -51,7 +51,7 @@ std::string gain_text(const TunerRule& range) {
 }
 
 std::string opened_text(const std::string& path, const ShapeRules& profile, Shape shape) {
-  if (!profile.has_shape) return path + ": nothing for " + shape_text(shape) + "; NCCL's choice stays";
+  if (!profile.has_shape) return path + ": nothing for " + shape_text(shape) + "; NCCL's choice is kept";
   return path + ": " + count_text(profile.size(), "override") + " for " + shape_text(shape) + " (scenario '" +
          profile.scenario + "', NCCL " + profile.nccl + ")";
 }
@@ -74,7 +74,8 @@ std::variant<ShapeRules, TunerFault> rules_of_environment(Shape shape, bool has_
   if (!path || !*path) return TunerFault{std::string(file_variable) + " is not set"};
   // Without costs, nothing tells which algorithms these variables leave.
   if (!has_costs && (is_set("NCCL_ALGO") || is_set("NCCL_PROTO")))
-    return TunerFault{"NCCL_ALGO or NCCL_PROTO is set, and this NCCL does not tell a tuner what they allow"};
+    return TunerFault{
+        "NCCL_ALGO or NCCL_PROTO is set, and this NCCL version does not report to tuners what they allow"};
   auto read = read_tuner_profile(path);
   if (const auto* fault = std::get_if<TunerFault>(&read)) return TunerFault{std::string(path) + ": " + fault->text};
   return rules_for(shape, std::get<TunerProfile>(std::move(read)));
@@ -101,7 +102,7 @@ int TunerSession::open(Shape shape, bool has_costs, NcclLog log, TunerSession** 
     const bool strict = is_strict();
     log_line(
         log, tuner_areas,
-        fault->text + (strict ? "; " + std::string(strict_variable) + "=1 ends the job" : "; NCCL's choice stays"));
+        fault->text + (strict ? "; " + std::string(strict_variable) + "=1 ends the job" : "; NCCL's choice is kept"));
     return strict ? nccl_invalid_usage : nccl_success;
   }
   ShapeRules& profile = std::get<ShapeRules>(read);
@@ -172,7 +173,7 @@ void TunerSession::log_once(const Call& call, const TunerRule& range, bool allow
   const std::string what =
       std::string(name_of(static_cast<CollectiveOp>(call.function))) + " of " + size_text(call.bytes) + ": ";
   if (!allowed)
-    return log_line(log_, tuner_areas, what + "NCCL does not allow " + pair_text(range) + " here; its choice stays");
+    return log_line(log_, tuner_areas, what + "NCCL does not allow " + pair_text(range) + " here; its choice is kept");
   const std::string channels = tuner_may_limit(range.algorithm, shape_)
                                    ? count_text(static_cast<std::uint64_t>(range.channels), "channel")
                                    : "NCCL's channels";

@@ -29,15 +29,15 @@ void visit_fields(FieldVisitor& visit, CongestionSpec& spec) {
   visit("reordering", spec.reordering,
         "what happens to packets that arrive out of order because routing spreads them: accepted, or sent_again with "
         "all that follow");
-  visit("loss", spec.loss, "fraction of packets that a cable loses, whatever its load", between(0, 0.5));
+  visit("loss", spec.loss, "fraction of packets that a cable loses, regardless of its load", between(0, 0.5));
   visit("classes", spec.classes, "traffic classes that ports serve by weight; empty: all traffic is in one class");
-  visit("dcqcn", spec.dcqcn, "settings of switches and NICs for control: dcqcn, by NVIDIA's names");
+  visit("dcqcn", spec.dcqcn, "settings of switches and NICs for control: dcqcn, with NVIDIA's names");
 }
 
 void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
   constexpr Range times = between(1e-7, 1), queues = between(1, 1e12);
-  visit("kmin", dcqcn.kmin, "queue of a port above which switches mark packets", queues);
-  visit("kmax", dcqcn.kmax, "queue above which they mark all packets", queues);
+  visit("kmin", dcqcn.kmin, "queue length of a port above which switches mark packets", queues);
+  visit("kmax", dcqcn.kmax, "queue length above which they mark all packets", queues);
   visit("pmax", dcqcn.pmax, "fraction that they mark at kmax, rising from 0 at kmin", between(0, 1));
   visit("xoff", dcqcn.xoff, "bytes from one port in a switch above which it pauses that port (PFC)", queues);
   visit("min_time_between_cnps", dcqcn.min_time_between_cnps, "minimum time between two notifications of a flow",
@@ -47,16 +47,16 @@ void visit_fields(FieldVisitor& visit, DcqcnSettings& dcqcn) {
   visit("rpg_min_dec_fac", dcqcn.rpg_min_dec_fac, "minimum fraction of the rate that a cut leaves", between(0, 1));
   visit("clamp_tgt_rate", dcqcn.clamp_tgt_rate,
         "whether each cut lowers the target of the rate, not only the first one after a rise");
-  visit("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "how often alpha, the depth of cuts, decays", times);
+  visit("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "interval at which alpha, the depth of cuts, decays", times);
   visit("dce_tcp_g", dcqcn.dce_tcp_g, "weight of a notification in alpha; 1 - dce_tcp_g/1024 of the NIC's setting",
         between(0, 1));
   visit("rpg_time_reset", dcqcn.rpg_time_reset, "time after which a rate rises", times);
   visit("rpg_byte_reset", dcqcn.rpg_byte_reset, "bytes after which a rate rises", queues);
   visit("rpg_threshold", dcqcn.rpg_threshold, "number of rises halfway to the target before the target rises",
         between(1, 31));
-  visit("rpg_ai_rate", dcqcn.rpg_ai_rate, "how much the target rises", rates);
-  visit("rpg_hai_rate", dcqcn.rpg_hai_rate, "how much it rises when time and bytes have both passed rpg_threshold",
-        rates);
+  visit("rpg_ai_rate", dcqcn.rpg_ai_rate, "amount by which the target rises", rates);
+  visit("rpg_hai_rate", dcqcn.rpg_hai_rate,
+        "amount by which it rises when time and bytes have both passed rpg_threshold", rates);
   visit("rpg_min_rate", dcqcn.rpg_min_rate, "minimum rate of a flow", rates);
 }
 

@@ -11,19 +11,19 @@ constexpr Range times = between(0, 1e9);
 
 void visit_fields(FieldVisitor& visit, FailureShares& spec) {
   visit("gpu", spec.gpu, "fraction of GPUs that fail in a month", shares);
-  visit("host", spec.host, "fraction of hosts that fail by something other than a GPU or NIC", shares);
-  visit("nic", spec.nic, "fraction of NICs", shares);
-  visit("nic_cable", spec.nic_cable, "fraction of cables from NIC to leaf", shares);
-  visit("leaf", spec.leaf, "fraction of leaf switches", shares);
-  visit("spine", spec.spine, "fraction of spine switches", shares);
-  visit("core", spec.core, "fraction of core switches", shares);
-  visit("fabric_cable", spec.fabric_cable, "fraction of cables between switches", shares);
+  visit("host", spec.host, "fraction of hosts that fail in a month for reasons other than a GPU or NIC", shares);
+  visit("nic", spec.nic, "fraction of NICs that fail in a month", shares);
+  visit("nic_cable", spec.nic_cable, "fraction of cables from NIC to leaf that fail in a month", shares);
+  visit("leaf", spec.leaf, "fraction of leaf switches that fail in a month", shares);
+  visit("spine", spec.spine, "fraction of spine switches that fail in a month", shares);
+  visit("core", spec.core, "fraction of core switches that fail in a month", shares);
+  visit("fabric_cable", spec.fabric_cable, "fraction of cables between switches that fail in a month", shares);
   visit("software", spec.software, "stops of the job caused by software, per GPU and month", shares);
 }
 
 void visit_fields(FieldVisitor& visit, DegradedSpec& spec) {
   visit("cable", spec.cable, "fraction of all cables whose rate degrades in a month", shares);
-  visit("nic", spec.nic, "the same for NICs", shares);
+  visit("nic", spec.nic, "fraction of NICs whose rate degrades in a month", shares);
   visit("rates", spec.rates, "remaining fractions of the rate, equally likely", between(0.001, 0.999));
 }
 

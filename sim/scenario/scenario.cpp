@@ -99,7 +99,8 @@ void visit_fields(FieldVisitor& visit, FabricSection& section) {
   const Topology& topology = topologies()[section.kind];
   if (section.kind != before || !section.spec.has_value()) section.spec = topology.defaults(section.basics);
   topology.visit(visit, section.spec);
-  visit("congestion", section.congestion, "what keeps the queues of switches short, and what it costs");
+  visit("congestion", section.congestion,
+        "congestion control: what keeps the queues of switches short, and at what cost");
 }
 
 void visit_fields(FieldVisitor& visit, RoutingSection& section) {
@@ -188,7 +189,7 @@ void visit_fields(FieldVisitor& visit, Scenario& s) {
   visit("site", s.site, "racks and cables, for the bill of materials");
   visit("prices", s.prices, "price file, for the cost");
   visit("assumed", s.unstated,
-        "keys of this file whose values are only assumed; their alternatives widen the interval");
+        "keys of this file whose values are only assumed; their other possible values widen the interval");
 }
 
 const GpuKind& gpu_of(const Scenario& scenario) { return scenario.hardware->gpus.find(scenario.node.spec.gpu)->second; }

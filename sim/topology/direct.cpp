@@ -14,7 +14,8 @@ void visit_direct(FieldVisitor& visit, DirectBasics& basics) {
   visit("nodes_per_switch", basics.nodes_per_switch, "nodes for each switch that has NICs; 0: distributed evenly",
         between(0, 1e6));
   visit("node_switches", basics.node_switches, "switches that the NIC ports of a node take in turn", between(1, 64));
-  visit("breakout", basics.breakout, "NIC ports per port of a switch: 2 splits 200 Gb/s into twice 100", between(1, 8));
+  visit("breakout", basics.breakout, "NIC ports per port of a switch: 2 splits 200 Gb/s into 2 x 100 Gb/s",
+        between(1, 8));
 }
 
 BytesPerSecond offered_rate(const DirectBasics& spec) { return spec.switch_box.rate * (1.0 / spec.breakout); }

@@ -32,7 +32,7 @@ void visit_fields(FieldVisitor& visit, MultiPlaneSpec& spec) {
   visit("nodes_per_leaf", spec.nodes_per_leaf, "nodes per leaf; 0: as many as it has ports for", between(0, 1e6));
   visit("oversubscription", spec.oversubscription, "down : up at the leaf", proportion(1, 64));
   visit("leaf_up", spec.leaf_up, "uplink ports of a leaf; 0: by oversubscription", between(0, 4096));
-  visit("breakout", spec.breakout, "NIC ports per port of a leaf: 2 splits 400 Gb/s into twice 200", between(1, 8));
+  visit("breakout", spec.breakout, "NIC ports per port of a leaf: 2 splits 400 Gb/s into 2 x 200 Gb/s", between(1, 8));
 }
 
 Fabric build(const MultiPlaneSpec& spec, const FabricDemand& demand) {

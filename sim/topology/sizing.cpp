@@ -29,12 +29,12 @@ namespace {
 void visit_fields(FieldVisitor& visit, SwitchSpec& spec) {
   visit("ports", spec.ports, "ports of a switch (radix)", between(2, 4096));
   visit("rate", spec.rate, "line rate of a port, one direction", line_rates);
-  visit("latency", spec.latency, "from port to port, with FEC", between(0, 1));
+  visit("latency", spec.latency, "latency from port to port, with FEC", between(0, 1));
 }
 
 void visit_basics(FieldVisitor& visit, FabricBasics& basics) {
   visit("switch", basics.switch_box, "the one kind of switch in the fabric");
-  visit("cable", basics.cable, "length of every cable, for its propagation time", between(0, 1e5));
+  visit("cable", basics.cable, "length of each cable, for its propagation time", between(0, 1e5));
 }
 
 void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
@@ -45,7 +45,7 @@ void visit_tiers(FieldVisitor& visit, TieredBasics& tiers) {
   visit("leaf_up", tiers.leaf_up, "uplink ports of a leaf; 0: by oversubscription", between(0, 4096));
   visit("spine_up", tiers.spine_up,
         "uplink ports of a spine, kept free for a core with two tiers; 0: by spine_oversubscription", between(0, 4096));
-  visit("breakout", tiers.breakout, "NIC ports per port of a leaf: 2 splits 400 Gb/s into twice 200", between(1, 8));
+  visit("breakout", tiers.breakout, "NIC ports per port of a leaf: 2 splits 400 Gb/s into 2 x 200 Gb/s", between(1, 8));
   visit("planes", tiers.planes, "identical parallel networks, with a port of every NIC in each", between(1, 16));
 }
 

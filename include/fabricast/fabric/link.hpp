@@ -55,7 +55,7 @@ struct LinkClass {
 struct SwitchSpec {
   int ports = 64;             ///< radix
   BytesPerSecond rate{50e9};  ///< line rate of a port, one direction
-  Seconds latency{250e-9};    ///< from port to port, with FEC
+  Seconds latency{250e-9};    ///< latency from port to port, with FEC
 };
 
 /// Time of a signal in optical fiber, with a refractive index of 1.468 [FABRICS-2]: 4.9 ns per metre, one way. Copper

@@ -4,7 +4,7 @@
 // whole 90 % interval of the gain.
 //
 // For powers of two from 256 B to 16 GiB, all algorithms and protocols that NCCL considers are simulated, and the best
-// rings and trees again with fewer channels. NCCL's choice stays unless the fastest gains more than `least_gain`
+// rings and trees again with fewer channels. NCCL's choice is kept unless the fastest gains more than `least_gain`
 // (docs/models/what-if.md).
 //
 // Sizes are in bytes. Results do not depend on the number of threads. The functions only read the World and may run

@@ -1,4 +1,4 @@
-// The section `fabric.congestion`: what keeps the queues of switches short, and what it costs.
+// The section `fabric.congestion`: congestion control: what keeps the queues of switches short, and at what cost.
 //
 // Forecasts share links max-min fair, at once and without loss (docs/models/sharing.md). That is what congestion
 // control aims at. This section says how a fabric gets there:
@@ -69,7 +69,7 @@ struct CongestionSpec {
   Bytes buffer{0};       ///< packet memory that the ports of a switch share; 0: by the rate of its ports
   Retransmission retransmission = Retransmission::by_nic;
   Reordering reordering = Reordering::accepted;
-  Ratio loss{0};                      ///< fraction of packets that a cable loses, whatever its load
+  Ratio loss{0};                      ///< fraction of packets that a cable loses, regardless of its load
   std::vector<TrafficClass> classes;  ///< empty: all traffic is in one class
   DcqcnSettings dcqcn;                ///< with control `dcqcn` only
 };

@@ -34,7 +34,7 @@ struct Transformer {
   bool learned_positions = false;        ///< positions have an embedding of `sequence` x `hidden`
   bool qk_norm = false;                  ///< queries and keys are normalized, head by head
   double window = 0;                     ///< tokens that attention looks back; 0: all
-  int full_every = 0;                    ///< with a window: every n-th layer attends to all tokens; 0: none does
+  int full_every = 0;                    ///< with a window: every n-th layer attends to all tokens; 0: none
   // MoE. `experts` 0: all layers are dense.
   int experts = 0, active_experts = 0, shared_experts = 0;
   int expert_groups = 0, active_groups = 0;  ///< a token goes to experts of `active_groups` groups; 0: of any group

@@ -154,7 +154,7 @@ std::string_view preference_text(const PlanReport& r) {
 std::string answer_text(const PlanReport& r) {
   const Decision& d = r.decision;
   if (d.not_run > 0)
-    return fmt::format("interrupted: {} of {} configurations were not run, so none is called the best", d.not_run,
+    return fmt::format("interrupted: {} of {} configurations were not run, so the best one is not known", d.not_run,
                        r.rows.size());
   if (!d.best)
     return d.done == 0

@@ -66,7 +66,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
 
 Timing pat_timing() {
   return {.name = "pat",
-          .summary = "log2(n) dimensions, all ranks alike",
+          .summary = "log2(n) dimensions, the same for all ranks",
           .makespan = makespan,
           .looks = Services::Looks::at_links};
 }

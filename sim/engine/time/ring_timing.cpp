@@ -51,7 +51,7 @@ double makespan(const Services& services, const Stream& stream, double scale) {
 }  // namespace
 
 Timing ring_timing() {
-  return {.name = "ring", .summary = "steps around a ring, all ranks alike", .makespan = makespan};
+  return {.name = "ring", .summary = "steps around a ring, the same for all ranks", .makespan = makespan};
 }
 
 }  // namespace fabricast

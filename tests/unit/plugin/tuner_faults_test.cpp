@@ -23,7 +23,7 @@ void check_refused(const Library& library, const std::string& said) {
     CAPTURE(version);
     TunerOf tuner(library.handle, version);
     CHECK(tuner.init(8, 64) == success);
-    CHECK_THAT(only_line(), Contains(said) && EndsWith("; NCCL's choice stays"));
+    CHECK_THAT(only_line(), Contains(said) && EndsWith("; NCCL's choice is kept"));
     for (int function = 0; function < 5; ++function) CHECK(unchanged(tuner.ask({.function = function, .bytes = 5})));
     CHECK(tuner.end() == success);
     const Variable strict("FABRICAST_TUNER_STRICT", "1");
@@ -146,7 +146,7 @@ TEST_CASE("a communicator of another shape is NCCL's, which is no fault", "[plug
   for (const auto& [nodes, ranks] : {std::pair(8, 63), std::pair(7, 64), std::pair(1, 1), std::pair(64, 64)}) {
     TunerOf tuner(library.handle, 6);
     CHECK(tuner.init(static_cast<std::size_t>(nodes), static_cast<std::size_t>(ranks)) == success);
-    CHECK_THAT(only_line(), Contains(fmt::format(": nothing for {} node{}, {} rank{}; NCCL's choice stays", nodes,
+    CHECK_THAT(only_line(), Contains(fmt::format(": nothing for {} node{}, {} rank{}; NCCL's choice is kept", nodes,
                                                  nodes == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s")));
     CHECK(unchanged(tuner.ask({.bytes = 5})));
     tuner.end();

@@ -105,7 +105,7 @@ TEST_CASE("what NCCL does not allow stays NCCL's choice", "[plugin]") {
     CostTable without = all_allowed();
     without[6][2] = -1;
     CHECK(unchanged(tuner.ask({.function = 2, .bytes = 64}, without), without));
-    CHECK_THAT(only_line(), Contains("all_gather of 64 B: NCCL does not allow pat/simple here; its choice stays"));
+    CHECK_THAT(only_line(), Contains("all_gather of 64 B: NCCL does not allow pat/simple here; its choice is kept"));
     // NCCL 2.22 has no PAT: the table ends before it.
     CHECK(unchanged(tuner.ask({.function = 2, .bytes = 64, .algorithms = 6})));
     CHECK(tuner.ask({.function = 2, .bytes = 64}).algorithm == 6);
