@@ -326,7 +326,7 @@ void complete_kv_cache(InferenceSpec& spec, const ServingStack& stack, const Nod
     spec.disaggregated.stream = kv.library == KvLibrary::nccl ? KvStream::layers : stack.kv_stream;
   if (kv.rails > node.nics.count && over_nics)
     faults.add("kv_cache.rails", fmt::format("a node has {} NICs", node.nics.count),
-               fmt::format("use at most rails: {}", node.nics.count));
+               fmt::format("use rails: {} or fewer", node.nics.count));
   if (kv.rails > 0 && kv.library == KvLibrary::nccl)
     faults.add("kv_cache.rails", "NCCL chooses NICs itself", "use rails: 0, or library: nixl");
   if (kv.drives.value <= 0) kv.drives = usual_drive_rate().gbps();
