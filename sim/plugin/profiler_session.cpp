@@ -92,7 +92,9 @@ ProfilerSession::~ProfilerSession() {
   const std::string problems = writer_->problems();
   if (!problems.empty()) log_line(log_, log_init, problems);
   if (unknown_types_ > 0)
-    log_line(log_, log_init, std::to_string(unknown_types_) + " calls had a data type of unknown size");
+    log_line(log_, log_init,
+             std::to_string(unknown_types_) + (unknown_types_ == 1 ? " call" : " calls") +
+                 " had a data type of unknown size");
 }
 
 void ProfilerSession::add(Call* call) {

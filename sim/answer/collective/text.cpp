@@ -326,8 +326,9 @@ std::string explain_text(const Explanation& explanation) {
 
   out += unstated_text(forecast);
   for (const VersionTime& v : row.by_version)
-    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channels\n", to_text(v.from),
-                       fixed(microseconds(v.time), 9), name_of(v.algorithm), name_of(v.protocol), v.channels);
+    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channel{}\n", to_text(v.from),
+                       fixed(microseconds(v.time), 9), name_of(v.algorithm), name_of(v.protocol), v.channels,
+                       v.channels == 1 ? "" : "s");
 
   // For copy engines and symmetric kernels the candidates are what NCCL would choose from without symmetric windows.
   if (!row.plan.candidates.empty())

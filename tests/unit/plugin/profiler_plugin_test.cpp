@@ -318,7 +318,7 @@ TEST_CASE("calls without a time are not written", "[profiler]") {
   const std::vector<Json> records = folder.records();
   REQUIRE(records.size() == 1);
   CHECK(records[0]["coll_perf"]["coll_sn"] == 5);
-  CHECK(logged.back() == "fabricast: 1 calls had a data type of unknown size");
+  CHECK(logged.back() == "fabricast: 1 call had a data type of unknown size");
 }
 
 TEST_CASE("without a folder, or with one that is not there, the job runs and nothing is recorded", "[profiler]") {
