@@ -78,7 +78,7 @@ std::vector<ParameterRef> parameters(Network& n) {
        {"staged_hop", "us", "added to a hop without GPUDirect RDMA", &n.staged_hop},
        {"staged_efficiency", "", "NIC efficiency without GPUDirect RDMA, relative to that with it",
         &n.staged_efficiency},
-       {"message_threshold", "KiB", "size above which messages use a rendezvous; 0: none does", &n.message_threshold},
+       {"message_threshold", "KiB", "size above which messages use a rendezvous; 0: never", &n.message_threshold},
        {"rendezvous", "us", "time of a rendezvous", &n.rendezvous},
        {"sharp_latency", "us", "SHARP: added to a hop through switches that reduce", &n.sharp_latency},
        {"sharp_efficiency", "", "SHARP: fraction of a NIC's rate at which switches stream", &n.sharp_efficiency},

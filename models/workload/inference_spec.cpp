@@ -275,7 +275,7 @@ void complete_parallel(ServingParallel& p, const Transformer& m, std::int64_t pl
                "change it or the other degrees");
 }
 
-// Whether all KV-cache transfers stay inside the first NVLink domain. prefill GPUs come first, so the last ranks of
+// Whether all KV-cache transfers stay inside the first NVLink domain. Prefill GPUs come first, so the last ranks of
 // both sides decide.
 bool share_nvlink(const InferenceSpec& spec, const NodeSpec& node, int nodes, int nvlink_nodes) {
   const std::int64_t domain = std::int64_t{node.gpus} * std::max(1, std::min(nvlink_nodes, nodes));
@@ -390,7 +390,7 @@ void complete(InferenceSpec& spec, const Hardware& hardware, const NodeSpec& nod
   if (spec.phase == InferencePhase::all_reduce && spec.parallel.tensor == 1)
     faults.add("parallel.tensor", "one GPU has nothing to reduce", "e.g. parallel: {tensor: 8}");
   if (prefill.gpus > 0 && spec.chunk > 0)
-    faults.add("chunk", "prompts on separate GPUs do not share passes with decoding", "chunk: 0");
+    faults.add("chunk", "prompts on separate GPUs do not share passes with decoding", "use chunk: 0");
   // Degrees are only checked against a model and GPUs that are valid themselves.
   faults.raise();
   if (spec.experts.redundant > 0 && model.experts == 0)
@@ -439,7 +439,7 @@ InferenceStep inference_step(const InferenceSpec& spec, const NodeSpec& node, in
   InferenceStep step;
   step.model = resolve(spec.model);
   step.layout = layout_of(spec.parallel);
-  // prefill GPUs are the first of the job.
+  // Prefill GPUs are the first of the job.
   step.first_rank = static_cast<std::uint32_t>(spec.disaggregated.prefill.gpus);
   step.linear = linear_of(spec);
   step.experts = experts_of(spec);

@@ -24,12 +24,7 @@ constexpr QuestionOption network_options_table[] = {
     {"measured", OptionType::logs,
      "measurements of this site, on which times are conditioned: logs of nccl-tests, cases (JSON), or CSV of "
      "bytes,time_us"},
-    {"kept",
-     OptionType::count,
-     "maximum number of answers that are kept, about 150 B each (default: 262144)",
-     {},
-     1,
-     most_kept}};
+    {"kept", OptionType::count, "number of answers to keep, about 150 B each (default: 262144)", {}, 1, most_kept}};
 constexpr Question network_question{"network", "times of calls of groups of ranks", network_options_table, nullptr};
 
 /// A call as it was asked, and the place of its answer.
