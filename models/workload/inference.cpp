@@ -77,7 +77,7 @@ class InferenceBuilder {
     const bool own = runs_own(step_.own_all_reduce, step_.layout.tensor, bytes);
     if (own) {
       stage_->queue->work(all_reduce_seconds(step_.own_all_reduce, step_.layout.tensor, bytes), Part::tensor,
-                          own_kernel);
+                          own_all_reduce_label);
       // In a sequence of all-reduces the host launches the next one while this one runs.
       if (!graph_) stage_->queue->wait_for(host_work(step_.stack.reduce_launch.us(), "launch"));
     } else {
@@ -107,7 +107,6 @@ class InferenceBuilder {
   }
 
  private:
-  static constexpr const char* own_kernel = "engine's own all-reduce";
   static constexpr int feed_forward_linears = 2;
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
 
@@ -313,7 +312,8 @@ class InferenceBuilder {
     stage_->queue->wait_for(pending());
     pending() = no_activity;
     if (!graph_) stage_->queue->wait_for(host_work(count * step_.stack.reduce_launch.us(), "launch"));
-    stage_->queue->work(count * each, Part::tensor, own_kernel);
+    const std::uint32_t kernels = stage_->queue->work(count * each, Part::tensor, own_all_reduce_label);
+    builder_.program.activities[kernels].calls = count;
   }
 
   void layers(bool experts, int count) {

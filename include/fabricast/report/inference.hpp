@@ -24,13 +24,21 @@
 
 namespace fabricast {
 
+/// The all-reduces that the engine runs as kernels instead of calling NCCL (workload/own_all_reduce.hpp), of a rank of
+/// the stage where they take longest.
+struct OwnAllReduces {
+  double calls = 0;
+  Seconds time;  ///< of all calls, including the wait for the slowest rank
+};
+
 /// A step or a prompt of an engine. Decode steps of a pipeline are in steady state: their times are the increment of
 /// one further round of passes.
 struct TimedPasses {
   Seconds time;
-  std::vector<ActorTimes> stages;  ///< one per pipeline stage
-  ActorTimes mean;                 ///< over all GPUs; its components add up to `time`
-  std::vector<CollectiveUse> collectives;
+  std::vector<ActorTimes> stages;          ///< one per pipeline stage
+  ActorTimes mean;                         ///< over all GPUs; its components add up to `time`
+  std::vector<CollectiveUse> collectives;  ///< those of NCCL
+  OwnAllReduces own;
   Program program;
 };
 

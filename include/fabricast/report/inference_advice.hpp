@@ -71,9 +71,10 @@ struct InferenceBinding {
   std::string part;  ///< the largest component; for communication, the kind of parallelism
   Seconds time;      ///< of it
   /// Index into TimedPasses::collectives of the longest collective of the kind of parallelism that takes most exposed
-  /// time; -1 if no communication is exposed.
+  /// time; -1 if no communication is exposed, or if `own`.
   int collective = -1;
-  Seconds exposed;  ///< of that kind of parallelism, including the fixed cost of its calls
+  bool own = false;  ///< the engine's own all-reduces take longer than any collective of that kind of parallelism
+  Seconds exposed;   ///< of that kind of parallelism, including the fixed cost of its calls
 };
 /// Derived from the forecast alone; nothing is simulated.
 InferenceBinding binding_of(const TimedPasses& passes);

@@ -20,6 +20,9 @@
 
 namespace fabricast {
 
+/// Its label in programs (workload/program.hpp).
+constexpr const char* own_all_reduce_label = "engine's own all-reduce";
+
 /// What the time of such a kernel depends on. A plain value.
 struct OwnAllReduce {
   int ranks = 1;        ///< GPUs that reach each other over NVLink; 1: the engine has no such kernel here

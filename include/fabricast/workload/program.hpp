@@ -90,7 +90,7 @@ struct Activity {
   static constexpr std::uint32_t no_collective = 0xffffffff;
   Seconds time;                              ///< of computation, without interference
   std::uint32_t collective = no_collective;  ///< index into Program::collectives
-  double calls = 1;  ///< number of calls of the collective, one after the other; a mean need not be whole
+  double calls = 1;  ///< number of calls of the collective or kernel, one after the other; a mean need not be whole
   std::uint32_t first_dependency = 0;  ///< into Program::dependencies; ends where the next activity begins
   std::uint32_t first_place = 0;       ///< into Program::places, likewise; an activity has at least one place
   Part part = Part::forward;           ///< for a collective the same as that of its kind

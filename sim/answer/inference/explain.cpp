@@ -13,6 +13,7 @@
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/report/inference_advice.hpp"
+#include "parts.hpp"
 
 namespace fabricast {
 
@@ -54,6 +55,14 @@ std::string prefix_binding(const InferenceForecast& f) {
                      100 * (p.load / p.first_token()), p.bottleneck);
 }
 
+/// The longest collective of the exposed communication. \pre b.collective >= 0
+std::string longest_text(const TimedPasses& passes, const InferenceBinding& b) {
+  const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
+  return fmt::format("{}, {:g} call{} of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}", use.kind.name, use.calls,
+                     use.calls == 1 ? "" : "s", use.kind.bytes, use.alone.algorithm, use.alone.protocol,
+                     bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck);
+}
+
 // Two answers, because they differ: the largest component of the time, and the communication that would be worth a
 // faster network. The second is given with its bottleneck even if computation dominates.
 std::string binding_text(const World& world, const InferenceForecast& f) {
@@ -64,15 +73,12 @@ std::string binding_text(const World& world, const InferenceForecast& f) {
   std::string out = "#\n# what limits it\n" + requests_text(world, f) + prefix_binding(f);
   out += fmt::format("  {}: mostly {}, {:.4g} ms, {:.1f} %\n", passes_name(world, f), b.part, milliseconds(b.time),
                      percent(b.time));
-  if (b.collective < 0) return out + "  no communication is exposed\n";
-  const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
-  out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(use.kind.part),
+  if (b.collective < 0 && !b.own) return out + "  no communication is exposed\n";
+  const Part part = b.own ? Part::tensor : passes.collectives[static_cast<std::size_t>(b.collective)].kind.part;
+  out += fmt::format("  longest exposed communication: {} parallelism, {:.4g} ms, {:.1f} %\n", name_of(part),
                      milliseconds(b.exposed), percent(b.exposed));
-  return out +
-         fmt::format("    {}, {:g} call{} of {} B by {}/{} at {:.2f} GB/s (bus), bound by {}\n", use.kind.name,
-                     use.calls, use.calls == 1 ? "" : "s", use.kind.bytes, use.alone.algorithm, use.alone.protocol,
-                     bus_rate(passes.program, use) * 1e-9, use.alone.bottleneck) +
-         "  " + resources_text(world, time, buffers_of(world, time)) + "\n";
+  out += "    " + (b.own ? own_all_reduces_text(passes.own) : longest_text(passes, b)) + "\n";
+  return out + "  " + resources_text(world, time, buffers_of(world, time)) + "\n";
 }
 
 // Both figures are always shown, the time of the step and the tokens per GPU: many changes improve one at the cost of
@@ -122,7 +128,10 @@ std::string explain_inference_json(const InferenceExplanation& explanation) {
   const TimedPasses& passes = binding_passes(f);
   const InferenceBinding b = binding_of(passes);
   Json binding{{"of", &passes == &f.step ? "step" : "prompt"}, {"part", b.part}, {"seconds", digits(b.time)}};
-  if (b.collective >= 0) {
+  if (b.own) {
+    binding["exposed_most"] = {
+        {"part", name_of(Part::tensor)}, {"seconds", digits(b.exposed)}, {"collective", own_all_reduce_label}};
+  } else if (b.collective >= 0) {
     const CollectiveUse& use = passes.collectives[static_cast<std::size_t>(b.collective)];
     binding["exposed_most"] = {{"part", name_of(use.kind.part)},
                                {"seconds", digits(b.exposed)},

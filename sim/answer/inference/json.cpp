@@ -148,6 +148,8 @@ std::string inference_json(const InferenceForecast& f) {
   if (f.shared) j["shared"] = serving_json(*f.shared, f.factors);
   if (f.disaggregated) j["disaggregated"] = disaggregated_json(spec, *f.disaggregated, f.factors);
   j["collectives"] = collectives_json(f.step.program, f.step.collectives);
+  if (f.step.own.calls > 0)
+    j["own_all_reduces"] = {{"calls", digits(f.step.own.calls)}, {"seconds", digits(f.step.own.time)}};
   return j.dump(1) + "\n";
 }
 

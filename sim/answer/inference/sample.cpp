@@ -2,6 +2,8 @@
 // Programs are models/workload/inference.cpp; run_program overlaps computation with collectives as the program says.
 #include "sample.hpp"
 
+#include <algorithm>
+
 #include "../step/parts.hpp"
 #include "fabricast/core/stop.hpp"
 #include "fabricast/traffic/flow_traffic.hpp"
@@ -10,8 +12,26 @@ namespace fabricast {
 
 namespace {
 
+/// Of a program of that many rounds of passes.
+OwnAllReduces own_all_reduces(const RanProgram& ran, int rounds) {
+  const Program& program = ran.program;
+  const auto label = static_cast<std::uint32_t>(
+      std::find(program.labels.begin(), program.labels.end(), own_all_reduce_label) - program.labels.begin());
+  std::vector<OwnAllReduces> by_actor(program.actors.size());
+  for (std::size_t i = 0; i < program.activities.size(); ++i) {
+    const Activity& a = program.activities[i];
+    if (a.is_collective() || a.label != label) continue;
+    OwnAllReduces& own = by_actor[program.places_of(i).front().actor];
+    own.calls += a.calls / rounds;
+    own.time += (ran.timeline.end[i] - ran.timeline.start[i]) / rounds;
+  }
+  return *std::max_element(by_actor.begin(), by_actor.end(),
+                           [](const OwnAllReduces& a, const OwnAllReduces& b) { return a.time < b.time; });
+}
+
 TimedPasses timed(RanProgram ran) {
   TimedPasses t;
+  t.own = own_all_reduces(ran, 1);
   t.time = ran.timeline.time;
   t.stages = std::move(ran.timeline.actors);
   t.mean = mean_of(ran.program, t.stages);
@@ -45,6 +65,7 @@ TimedPasses ServingSample::steady(const InferenceStep& step, const std::vector<I
     stage.bubble -= before.bubble;
   }
   t.mean = mean_of(more.program, t.stages);
+  t.own = own_all_reduces(more, rounds);
   t.collectives = std::move(more.collectives);
   t.program = std::move(more.program);
   for (CollectiveUse& use : t.collectives) {

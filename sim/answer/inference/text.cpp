@@ -143,6 +143,11 @@ std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& 
 
 }  // namespace
 
+std::string own_all_reduces_text(const OwnAllReduces& own) {
+  return fmt::format("{:.4g} of the engine's own all-reduces, {:.4g} us each", own.calls,
+                     microseconds(own.time) / own.calls);
+}
+
 std::string inference_text(const InferenceForecast& f) {
   const World& world = f.world;
   const Scenario& s = world.scenario();
@@ -201,7 +206,9 @@ std::string inference_text(const InferenceForecast& f) {
                          row.tokens_per_second, row.tokens_per_second / decoding, gibibytes(row.memory),
                          row.batch == step.batch ? "  <" : "");
   }
-  return out + collective_table(f.step.program, f.step.collectives);
+  out += collective_table(f.step.program, f.step.collectives);
+  if (f.step.own.calls > 0) out += fmt::format("# not of NCCL: {}\n", own_all_reduces_text(f.step.own));
+  return out;
 }
 
 }  // namespace fabricast

@@ -56,9 +56,11 @@ InferenceBinding binding_of(const TimedPasses& passes) {
     // for their slowest.
     const Seconds time = passes.mean.busy[p] + passes.mean.exposed[p];
     const CollectiveUse* use = longest_collective(passes.collectives, part);
-    if (time > b.exposed && use) {
+    const bool own = part == Part::tensor && passes.own.time > (use ? use->time : Seconds{});
+    if (time > b.exposed && (use || own)) {
       b.exposed = time;
-      b.collective = static_cast<int>(use - passes.collectives.data());
+      b.own = own;
+      b.collective = own ? -1 : static_cast<int>(use - passes.collectives.data());
     }
   }
   return b;

@@ -158,6 +158,32 @@ TEST_CASE("the limits are the largest component, and the collective with the lon
   CHECK(gemms.part == "gemm");
 }
 
+TEST_CASE("the engine's own all-reduces are named where they are the longest exposed communication", "[inference]") {
+  // Llama 3 70B: two all-reduces for each of 80 layers, and one for the embedding.
+  const auto forecast = [](const std::string& more) {
+    return run_inference(test::world_of(
+        one_node + "workload: {kind: inference, model: {preset: llama3-70b}, batch: 16, " + more + "}\n"));
+  };
+  for (const char* const parallel : {"parallel: {tensor: 8}", "parallel: {tensor: 4, pipeline: 2}"}) {
+    const InferenceForecast f = forecast(parallel);
+    const double stages = static_cast<double>(f.step.stages.size());
+    INFO(parallel);
+    CHECK(f.step.own.calls >= 160 / stages);
+    CHECK(f.step.own.calls <= 161 / stages + 1);
+    CHECK(f.step.own.time < f.step.time);
+    const InferenceBinding b = binding_of(f.step);
+    CHECK(b.own);
+    CHECK(b.collective == -1);
+    const json j = json::parse(explain_inference_json({f, {}}));
+    CHECK(j.at("binding").at("exposed_most").at("part") == "tensor");
+    CHECK(j.at("own_all_reduces").at("calls").get<double>() == Approx(f.step.own.calls));
+    CHECK(explain_inference_text({f, {}}).find("of the engine's own all-reduces") != std::string::npos);
+  }
+  const InferenceForecast nccl = forecast("all_reduce: nccl, parallel: {tensor: 8}");
+  CHECK(nccl.step.own.calls == 0);
+  CHECK_FALSE(binding_of(nccl.step).own);
+}
+
 TEST_CASE("requests are limited by what they wait for most: prompts or decoding", "[inference]") {
   const auto of = [](const std::string& tokens) {
     const auto world = test::world_of(one_node +
