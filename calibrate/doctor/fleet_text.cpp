@@ -7,17 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/doctor_fleet.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
 namespace {
 
-std::string counted_hosts(std::size_t n) { return fmt::format("{} host{}", n, n == 1 ? "" : "s"); }
-
 /// "3 hosts: n7 n9 n12".
 std::string named(const std::vector<std::string>& hosts) {
   constexpr std::size_t most = 16;
-  std::string text = counted_hosts(hosts.size()) + ":";
+  std::string text = counted(hosts.size(), "host") + ":";
   for (std::size_t i = 0; i < std::min(most, hosts.size()); ++i) text += " " + hosts[i];
   if (hosts.size() > most) text += fmt::format(" and {} more", hosts.size() - most);
   return text;
@@ -29,7 +28,7 @@ std::string fleet_text(const FleetReport& report, std::string_view version) {
   const auto everywhere = [&](const FleetFinding& f) { return f.hosts.size() == report.hosts.size(); };
   const auto on_all =
       static_cast<std::size_t>(std::count_if(report.findings.begin(), report.findings.end(), everywhere));
-  std::string out = fmt::format("# fabricast {}   doctor: {}\n", version, counted_hosts(report.hosts.size()));
+  std::string out = fmt::format("# fabricast {}   doctor: {}\n", version, counted(report.hosts.size(), "host"));
   out += fmt::format("# {} of {} facts differ, {} findings on some hosts, {} on all; {} files left out\n",
                      report.differing.size(), report.differing.size() + report.alike.size(),
                      report.findings.size() - on_all, on_all, report.left_out.size());
@@ -47,7 +46,7 @@ std::string fleet_text(const FleetReport& report, std::string_view version) {
       const FleetValue& value = fact.values[v];
       // The hosts of the majority are counted and not named: the others are of interest.
       out += fmt::format("  {}: {}\n", value.value,
-                         v == 0 && fact.majority ? counted_hosts(value.hosts.size()) : named(value.hosts));
+                         v == 0 && fact.majority ? counted(value.hosts.size(), "host") : named(value.hosts));
     }
   }
   for (const FleetFinding& f : report.findings)

@@ -7,14 +7,14 @@
 #include <algorithm>
 
 #include "checks.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
 Findings check_devices(const HostFiles& host) {
   Findings found;
   const std::string what =
-      fmt::format("{} NVIDIA GPU{}, {} RDMA device{}", host.gpus.size(), host.gpus.size() == 1 ? "" : "s",
-                  host.nics.size(), host.nics.size() == 1 ? "" : "s");
+      fmt::format("{}, {}", counted(host.gpus.size(), "NVIDIA GPU"), counted(host.nics.size(), "RDMA device"));
   if (host.gpus.empty())
     found.push_back(
         {"", "host", FindingStatus::error, what, "GPUs on the PCI bus", "NCCL has nothing to run on",

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "checks.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -184,8 +185,8 @@ Findings check_acs(const HostFiles& host) {
   }
   if (hidden > 0)
     found.push_back({"", "host", FindingStatus::unknown,
-                     fmt::format("{} bridge{} with unreadable configuration space", hidden, hidden == 1 ? "" : "s"),
-                     expected, "redirection at a switch costs GPUDirect most of its rate",
+                     fmt::format("{} with unreadable configuration space", counted(hidden, "bridge")), expected,
+                     "redirection at a switch costs GPUDirect most of its rate",
                      "run as root, or sudo lspci -vvv | grep -e PCI.bridge -e ACSCtl", std::string(from::gpu_guide)});
   if (host.virtual_machine && !physical_devices(host).empty())
     found.push_back({"", "host", FindingStatus::unknown, "a virtual machine does not see its host's switches",

@@ -126,8 +126,8 @@ std::string command_of(const MeasuredCase& run) {
   // nccl-tests runs -t threads with -g GPUs each in a process, so -g is the number of ranks per process divided by -t.
   const int per_process = harness_number(run, "ranks_per_process"), threads = harness_number(run, "threads");
   const int processes = run.nodes * run.gpus_per_node / per_process;
-  std::string command = fmt::format("{} node{}, {} process{}:", run.nodes, run.nodes == 1 ? "" : "s", processes,
-                                    processes == 1 ? "" : "es");
+  std::string command =
+      fmt::format("{}, {} process{}:", counted(run.nodes, "node"), processes, processes == 1 ? "" : "es");
   for (const auto& [key, value] : run.env) command += fmt::format(" {}={}", key, value);
   command += fmt::format(" {}_perf -b {} -e {} -f 2", run.collective, size_text(run.rows.front().bytes),
                          size_text(run.rows.back().bytes));

@@ -7,6 +7,7 @@
 
 #include "fabricast/calibrate/import.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -14,11 +15,6 @@ namespace {
 
 std::string list_of(const std::vector<std::string>& words) {
   return join(std::vector<std::string_view>(words.begin(), words.end()));
-}
-
-/// A number with its noun: "3 nodes", "1 node".
-std::string counted(std::int64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 std::string table_line(const LogTable& t) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/calibrate/job.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -15,7 +16,7 @@ constexpr std::size_t most_shown = 20;
 std::string communicator_of(const JobCommunicator& c) {
   std::string text = c.id;
   if (!c.name.empty()) text += fmt::format(" ({})", c.name);
-  if (c.ranks > 0) text += fmt::format(", {} rank{}", c.ranks, c.ranks == 1 ? "" : "s");
+  if (c.ranks > 0) text += fmt::format(", {}", counted(c.ranks, "rank"));
   return text;
 }
 

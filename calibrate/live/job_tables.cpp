@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fabricast/core/scan.hpp"
+#include "fabricast/core/text.hpp"
 #include "job_reader.hpp"
 #include "late.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 
 constexpr double low_quantile = 0.1;
 constexpr std::size_t most_listed = 10'000;
-
-std::string times_of(std::int64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
 
 }  // namespace
 
@@ -33,7 +30,7 @@ void Job::late_ranks(Communicator& c) {
                         {},
                         "late",
                         fmt::format("joins {:.0f} % of {} late; most ranks then wait {:.1f} us for it", 100 * share,
-                                    times_of(c.judged, "call"), member.waited_us / static_cast<double>(member.late)),
+                                    counted(c.judged, "call"), member.waited_us / static_cast<double>(member.late)),
                         true});
   }
 }
@@ -52,7 +49,7 @@ void Job::compare_states(Communicator& c) {
   }
   for (const auto& [rank, state] : c.states) {
     if (!state.launched || *state.launched >= most) continue;
-    std::string detail = fmt::format("has launched {}, others {}", times_of(*state.launched, "call"), most);
+    std::string detail = fmt::format("has launched {}, others {}", counted(*state.launched, "call"), most);
     if (waited > 0)
       detail += fmt::format("; a call there has waited {:.1f} s{}", waited, timed_out ? ", its timeout" : "");
     c.behind.push_back({rank, state.place, "waited_for", std::move(detail), timed_out});
@@ -148,7 +145,7 @@ void Job::warn_of_parts() {
     problem({}, 0, 0,
             fmt::format("{} of {}: calls cannot be matched across all ranks, so the time is the lowest tenth of what "
                         "ranks recorded and includes waiting",
-                        unmatched, times_of(rows, "row")));
+                        unmatched, counted(rows, "row")));
   std::int64_t whole = 0, part = 0;
   for (const Communicator& c : communicators_) {
     whole += c.matched;
@@ -157,7 +154,7 @@ void Job::warn_of_parts() {
   if (whole > 0 && part > 0)
     problem(
         {}, 0, 0,
-        fmt::format("{} of {} are not recorded by all ranks and are left out", part, times_of(whole + part, "call")));
+        fmt::format("{} of {} are not recorded by all ranks and are left out", part, counted(whole + part, "call")));
 }
 
 Imported Job::finish() {
@@ -168,7 +165,7 @@ Imported Job::finish() {
   if (out_.job.records == 0 && out_.job.left_out.empty() && communicators_.empty() && out_.problems.empty())
     problem({}, 0, 0, "no collective is recorded");
   for (const auto& [reason, count] : out_.job.left_out)
-    problem({}, 0, 0, fmt::format("{} left out: {}", times_of(count, "record"), reason));
+    problem({}, 0, 0, fmt::format("{} left out: {}", counted(count, "record"), reason));
   std::stable_sort(out_.problems.begin(), out_.problems.end(), [](const Problem& a, const Problem& b) {
     return std::tuple(a.file, a.line, a.column) < std::tuple(b.file, b.line, b.column);
   });

@@ -7,6 +7,7 @@
 
 #include "fabricast/core/scan.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/core/text.hpp"
 #include "peer_link.hpp"
 #include "rendezvous.hpp"
 
@@ -194,9 +195,9 @@ class Leader {
       } catch (const ProbeFailure& e) { missing[e.what()] = 0; }
       if (part.empty() && missing.empty())
         missing[fmt::format(
-            "nothing to measure with {} rank{}: start two or more with mpirun, srun or torchrun, or with --rank "
+            "nothing to measure with {}: start two or more with mpirun, srun or torchrun, or with --rank "
             "and --ranks",
-            facts.size(), facts.size() == 1 ? "" : "s")] = 0;
+            counted(facts.size(), "rank"))] = 0;
       for (const auto& [reason, count] : missing) {
         const std::string where =
             count > 0 && facts.size() > 1 ? fmt::format(" ({} of {} ranks)", count, facts.size()) : "";

@@ -8,6 +8,7 @@
 
 #include "../live/late.hpp"
 #include "fabricast/calibrate/watch.hpp"
+#include "fabricast/core/text.hpp"
 
 namespace fabricast {
 
@@ -260,9 +261,8 @@ void find_hangs(const WatchInterval& in, std::vector<JobFinding>& found) {
     if (any && waiting.contains(place)) continue;
     JobFinding f{"hang", "rank", place, {}, 0, {}};
     for (const std::string& id : communicators) add_name(f.communicators, id);
-    f.detail = fmt::format(
-        "has not launched a call that others have launched in {} communicator{}; no rank of {} makes progress",
-        communicators.size(), communicators.size() == 1 ? "" : "s", communicators.size() == 1 ? "it" : "them");
+    f.detail = fmt::format("has not launched a call that others have launched in {}; no rank of {} makes progress",
+                           counted(communicators.size(), "communicator"), communicators.size() == 1 ? "it" : "them");
     found.push_back(std::move(f));
   }
 }

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "fabricast/core/fingerprint.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/step_settings.hpp"
 #include "fabricast/report/tuner.hpp"
 #include "measured_site.hpp"
@@ -42,7 +43,7 @@ void write_profile(const Options& options, const World& world, const std::vector
   emit(path, text);
   std::size_t ranges = 0;
   for (const TunerRules& table : rules) ranges += table.rules.size();
-  emit("-", fmt::format("{}: {} range{} of sizes\n", path, ranges, ranges == 1 ? "" : "s"));
+  emit("-", fmt::format("{}: {} of sizes\n", path, counted(ranges, "range")));
 }
 
 void export_profile(const Options& options, const World& world, const RunOptions& how) {

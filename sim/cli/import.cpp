@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "fabricast/calibrate/import.hpp"
 #include "fabricast/calibrate/import_cases.hpp"
+#include "fabricast/core/text.hpp"
 #include "log_file.hpp"
 #include "options.hpp"
 
@@ -62,8 +63,7 @@ int import_verb(const std::vector<std::string>& arguments) {
   std::string text;
   for (const auto& [path, log] : logs)
     text += path + (log.empty() ? ": nothing recognized\n" : "\n") + import_text(log);
-  if (!output.empty())
-    text += fmt::format("{} case{} in {}\n", cases.cases.size(), cases.cases.size() == 1 ? "" : "s", output);
+  if (!output.empty()) text += fmt::format("{} in {}\n", counted(cases.cases.size(), "case"), output);
   emit("-", text);
   return 0;
 }

@@ -18,6 +18,7 @@
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/scan.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/core/text.hpp"
 #include "measured_site.hpp"
 #include "options.hpp"
 #include "watch_expected.hpp"
@@ -67,8 +68,8 @@ Address address_of(const std::string& text) {
 
 void report(const std::vector<JobFinding>& found) {
   for (const JobFinding& f : found)
-    fmt::print(stderr, "{}: {} {}: {} ({} communicator{})\n", f.kind, f.part, f.place, f.detail, f.communicators.size(),
-               f.communicators.size() == 1 ? "" : "s");
+    fmt::print(stderr, "{}: {} {}: {} ({})\n", f.kind, f.part, f.place, f.detail,
+               counted(f.communicators.size(), "communicator"));
 }
 
 void limit(httplib::Server& server) {

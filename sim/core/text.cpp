@@ -24,6 +24,10 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::string counted(std::int64_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
+
 // One `?` for each byte or character that cannot be shown, and a blank for each control character.
 std::string printable(std::string_view text) {
   std::string out;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/discover/fabric.hpp"
 
 namespace fabricast {
@@ -126,7 +127,7 @@ std::string hosts_text(const FileFabric& fabric) {
   for (const FileFabricHost& host : fabric.hosts) ++nics[host.nics.size()];
   std::string text;
   for (const auto& [count, hosts] : nics)
-    text += fmt::format("hosts     {:>6}  {} NIC port{} each\n", hosts, count, count == 1 ? "" : "s");
+    text += fmt::format("hosts     {:>6}  {} each\n", hosts, counted(count, "NIC port"));
   return text;
 }
 

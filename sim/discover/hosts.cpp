@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/discover/fabric.hpp"
 
 namespace fabricast {
@@ -68,8 +69,8 @@ void choose_hosts(FileFabric& fabric, int nics, const std::vector<std::string>& 
     return true;
   });
   if (!others.empty())
-    warnings.push_back(warning(fmt::format("left out {} host{} whose number of NIC ports is not {}: {}", others.size(),
-                                           others.size() == 1 ? "" : "s", nics, some(others))));
+    warnings.push_back(warning(fmt::format("left out {} whose number of NIC ports is not {}: {}",
+                                           counted(others.size(), "host"), nics, some(others))));
   for (const FileFabricHost& host : fabric.hosts)
     for (const FileFabricNic& nic : host.nics) kept.insert(host.name + "." + nic.name);
   std::erase_if(fabric.links,

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -98,8 +99,8 @@ std::string env_script(const Advice& advice) {
   const Communicator& comm = world.planner().comm;
   std::string out =
       fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(world.scenario().name));
-  out += fmt::format("# {} of {} on {} ranks = {} node{} x {} {}, NCCL {}\n", name_of(advice.before.op),
-                     sizes_text(advice.before), comm.ranks(), comm.nodes(), comm.nodes() == 1 ? "" : "s", comm.gpus(),
+  out += fmt::format("# {} of {} on {} ranks = {} x {} {}, NCCL {}\n", name_of(advice.before.op),
+                     sizes_text(advice.before), comm.ranks(), counted(comm.nodes(), "node"), comm.gpus(),
                      comm.node.gpu.name, to_text(comm.version));
   out += fmt::format("# Gains are forecast time saved: {}.\n", rule);
   // The gains hold on top of the variables of the scenario, which the script does not set: without them the job runs in

@@ -11,6 +11,7 @@
 
 #include "fabricast/collective/algorithm.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/planner/buffer_memory.hpp"
 #include "fabricast/planner/regressions.hpp"
 #include "fabricast/planner/symmetric.hpp"
@@ -100,8 +101,8 @@ std::string forecast_text(const Forecast& forecast) {
   const Communicator& comm = world.planner().comm;
   std::string out = heading_line(s.name);
   // Nodes are those that NCCL sees: hosts that share NVLink are one.
-  out += fmt::format("# {}: {} ranks = {} node{} x {} {}", name_of(forecast.op), forecast.ranks, comm.nodes(),
-                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name);
+  out += fmt::format("# {}: {} ranks = {} x {} {}", name_of(forecast.op), forecast.ranks, counted(comm.nodes(), "node"),
+                     comm.gpus(), comm.node.gpu.name);
   if (comm.nodes() > 1)
     out += fmt::format(", {} x {} {} per node{}, {} fabric, {} routing", comm.node.nics,
                        to_text(comm.node.nic_line_rate), name_of(comm.node.spec.nics.link),
@@ -196,10 +197,9 @@ std::string selection_text(const ForecastRow& row, const Forecast& weighed) {
 std::string algorithm_text(const ForecastRow& row) {
   const CollectiveAlgorithm& algorithm = *find_by_algorithm(row.algorithm);
   if (row.plan.threads == 0) return fmt::format("{}: {}, without thread blocks\n", algorithm.name, algorithm.summary);
-  return fmt::format("{}/{} on {} channel{} of {} threads, {} per chunk in {} slice{}\n", name_of(row.algorithm),
-                     name_of(row.protocol), row.channels, row.channels == 1 ? "" : "s", row.plan.threads,
-                     to_text(Bytes{row.plan.chunk}), row.plan.slices_per_chunk,
-                     row.plan.slices_per_chunk == 1 ? "" : "s");
+  return fmt::format("{}/{} on {} of {} threads, {} per chunk in {}\n", name_of(row.algorithm), name_of(row.protocol),
+                     counted(row.channels, "channel"), row.plan.threads, to_text(Bytes{row.plan.chunk}),
+                     counted(row.plan.slices_per_chunk, "slice"));
 }
 
 /// What the tuner chose, and what NCCL's own estimates would choose.
@@ -326,9 +326,8 @@ std::string explain_text(const Explanation& explanation) {
 
   out += unstated_text(forecast);
   for (const VersionTime& v : row.by_version)
-    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {} channel{}\n", to_text(v.from),
-                       fixed(microseconds(v.time), 9), name_of(v.algorithm), name_of(v.protocol), v.channels,
-                       v.channels == 1 ? "" : "s");
+    out += fmt::format("from NCCL {:<6} on: {} us, {}/{} on {}\n", to_text(v.from), fixed(microseconds(v.time), 9),
+                       name_of(v.algorithm), name_of(v.protocol), counted(v.channels, "channel"));
 
   // For copy engines and symmetric kernels the candidates are what NCCL would choose from without symmetric windows.
   if (!row.plan.candidates.empty())
@@ -399,9 +398,9 @@ std::string inspect_plan_text(const World& world, std::int64_t bytes) {
   std::string out = fmt::format(
       "{} of {}: {}/{}{}\n", name_of(op), to_text(Bytes{bytes}), name_of(plan.algorithm), name_of(plan.protocol),
       plan.chooser == Chooser::nccl ? std::string() : fmt::format(", chosen by {}", tuner_name(plan.chooser)));
-  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {} slice{}, {} slots\n", plan.open_channels(),
-                     world.planner().comm.channels, plan.threads, plan.chunk, plan.slices_per_chunk,
-                     plan.slices_per_chunk == 1 ? "" : "s", plan.slots);
+  out += fmt::format("  channels {} of {}, threads {}, chunk {} B in {}, {} slots\n", plan.open_channels(),
+                     world.planner().comm.channels, plan.threads, plan.chunk, counted(plan.slices_per_chunk, "slice"),
+                     plan.slots);
   const BufferMemory buffers = buffer_memory(buffered_connections(world.planner().comm, 0),
                                              buffer_sizes(world.planner().settings), world.planner().comm.gdr);
   out += fmt::format("  buffers of rings and trees on rank 0: {} of the GPU, {} of the host\n", to_text(buffers.gpu),

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/tuner.hpp"
 
@@ -47,9 +48,9 @@ std::string comment(const TunerTable& table, const TunerRange& range) {
     }
   }
   if (!most) return "# NCCL's choice\n";
-  return fmt::format("# {}: {:.2f} us; NCCL's {}/{} on {} channel{} takes {:.2f} us\n", to_text(Bytes{most->bytes}),
+  return fmt::format("# {}: {:.2f} us; NCCL's {}/{} on {} takes {:.2f} us\n", to_text(Bytes{most->bytes}),
                      microseconds(most->choice.time), name_of(most->nccl.algorithm), name_of(most->nccl.protocol),
-                     most->nccl.channels, most->nccl.channels == 1 ? "" : "s", microseconds(most->nccl.time));
+                     counted(most->nccl.channels, "channel"), microseconds(most->nccl.time));
 }
 
 // Lines apply to a communicator of exactly this shape; -1 matches any.
@@ -92,8 +93,8 @@ std::string tuner_csv(const TunerTables& tables, const std::vector<TunerRules>& 
                                 comment_text(world.scenario().name));
   out += "# NCCL_TUNER_PLUGIN names the plugin, NCCL_TUNER_CONFIG_FILE this file. The first matching line applies.\n";
   out += "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
-  out += fmt::format("# NCCL {} on {} ranks = {} node{} x {} {}\n", to_text(comm.version), comm.ranks(), comm.nodes(),
-                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name);
+  out += fmt::format("# NCCL {} on {} ranks = {} x {} {}\n", to_text(comm.version), comm.ranks(),
+                     counted(comm.nodes(), "node"), comm.gpus(), comm.node.gpu.name);
   for (const TunerRules& rules : first) out += rule_lines(rules);
   for (const TunerTable& table : tables.job) out += ranges_with_gains(table);
   if (!tables.one_node.empty()) out += fmt::format("# communicators of the {} ranks of one node\n", comm.gpus());

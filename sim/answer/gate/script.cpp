@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/report.hpp"
 #include "gate_rows.hpp"
 
@@ -134,10 +135,9 @@ std::string gate_script(const World& world, const Gate& gate, const std::string&
   const Communicator& comm = world.planner().comm;
   std::string out =
       fmt::format("#!/bin/sh\n# Health check by fabricast {}: {}\n", version_text(), plain_name(world.scenario()));
-  out += fmt::format("# {} ranks = {} host{} x {} {}, NCCL {}, conditioned on {} measured rows\n", comm.ranks(),
-                     world.scenario().cluster.nodes, world.scenario().cluster.nodes == 1 ? "" : "s",
-                     comm.ranks() / world.scenario().cluster.nodes, comm.node.gpu.name, to_text(comm.version),
-                     gate.measured);
+  out += fmt::format("# {} ranks = {} x {} {}, NCCL {}, conditioned on {} measured rows\n", comm.ranks(),
+                     counted(world.scenario().cluster.nodes, "host"), comm.ranks() / world.scenario().cluster.nodes,
+                     comm.node.gpu.name, to_text(comm.version), gate.measured);
   out += fmt::format("# A row of a healthy cluster exceeds its ceiling with probability {}.\n#\n",
                      chance_text(gate.probability));
   out += usage;

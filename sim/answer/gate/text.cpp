@@ -5,6 +5,7 @@
 
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/scan.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/gate/gate.hpp"
 #include "fabricast/report/report.hpp"
 #include "gate_rows.hpp"
@@ -16,8 +17,8 @@ namespace {
 std::string gate_heading(const World& world) {
   const Communicator& comm = world.planner().comm;
   std::string out = heading_line(world.scenario().name);
-  out += fmt::format("# {} ranks = {} node{} x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), comm.nodes(),
-                     comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name, to_text(comm.version),
+  out += fmt::format("# {} ranks = {} x {} {}, NCCL {}, timed as by {}\n", comm.ranks(), counted(comm.nodes(), "node"),
+                     comm.gpus(), comm.node.gpu.name, to_text(comm.version),
                      name_of(world.scenario().workload.harness.tool));
   if (!world.scenario().faults.empty())
     out += "# the scenario has faults: the floors are those of a cluster with these faults\n";

@@ -11,6 +11,7 @@
 #include "../common/json_parts.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/jobs/jobs.hpp"
 #include "fabricast/report/report.hpp"
 
@@ -150,12 +151,9 @@ std::string jobs_text(const JobsForecast& f) {
   const World& world = f.world;
   const Scenario& s = world.scenario();
   std::string out = heading_line(s.name);
-  const auto count = [](std::size_t number, std::string_view what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
   out += fmt::format("# {} hosts, {} fabric, {} routing: {}{}\n", f.hosts, topologies()[s.fabric.kind].name,
-                     world.setup().policy->name, count(f.jobs.size(), "job"),
-                     f.flows.empty() ? std::string() : ", " + count(f.flows.size(), "background flow"));
+                     world.setup().policy->name, counted(f.jobs.size(), "job"),
+                     f.flows.empty() ? std::string() : ", " + counted(f.flows.size(), "background flow"));
   if (world.samples().count > 1)
     out += fmt::format("# medians of {} samples of the ECMP hash from seed {}; pairs and placements: {} samples\n",
                        world.samples().count, world.samples().first_seed, f.samples_of_trials);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/step_settings.hpp"
 #include "trials.hpp"
 
@@ -46,8 +47,7 @@ Alternatives channels(C c) {
   if (now == 0) return list;
   for (const int n : {1, 2, 4, 6, 8, 12, 16, 20, 24})
     if (n < now)
-      list.push_back(
-          {fmt::format("at most {} channel{}", n, n == 1 ? "" : "s"), {env_word(limit_variable(c, true), n)}});
+      list.push_back({fmt::format("at most {}", counted(n, "channel")), {env_word(limit_variable(c, true), n)}});
   for (const int n : {24, 32})
     if (n > now) list.push_back({fmt::format("at least {} channels", n), {env_word(limit_variable(c, false), n)}});
   return list;
@@ -58,7 +58,7 @@ Alternatives peer_channels(C c) {
   const int now = c.channels(true);
   for (const int n : {1, 2, 4, 8, 16})
     if (n < now)
-      list.push_back({fmt::format("at most {} channel{} for sends and receives", n, n == 1 ? "" : "s"),
+      list.push_back({fmt::format("at most {} for sends and receives", counted(n, "channel")),
                       {env_word("NCCL_MAX_P2P_NCHANNELS", n)}});
   return list;
 }

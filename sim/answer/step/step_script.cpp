@@ -1,6 +1,7 @@
 // Recommended settings for a step as a shell script, to be sourced by a job script (report/step_settings.hpp).
 #include <fmt/format.h>
 
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/inference_advice.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step_advice.hpp"
@@ -41,9 +42,8 @@ std::string step_settings_script(const StepSettings& s) {
   const auto& env = s.world.scenario().nccl.env;
   std::string out =
       fmt::format("# NCCL settings by fabricast {}: {}\n", version_text(), comment_text(s.world.scenario().name));
-  out +=
-      fmt::format("# {} on {} ranks = {} node{} x {} {}, NCCL {}\n", time_text(s.world, s.before), comm.ranks(),
-                  comm.nodes(), comm.nodes() == 1 ? "" : "s", comm.gpus(), comm.node.gpu.name, to_text(comm.version));
+  out += fmt::format("# {} on {} ranks = {} x {} {}, NCCL {}\n", time_text(s.world, s.before), comm.ranks(),
+                     counted(comm.nodes(), "node"), comm.gpus(), comm.node.gpu.name, to_text(comm.version));
   out += fmt::format("# {}\n", resources_text(s.world, s.before, s.buffers));
   out += "# A gain is the share of the time that is saved, with its 90 % interval.\n";
   // The gains hold on top of the variables of the scenario, which the script does not set.

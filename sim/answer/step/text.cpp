@@ -9,6 +9,7 @@
 
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
+#include "fabricast/core/text.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/report/step.hpp"
 #include "fabricast/report/validated.hpp"
@@ -80,8 +81,7 @@ std::string head_text(const World& world, const StepForecast& f) {
 std::string gpus_text(const World& world, std::int64_t gpus) {
   const Scenario& s = world.scenario();
   const NodeSpec& node = s.node.spec;
-  std::string out = fmt::format("{} GPUs = {} node{} x {} {}", gpus, s.cluster.nodes, s.cluster.nodes == 1 ? "" : "s",
-                                node.gpus, node.gpu);
+  std::string out = fmt::format("{} GPUs = {} x {} {}", gpus, counted(s.cluster.nodes, "node"), node.gpus, node.gpu);
   if (s.cluster.nodes > 1)
     out += fmt::format(", {} x {} {} per node, {} fabric, {} routing", node.nics.count, to_text(node.nics.rate),
                        name_of(node.nics.link), topologies()[s.fabric.kind].name, world.setup().policy->name);
