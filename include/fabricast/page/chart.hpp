@@ -92,7 +92,8 @@ struct ScatterChart {
   std::optional<std::size_t> group;  ///< column of text that gives the colours and the legend; none: one colour
 };
 
-/// Empirical cumulative distribution: the fraction of samples that are at most x. Marks show p5, median and p95.
+/// Empirical cumulative distribution: the fraction of samples that are at most x. Marks show p5, median and p95; of
+/// 20 samples or fewer, best, median and worst.
 /// Samples are rounded to six digits, so values that differ only by rounding count as equal.
 /// \pre `samples` is not empty
 LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, std::vector<double> samples);

@@ -65,11 +65,11 @@ std::string chart_svg(const BarChart& chart, bool standalone) {
     }
     // The total of percentages is always 100 %.
     if (chart.value.measure != Measure::percent)
-      svg.text(x(total) + 6, y + 15, value_text(total, chart.value.measure, chart.value.unit), "m");
+      svg.text(x(total) + 6, y + 15, value_text(total, chart.value.measure, chart.value.unit), "m o");
   }
   for (const ChartMark& m : chart.marks) {
     svg.line(x(m.x), top - 4, x(m.x), bottom, "k");
-    svg.text(x(m.x), top - 9, m.label, "m c");
+    svg.text(x(m.x), top - 9, m.label, "m c o");
   }
   draw_legend(svg, legend, 20, bottom + 50, chart_width - 20);
   return std::move(svg).finish();

@@ -47,6 +47,12 @@ std::string band_path(const PlotArea& area, const std::vector<double>& at, const
   for (std::size_t i = 0; i < std::min(upper.size(), lower.size()); ++i) {
     std::vector<std::pair<double, double>> ring = upper[i];
     ring.insert(ring.end(), lower[i].rbegin(), lower[i].rend());
+    // A single point has no area; its band is as wide as the point.
+    if (ring.size() == 2) {
+      const auto [x, high] = ring[0];
+      const double low = ring[1].second;
+      ring = {{x - 4, high}, {x + 4, high}, {x + 4, low}, {x - 4, low}};
+    }
     if (ring.size() > 2) d += path_of(ring, false) + "Z";
   }
   return d;
@@ -58,7 +64,8 @@ std::vector<LegendEntry> legend_of(const LineChart& chart) {
     if (chart.series.size() > 1 || !chart.series[s].bands.empty())
       entries.push_back({chart.series[s].name, fmt::format("f{}", s % series_colours)});
     for (std::size_t b = 0; b < chart.series[s].bands.size(); ++b)
-      entries.push_back({chart.series[s].bands[b].name, fmt::format("f{} {}", s % series_colours, b == 0 ? "w" : "v")});
+      entries.push_back(
+          {chart.series[s].bands[b].name, fmt::format("f{0} {1} s{0}", s % series_colours, b == 0 ? "w" : "v")});
   }
   return entries;
 }
@@ -88,12 +95,13 @@ std::string point_text(const LineChart& chart, const ChartSeries& series, std::s
 }
 
 std::string chart_svg(const LineChart& chart, bool standalone) {
-  constexpr double left = 84, right = chart_width - 24, plot = 300;
+  constexpr double right = chart_width - right_margin, plot = 300;
+  const ChartFrame frame = frame_of(chart);
+  const double left = left_of(chart.y, frame.y, 84);
   const double top = standalone ? 48 : 16, bottom = top + plot;
   const std::vector<LegendEntry> legend = legend_of(chart);
   const double marks = chart.marks.empty() ? 0 : 18;
   SvgWriter svg(chart_width, bottom + marks + 56 + legend_height(legend, right - left), chart.title, standalone);
-  const ChartFrame frame = frame_of(chart);
   const PlotArea area(left, top + marks, right, bottom + marks, chart.x, chart.y, frame.x, frame.y);
   area.draw_axes(svg);
   for (std::size_t s = 0; s < chart.series.size(); ++s)
@@ -101,13 +109,15 @@ std::string chart_svg(const LineChart& chart, bool standalone) {
       svg.path(band_path(area, chart.at, chart.series[s].bands[b]),
                fmt::format("f{} {}", s % series_colours, b == 0 ? "w" : "v"));
   // A label that would overlap the previous one is left out.
-  double free = left;
+  double free = 0;
   for (const ChartMark& m : chart.marks) {
     const double x = area.x(m.x), half = text_width(m.label) / 2;
     svg.line(x, area.top(), x, area.bottom(), "k");
-    if (x - half < free) continue;
-    svg.text(std::min(x, right - half), area.top() - 6, m.label, "m c");
-    free = x + half + 8;
+    // At the ends of the axis a label moves inwards, so that it is not cut off.
+    const double middle = std::max(half, std::min(x, chart_width - half));
+    if (middle - half < free) continue;
+    svg.text(middle, area.top() - 6, m.label, "m c");
+    free = middle + half + 8;
   }
   // Points with tooltips only while they can be distinguished.
   constexpr std::size_t most_points = 80;
@@ -150,12 +160,16 @@ LineChart cumulative_chart(std::string name, std::string title, ChartAxis axis, 
   const auto at = [&](double part) {
     return samples[std::min(samples.size() - 1, static_cast<std::size_t>(part * n))];
   };
-  // Percentiles that are equal share a mark.
-  for (const auto& [part, label] : {std::pair(0.05, "p5"), std::pair(0.5, "median"), std::pair(0.95, "p95")})
-    if (!chart.marks.empty() && chart.marks.back().x == at(part))
+  // Of few samples, the percentiles are the extremes, and are called so. Equal marks share a label.
+  const bool few = samples.size() <= 20;
+  for (const auto& [part, label] :
+       {std::pair(0.05, few ? "best" : "p5"), std::pair(0.5, "median"), std::pair(0.95, few ? "worst" : "p95")}) {
+    const double x = few && part != 0.5 ? part < 0.5 ? samples.front() : samples.back() : at(part);
+    if (!chart.marks.empty() && chart.marks.back().x == x)
       chart.marks.back().label += fmt::format(", {}", label);
     else
-      chart.marks.push_back({at(part), label});
+      chart.marks.push_back({x, label});
+  }
   chart.series = {std::move(series)};
   return chart;
 }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "chart_parts.hpp"
 #include "fabricast/core/error.hpp"
@@ -57,6 +59,15 @@ std::vector<std::string> groups_of(const ScatterChart& chart, const PageTable& t
     const std::string text = value_text(row.cells[*chart.group], table.columns[*chart.group]);
     if (std::find(groups.begin(), groups.end(), text) == groups.end()) groups.push_back(text);
   }
+  // Numbers ascend; other names keep the order of the table.
+  const auto number = [](const std::string& text) {
+    double value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return code == std::errc() ? value : std::numeric_limits<double>::quiet_NaN();
+  };
+  if (std::none_of(groups.begin(), groups.end(), [&](const std::string& g) { return std::isnan(number(g)); }))
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const std::string& a, const std::string& b) { return number(a) < number(b); });
   return groups;
 }
 
@@ -81,14 +92,15 @@ std::vector<std::size_t> front_of(const ScatterChart& chart, const PageTable& ta
 }
 
 std::string chart_svg(const ScatterChart& chart, const PageTable& table, bool standalone) {
-  constexpr double left = 96, right = chart_width - 24, plot = 360;
+  constexpr double right = chart_width - right_margin, plot = 360;
+  const ChartFrame frame = frame_of(chart, table);
+  const double left = left_of(y_axis(chart, table), frame.y, 84);
   const double top = standalone ? 48 : 16, bottom = top + plot;
   const std::vector<std::string> groups = groups_of(chart, table);
   const auto class_of = [](std::size_t group) { return fmt::format("f{}", std::min(group, series_colours - 1)); };
   std::vector<LegendEntry> legend;
   for (std::size_t g = 0; chart.group && g < groups.size(); ++g) legend.push_back({groups[g], class_of(g)});
   SvgWriter svg(chart_width, bottom + 60 + legend_height(legend, right - left), chart.title, standalone);
-  const ChartFrame frame = frame_of(chart, table);
   const PlotArea area(left, top, right, bottom, x_axis(chart, table), y_axis(chart, table), frame.x, frame.y);
   area.draw_axes(svg);
   const auto place = [&](std::size_t row) {
@@ -109,7 +121,9 @@ std::string chart_svg(const ScatterChart& chart, const PageTable& table, bool st
                table.rows.size() <= most_hints ? row_text(chart, table, r) : std::string());
     if (row.best) {
       svg.circle(x, y, 9, "r");
-      svg.text(x + 12, y - 8, "best", "t b");
+      // On the side that has space.
+      const bool inside = x < right - 40;
+      svg.text(inside ? x + 12 : x - 12, y - 8, "best", inside ? "t b o" : "t b e o");
     }
   }
   draw_legend(svg, legend, left, bottom + 54, right);

@@ -4,6 +4,7 @@
 //    t, m  text, muted text        e, c, b  end, centred, bold       g, a, k  grid, axis, mark
 //    sN, fN  stroke and fill of series N      hN, iN  stroke and fill of heat step N
 //    w, v, d  fill of 20, 40 and 25 %         n  line without fill     r  ring around the best     x  box     q  cable
+//    o  text with an outline of the background, which lines do not cross
 #include "svg.hpp"
 
 #include <fmt/format.h>
@@ -77,8 +78,8 @@ std::string drawing_css(bool own) {
       ".g{{stroke:{2};stroke-width:1}}.a{{stroke:{1};stroke-width:1}}.k{{stroke:{1};stroke-dasharray:4 3}}"
       ".x{{fill:{3};stroke:{1}}}.n{{fill:none;stroke-width:2;stroke-linejoin:round}}.w{{fill-opacity:.2}}"
       ".v{{fill-opacity:.4}}.d{{fill-opacity:.25}}.r{{fill:none;stroke:{4};stroke-width:3}}.q{{stroke:{1};stroke-"
-      "opacity:.55}}",
-      colour("ink"), colour("muted"), colour("rule"), colour("panel"), colour("best"));
+      "opacity:.55}}.o{{paint-order:stroke;stroke:{5};stroke-width:4;stroke-linejoin:round}}",
+      colour("ink"), colour("muted"), colour("rule"), colour("panel"), colour("best"), colour("paper"));
   out.insert(0, own ? fmt::format("svg.drawn{{background:{}}}", colour("paper")) : std::string());
   for (std::size_t i = 0; i < series_colours; ++i)
     out += fmt::format(".s{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, colour(fmt::format("s{}", i)));
@@ -166,12 +167,20 @@ void PlotArea::draw_axes(SvgWriter& svg) const {
   }
   for (const ChartTick& t : ticks_of(x_axis_, x_range_, 8)) {
     svg.line(x(t.value), bottom_, x(t.value), bottom_ + 5, "a");
-    svg.text(x(t.value), bottom_ + 20, t.label, "m c");
+    // At the end of the axis a long label moves inwards, so that it is not cut off.
+    svg.text(std::min(x(t.value), right_ + right_margin - 2 - text_width(t.label) / 2), bottom_ + 20, t.label, "m c");
   }
   svg.line(left_, bottom_, right_, bottom_, "a");
   svg.text((left_ + right_) / 2, bottom_ + 40, axis_title(x_axis_), "t c");
   const double middle = (top_ + bottom_) / 2;
   svg.text(16, middle, axis_title(y_axis_), "t c", fmt::format(" transform=\"rotate(-90 16 {})\"", coordinate(middle)));
+}
+
+double left_of(const ChartAxis& axis, ChartRange range, double least) {
+  double label = 0;
+  for (const ChartTick& t : ticks_of(axis, range)) label = std::max(label, text_width(t.label));
+  // The title is rotated, ends at 24, and has the labels to its right.
+  return std::max(least, 24 + 8 + label + 8);
 }
 
 std::string axis_title(const ChartAxis& axis) {
@@ -180,8 +189,18 @@ std::string axis_title(const ChartAxis& axis) {
 }
 
 double text_width(std::string_view words) {
-  const auto starts = std::count_if(words.begin(), words.end(), [](char c) { return (c & 0xc0) != 0x80; });
-  return 7.0 * static_cast<double>(starts);
+  // Of wide fonts among those that a browser may use, so that labels do not overlap in any.
+  double width = 0;
+  for (const char c : words) {
+    if ((c & 0xc0) == 0x80) continue;
+    if (std::string_view("mwMW@%").find(c) != std::string_view::npos)
+      width += 12;
+    else if (std::string_view("fijlrtI.,:;'|!()[]/- ").find(c) != std::string_view::npos)
+      width += 5;
+    else
+      width += c >= 'A' && c <= 'Z' ? 9 : 8;
+  }
+  return width;
 }
 
 namespace {

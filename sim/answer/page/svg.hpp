@@ -58,7 +58,7 @@ class PlotArea {
   double right() const { return right_; }
   double top() const { return top_; }
   double bottom() const { return bottom_; }
-  /// Draws the grid, ticks and titles.
+  /// Draws the grid, ticks and titles. The title of y is at the left edge of the drawing.
   void draw_axes(SvgWriter& svg) const;
 
  private:
@@ -67,6 +67,9 @@ class PlotArea {
   ChartAxis x_axis_, y_axis_;
   ChartRange x_range_, y_range_;
 };
+
+/// Space to the left of a plot for the ticks of its y axis and for its title, at least `least`.
+double left_of(const ChartAxis& axis, ChartRange range, double least);
 
 /// The title of an axis with its unit.
 std::string axis_title(const ChartAxis& axis);
@@ -83,6 +86,7 @@ double legend_height(const std::vector<LegendEntry>& entries, double width);
 double text_width(std::string_view words);
 
 inline constexpr double chart_width = 880;
+inline constexpr double right_margin = 24;  ///< to the right of a plot
 /// With more rows, points have no tooltips: the table shows the values, and the file stays small.
 inline constexpr std::size_t most_hints = 200;
 

@@ -140,7 +140,8 @@ TEST_CASE("a cumulative chart counts its samples", "[page]") {
   CHECK(chart.at == std::vector<double>{1, 2, 3});
   CHECK(chart.series[0].y == std::vector<double>{0.5, 0.75, 1});
   CHECK(chart.marks.size() == 3);
-  CHECK(cumulative_chart("c", "t", {}, {7}).marks.at(0).label == "p5, median, p95");
+  CHECK(cumulative_chart("c", "t", {}, {7}).marks.at(0).label == "best, median, worst");
+  CHECK(cumulative_chart("c", "t", {}, std::vector<double>(21, 7)).marks.at(0).label == "p5, median, p95");
 }
 
 TEST_CASE("a histogram holds every sample once", "[page]") {
