@@ -224,12 +224,46 @@ class Pages(Opened):
                 self.assertEqual(right[0] > left[0] and right[1] == left[1], side_by_side)
                 self.assertEqual(self.browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
 
-    def test_labels_of_bars_are_legible_on_a_phone(self):
+    def test_labels_of_drawings_are_legible_on_a_phone(self):
         self.browser.resize(*PHONE)
         self.open(self.collective)
-        height = self.browser.evaluate(
-            "Math.min(...[...document.querySelectorAll('.bars text')].map(t => t.getBoundingClientRect().height))")
-        self.assertGreater(height, 9)
+        size = self.browser.evaluate(
+            "Math.min(...[...document.querySelectorAll('.scroll svg')].map(s => 13 * s.getBoundingClientRect().width / s.viewBox.baseVal.width))")
+        self.assertGreaterEqual(size, 11)
+
+    def test_arrow_keys_read_values(self):
+        if not self.live:
+            self.skipTest("built without uPlot")
+        self.open(self.collective)
+        readout = "document.querySelector('#live-busbw .readout').textContent"
+        rest = self.browser.evaluate(readout)
+        self.browser.evaluate("document.querySelector('#live-busbw .u-over').focus()")
+        for _ in range(2):
+            self.browser.press("ArrowRight", 39)
+        self.assertTrue(self.browser.evaluate(readout).startswith("16 B: "))
+        self.browser.evaluate("document.activeElement.blur()")
+        self.assertEqual(self.browser.evaluate(readout), rest)
+
+    def test_labels_of_drawings_do_not_overlap(self):
+        measure = """(() => {
+          const bad = [];
+          for (const svg of document.querySelectorAll('svg.drawn')) {
+            const all = [...svg.querySelectorAll('text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
+            const whole = svg.getBoundingClientRect();
+            all.forEach(([name, a], i) => {
+              if (a.left < whole.left - 1 || a.right > whole.right + 1) bad.push(name + ' is cut');
+              for (const [other, b] of all.slice(i + 1))
+                if (a.left < b.right - 1 && b.left < a.right - 1 && a.top + 2 < b.bottom - 1 && b.top + 2 < a.bottom - 1) bad.push(name + ' covers ' + other);
+            });
+          }
+          return bad;
+        })()"""
+        for page in (self.plan, self.collective, self.step):
+            with self.subTest(page=page.name):
+                self.open(page)
+                self.browser.call("Emulation.setEmulatedMedia", media="print")
+                self.assertEqual(self.browser.evaluate(measure), [])
+                self.browser.call("Emulation.setEmulatedMedia", media="")
 
     def test_a_phone_scrolls_only_down(self):
         self.browser.resize(*PHONE)

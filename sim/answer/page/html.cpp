@@ -125,7 +125,7 @@ std::string page_html(const Page& page) {
   out += figures_html(page.figures);
   if (!page.warnings.empty()) {
     out += "<ul class=\"warnings\">";
-    for (const std::string& w : page.warnings) out += fmt::format("<li>{}</li>", escaped(w));
+    for (const std::string& w : page.warnings) out += fmt::format("<li>{}</li>", with_code(w));
     out += "</ul>\n";
   }
   out += "<nav aria-label=\"Sections\">";

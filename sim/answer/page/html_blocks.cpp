@@ -11,13 +11,18 @@ namespace fabricast {
 namespace {
 
 std::string note_html(const std::string& note) {
-  return note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", escaped(note));
+  return note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", with_code(note));
+}
+
+// A hint says what a pointer can do. Paper leaves it out.
+std::string hint_html(std::string_view hint) {
+  return hint.empty() ? std::string() : fmt::format("<p class=\"note hint\">{}</p>", hint);
 }
 
 std::string figure_html(std::string_view kind, const std::string& name, const std::string& title,
-                        const std::string& note, const std::string& content) {
-  return fmt::format("<figure class=\"{}\" id=\"chart-{}\"><figcaption>{}</figcaption>{}{}</figure>\n", kind,
-                     escaped(name), escaped(title), note_html(note), content);
+                        const std::string& note, const std::string& content, std::string_view hint = {}) {
+  return fmt::format("<figure class=\"{}\" id=\"chart-{}\"><figcaption>{}</figcaption>{}{}{}</figure>\n", kind,
+                     escaped(name), escaped(title), note_html(note), hint_html(hint), content);
 }
 
 // `live` is where the script puts its chart, at the size of the screen; it then hides the SVG, which stays for print.
@@ -29,6 +34,16 @@ std::string live_html(const std::string& name, const std::string& svg) {
 std::string scrolled_html(const std::string& title, const std::string& svg) {
   return fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</div>", escaped(title),
                      svg);
+}
+
+// Names of metrics and keys are long. On paper they may break after `_` and `.`.
+std::string breakable(std::string_view name) {
+  std::string out;
+  for (const char c : escaped(name)) {
+    out += c;
+    if (c == '_' || c == '.') out += "<wbr>";
+  }
+  return out;
 }
 
 // Numbers are rounded for reading. Sorting and filtering use the values in the data of the script.
@@ -97,7 +112,7 @@ std::string table_html(const PageTable& whole) {
       escaped(table.name));
   for (const TableColumn& c : table.columns)
     out += fmt::format("<th scope=\"col\"{}{}>{}{}</th>", c.measure == Measure::text ? "" : " class=\"n\"",
-                       c.what.empty() ? "" : fmt::format(" title=\"{}\"", escaped(c.what)), escaped(c.title),
+                       c.what.empty() ? "" : fmt::format(" title=\"{}\"", escaped(c.what)), breakable(c.title),
                        c.unit.empty() ? "" : fmt::format(" <span class=\"unit\">{}</span>", escaped(c.unit)));
   out += "</tr></thead><tbody>\n";
   for (const TableRow& row : table.rows) out += row_html(row, table.columns);
@@ -117,12 +132,13 @@ std::string code_html(const CodeBlock& code) {
 
 struct Writer {
   const Page& page;
-  std::string operator()(const Prose& p) const { return fmt::format("<p>{}</p>\n", escaped(p.text)); }
+  std::string operator()(const Prose& p) const { return fmt::format("<p>{}</p>\n", with_code(p.text)); }
   std::string operator()(const LineChart& c) const {
     return figure_html("chart", c.name, c.title, c.note, live_html(c.name, chart_svg(c, false)));
   }
   std::string operator()(const BarChart& c) const {
-    return figure_html("chart bars", c.name, c.title, c.note, scrolled_html(c.title, chart_svg(c, false)));
+    return figure_html("chart bars", c.name, c.title, c.note, scrolled_html(c.title, chart_svg(c, false)),
+                       "Point at a part of a bar to read its value.");
   }
   std::string operator()(const ScatterChart& c) const {
     const std::string svg = chart_svg(c, shown_rows(table_of(page, c.table)), false);
@@ -130,12 +146,25 @@ struct Writer {
   }
   std::string operator()(const PageTable& t) const { return table_html(t); }
   std::string operator()(const FabricDrawing& d) const {
-    return figure_html("drawing", d.name, d.title, d.note, scrolled_html(d.title, drawing_svg(d, false)));
+    return figure_html("drawing", d.name, d.title, d.note, scrolled_html(d.title, drawing_svg(d, false)),
+                       d.with_load ? "Point at a line to read its load." : "Point at a line to read its cables.");
   }
   std::string operator()(const CodeBlock& c) const { return code_html(c); }
 };
 
 }  // namespace
+
+std::string with_code(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto begin = text.find('`'), end = begin == std::string_view::npos ? begin : text.find('`', begin + 1);
+    if (end == std::string_view::npos) break;
+    out += fmt::format("{}<code>{}</code>", escaped(text.substr(0, begin)),
+                       escaped(text.substr(begin + 1, end - begin - 1)));
+    text.remove_prefix(end + 1);
+  }
+  return out + escaped(text);
+}
 
 std::string block_html(const Page& page, const PageBlock& block) { return std::visit(Writer{page}, block); }
 

@@ -104,6 +104,19 @@
   for (const spec of data.tables) tables[spec.name] = new Table(spec);
 
   // Charts.
+  // The arrow keys do what the pointer does. \param step  is called with -1 or 1, and with 0 when the focus leaves
+  function takesKeys(plot, place, step) {
+    const over = plot.over;
+    over.tabIndex = 0;
+    over.setAttribute('role', 'img');
+    over.setAttribute('aria-label', place.closest('figure').querySelector('figcaption').textContent + ': arrow keys read its values');
+    over.addEventListener('keydown', (e) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (by) e.preventDefault(), step(by);
+    });
+    over.addEventListener('blur', () => step(0));
+  }
+
   const axisOf = (axis, side, size) => ({
     side, size, scale: side === 2 ? 'x' : 'y',
     stroke: colour('muted'), font: '13px system-ui, sans-serif', labelFont: '13px system-ui, sans-serif',
@@ -118,14 +131,17 @@
     },
     filter: (u, splits) => splits,
   });
+  // Space for the longest label, which may be a cost in millions.
+  const widthOf = (axis) => Math.max(44, 16 + Math.ceil(7.5 * Math.max(...axis.ticks.map((t) => t[1].length))));
   const scaleOf = (axis) => ({ time: false, distr: axis.log ? 3 : 1, log: axis.log === 2 ? 2 : 10,
     range: () => axis.range });
   const frameOf = (chart, width, height) => ({
     width, height, legend: { show: false },
     scales: { x: scaleOf(chart.x), y: scaleOf(chart.y) },
-    axes: [axisOf(chart.x, 2, 34), axisOf(chart.y, 3, 68)],
+    axes: [axisOf(chart.x, 2, 34), axisOf(chart.y, 3, widthOf(chart.y))],
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 9 } },
-    padding: [chart.marks.length ? 24 : 12, 26, 0, 0],
+    // Half of the last label of x is beyond the plot.
+    padding: [chart.marks.length ? 24 : 12, Math.max(26, 8 + 4 * (chart.x.ticks.at(-1) || [0, ''])[1].length), 0, 0],
   });
 
   // Draws a vertical line at each mark. A label that would overlap the previous one is left out.
@@ -134,25 +150,28 @@
     c.save();
     c.strokeStyle = c.fillStyle = colour('muted');
     c.font = `${12 * ratio}px system-ui, sans-serif`;
-    c.textAlign = 'center';
+    c.textAlign = 'center', c.textBaseline = 'alphabetic';
     c.setLineDash([4 * ratio, 3 * ratio]);
     let free = 0;
     for (const [x, label] of chart.marks) {
       const at = u.valToPos(x, 'x', true), half = c.measureText(label).width / 2;
       c.beginPath(), c.moveTo(at, u.bbox.top), c.lineTo(at, u.bbox.top + u.bbox.height), c.stroke();
-      if (at - half < free) continue;
-      c.fillText(label, at, u.bbox.top - 6 * ratio);
-      free = at + half + 8 * ratio;
+      // At the ends of the axis a label moves inwards, so that it is not cut off.
+      const middle = Math.max(half, Math.min(at, c.canvas.width - half));
+      if (middle - half < free) continue;
+      c.fillText(label, middle, u.bbox.top - 6 * ratio);
+      free = middle + half + 8 * ratio;
     }
     c.restore();
   };
 
   function legendOf(place, entries, toggle) {
     const legend = make('div', '', { className: 'legend' });
-    entries.forEach(([name, paint], i) => {
+    entries.forEach(([name, paint, edge], i) => {
       const item = make(toggle ? 'button' : 'span', '', toggle ? { type: 'button' } : {});
       const swatch = make('i');
       swatch.style.background = paint;
+      if (edge) swatch.style.borderColor = edge;
       item.append(swatch, name);
       if (toggle) {
         item.setAttribute('aria-pressed', 'true');
@@ -164,7 +183,7 @@
       }
       legend.append(item);
     });
-    place.append(legend);
+    if (entries.length) place.append(legend);
     return legend;
   }
 
@@ -182,7 +201,7 @@
         values.push(band.high, band.low);
         for (let i = 0; i < 2; ++i) options.series.push({ stroke: 'transparent', width: 0, points: { show: false } });
         options.bands.push({ series: [at, at + 1], fill });
-        entries.push([band.name, fill]), members.push([at, at + 1]);
+        entries.push([band.name, fill, paint]), members.push([at, at + 1]);
       });
       own.push(values.length);
       values.push(series.y);
@@ -191,11 +210,23 @@
       if (chart.series.length > 1 || series.bands.length) entries.push([series.name, paint]), members.push(own);
     });
     const readout = make('p', '', { className: 'readout' });
+    readout.setAttribute('aria-live', 'polite');
     const rest = 'Point at a curve to read its values.';
     readout.textContent = rest;
     options.cursor.dataIdx = (u, s, closest) => closest;
     options.hooks = {
       draw: [drawMarks(chart)],
+      // Between two points uPlot fills a band; a single point needs a bar.
+      drawAxes: [(u) => {
+        if (chart.at.length !== 1) return;
+        const x = u.valToPos(chart.at[0], 'x', true), half = 4 * devicePixelRatio;
+        for (const band of options.bands) {
+          const [high, low] = band.series.map((s) => u.valToPos(u.data[s][0], 'y', true));
+          if (!u.series[band.series[0]].show) continue;
+          u.ctx.fillStyle = band.fill;
+          u.ctx.fillRect(x - half, high, 2 * half, low - high);
+        }
+      }],
       setCursor: [(u) => {
         const i = u.cursor.idx;
         readout.textContent = i === null || i === undefined || u.cursor.left < 0 ? rest
@@ -203,6 +234,11 @@
       }],
     };
     const plot = new uPlot(options, values, place);
+    takesKeys(plot, place, (by) => {
+      const i = plot.cursor.idx, last = chart.at.length - 1;
+      const next = i === null || i === undefined ? (by > 0 ? 0 : last) : Math.max(0, Math.min(last, i + by));
+      plot.setCursor(by ? { left: plot.valToPos(chart.at[next], 'x'), top: 1 } : { left: -10, top: -10 });
+    });
     members.forEach((list, i) => { if (state.off.has(i)) for (const s of list) plot.setSeries(s, { show: false }); });
     const legend = legendOf(place, entries, entries.length > 1 ? (i, on) => {
       on ? state.off.delete(i) : state.off.add(i);
@@ -266,7 +302,7 @@
       [...table.rows[i].cells].forEach((cell, c) => {
         if (c && c !== chart.x.column && c !== chart.y.column && table.spec.values[c]) return;
         const unit = table.spec.units[c];
-        tip.append(make('div', `${table.spec.titles[c]}: ${[...cell.childNodes].map((n) => n.textContent).join(' ')}${unit ? ' ' + unit : ''}`));
+        tip.append(make('div', `${table.spec.titles[c]}: ${[...cell.childNodes].map((n) => n.nodeName === 'SMALL' ? `(${n.textContent})` : n.textContent).join(' ')}${unit ? ' ' + unit : ''}`));
       });
       const [x, y] = at(i);
       tip.style.left = tip.style.right = tip.style.top = tip.style.bottom = '';
@@ -281,6 +317,13 @@
       if (!ring.hidden) [ring.style.left, ring.style.top] = at(i).map((v) => v + 'px');
     };
     const mark = (i) => { state.picked = i; placeRing(); };
+    let shown = null;  // by the keys
+    takesKeys(plot, place, (by) => {
+      const points = order.filter((i) => table.shown[i]), now = points.indexOf(shown === null ? state.picked : shown);
+      if (!by || !points.length) return void (shown = null, show(null));
+      shown = points[now < 0 ? 0 : Math.max(0, Math.min(points.length - 1, now + by))];
+      mark(shown), table.pick(shown, false), show(shown);
+    });
     plot.over.addEventListener('pointermove', (e) => show(nearest(e)));
     plot.over.addEventListener('pointerleave', () => show(null));
     plot.over.addEventListener('click', (e) => {
@@ -313,7 +356,7 @@
   const drawn = [];
   function draw(entry) {
     const { chart, place, state } = entry;
-    const width = Math.floor(Math.min(960, place.parentElement.clientWidth));
+    const width = Math.floor(place.parentElement.clientWidth);
     if (entry.plot && entry.width === width && !entry.stale) return;
     if (entry.plot) entry.plot.destroy();
     place.replaceChildren();
