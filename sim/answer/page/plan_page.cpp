@@ -9,7 +9,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "fabricast/plan/metric.hpp"
@@ -115,6 +117,14 @@ PageTable refused_table(const PlanReport& r) {
   return table;
 }
 
+/// What an objective with one metric is drawn against: what a configuration costs, as far as that is known.
+std::size_t against(std::size_t metric, const std::vector<std::size_t>& shown) {
+  for (const char* name : {"cost", "power_w", "switches", "gpus"})
+    if (const auto m = find_metric(name); m && *m != metric && std::find(shown.begin(), shown.end(), *m) != shown.end())
+      return *m;
+  return metric;
+}
+
 /// The first metric of the front against the last. With two metrics, which is the default, these are all of them.
 PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& shown) {
   const auto column = [&](std::size_t metric) {
@@ -122,16 +132,28 @@ PageSection front_section(const PlanReport& r, const std::vector<std::size_t>& s
            static_cast<std::size_t>(std::find(shown.begin(), shown.end(), metric) - shown.begin());
   };
   const std::vector<std::size_t>& front = r.decision.objective.front;
-  PageSection section{"front", "Pareto front", {}};
+  const bool one = front.front() == front.back();
+  const std::size_t x = one ? against(front.front(), shown) : front.back();
+  PageSection section{"front", one ? "Configurations" : "Pareto front", {}};
   ScatterChart chart;
   chart.name = "front";
   chart.table = "rows";
-  chart.x = column(front.back());
+  chart.x = column(x);
   chart.y = column(front.front());
-  chart.title = fmt::format("{} versus {}", metrics()[front.front()].name, metrics()[front.back()].name);
-  chart.note = "The line joins the Pareto front: no other configuration is better in both.";
+  chart.title = fmt::format("{} versus {}", metrics()[front.front()].name, metrics()[x].name);
+  if (!one && front.size() == 2)
+    chart.note = "The line joins the Pareto front: no other configuration is better in both.";
+  if (front.size() > 2) {
+    std::vector<std::string_view> names;
+    for (const std::size_t m : front) names.push_back(metrics()[m].name);
+    chart.note = fmt::format("The line joins the Pareto front: no other configuration is better in all of {}.",
+                             fmt::join(names, ", "));
+  }
   // The first axis varies slowest and usually is the question.
-  if (!r.study.axes.empty()) chart.group = 0;
+  if (!r.study.axes.empty()) {
+    chart.group = 0;
+    chart.note += fmt::format("{}Colours: {}.", chart.note.empty() ? "" : " ", r.study.axes.front().name);
+  }
   section.blocks.emplace_back(std::move(chart));
   return section;
 }
@@ -166,8 +188,34 @@ std::optional<std::size_t> numeric_axis(const Study& study) {
   return std::nullopt;
 }
 
-/// A metric over one axis, with a curve for each combination of the other axes. Only the first eight are shown: more
-/// curves cannot be distinguished by colour.
+/// Whether two curves look the same: their values differ by less than 0.1 %, and they have the same gaps.
+bool same_curve(const ChartSeries& a, const ChartSeries& b) {
+  return std::equal(a.y.begin(), a.y.end(), b.y.begin(), b.y.end(), [](double u, double v) {
+    return std::isnan(u) ? std::isnan(v) : std::abs(u - v) <= 1e-3 * std::abs(u);
+  });
+}
+
+/// Joins curves that would hide each other. Their names are joined, too: `a = b`, or `a = b (and 3 more)`.
+void join_same_curves(std::vector<ChartSeries>& series) {
+  std::vector<ChartSeries> joined;
+  std::vector<std::size_t> count;
+  constexpr std::size_t most_names = 2;
+  for (ChartSeries& s : series) {
+    const auto same = std::find_if(joined.begin(), joined.end(), [&](const auto& j) { return same_curve(j, s); });
+    if (same == joined.end()) {
+      joined.push_back(std::move(s));
+      count.push_back(1);
+    } else if (++count[static_cast<std::size_t>(same - joined.begin())] <= most_names) {
+      same->name += " = " + s.name;
+    }
+  }
+  for (std::size_t i = 0; i < joined.size(); ++i)
+    if (count[i] > most_names) joined[i].name += fmt::format(" (and {} more)", count[i] - most_names);
+  series = std::move(joined);
+}
+
+/// A metric over one axis, with a curve for each combination of the other axes. Equal curves are joined, and only the
+/// first eight are shown: more curves cannot be distinguished by colour.
 LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) {
   constexpr std::size_t most_lines = 8;
   const Written w = written(metrics()[metric].name);
@@ -175,43 +223,75 @@ LineChart chart_over(const PlanReport& r, std::size_t axis, std::size_t metric) 
   LineChart chart;
   chart.name = metrics()[metric].name;
   chart.title = fmt::format("{} over {}", metrics()[metric].name, along.name);
-  chart.note = metrics()[metric].summary;
+  chart.note = fmt::format("{}: {}.", metrics()[metric].name, metrics()[metric].summary);
   for (const SweepValue& value : along.values) chart.at.push_back(axis_number(value.label)->value);
   const double first = chart.at.front(), last = chart.at.back();
   chart.x = {along.name, Measure::number, axis_number(along.values.front().label)->unit,
              // Values that double from one to the next are evenly spaced on a logarithmic axis.
              first > 0 && last >= 8 * first ? ChartScale::logarithmic : ChartScale::linear, false};
   chart.y = {std::string(metrics()[metric].name), w.measure, w.unit, ChartScale::linear, true};
+  // Rows of one curve have the same choices of the other axes. Names may repeat, choices do not.
+  std::map<std::vector<std::size_t>, std::size_t> curves;
   for (std::size_t row = 0; row < r.rows.size(); ++row) {
     const std::vector<std::size_t> choices = choices_of(r.study, row);
-    std::vector<std::string> others;
-    for (std::size_t a = 0; a < choices.size(); ++a)
-      if (a != axis) others.push_back(r.study.axes[a].values[choices[a]].label);
-    const std::string name = fmt::format("{}", fmt::join(others, ", "));
-    auto series = std::find_if(chart.series.begin(), chart.series.end(), [&](const auto& s) { return s.name == name; });
-    if (series == chart.series.end()) {
-      if (chart.series.size() == most_lines) continue;
+    std::vector<std::size_t> others = choices;
+    others[axis] = 0;
+    const auto [curve, added] = curves.emplace(std::move(others), chart.series.size());
+    if (added) {
+      std::vector<std::string> labels;
+      for (std::size_t a = 0; a < choices.size(); ++a)
+        if (a != axis) labels.push_back(r.study.axes[a].values[choices[a]].label);
       const double unknown = std::numeric_limits<double>::quiet_NaN();
-      series = chart.series.insert(series, {name, std::vector<double>(chart.at.size(), unknown), {}});
+      chart.series.push_back(
+          {fmt::format("{}", fmt::join(labels, " / ")), std::vector<double>(chart.at.size(), unknown), {}});
     }
     const SweepRow& found = r.rows[row];
     if (found.state == RowState::done && found.values[metric])
-      series->y[choices[axis]] = *found.values[metric] * w.factor;
+      chart.series[curve->second].y[choices[axis]] = *found.values[metric] * w.factor;
+  }
+  std::vector<std::string_view> names;
+  for (std::size_t a = 0; a < r.study.axes.size(); ++a)
+    if (a != axis) names.emplace_back(r.study.axes[a].name);
+  std::erase_if(chart.series, [](const ChartSeries& s) {
+    return std::all_of(s.y.begin(), s.y.end(), [](double v) { return std::isnan(v); });
+  });
+  const std::size_t all = chart.series.size();
+  join_same_curves(chart.series);
+  if (!names.empty()) chart.note += fmt::format(" Curves: {}.", fmt::join(names, " / "));
+  if (chart.series.size() < all) chart.note += " Curves that differ by less than 0.1 % are drawn as one.";
+  if (chart.series.size() > most_lines) {
+    // In the title, because a chart by itself has no note.
+    chart.title += fmt::format(": the first {} of {} curves", most_lines, chart.series.size());
+    chart.note += " The table has the values of all.";
+    chart.series.resize(most_lines);
   }
   return chart;
 }
 
-/// The metrics of the front and the objective over the numeric axis, each once.
+/// Whether two charts of a section would show the same curves.
+bool same_chart(const LineChart& a, const LineChart& b) {
+  return a.y.measure == b.y.measure && a.y.unit == b.y.unit &&
+         std::equal(a.series.begin(), a.series.end(), b.series.begin(), b.series.end(),
+                    [](const ChartSeries& s, const ChartSeries& t) { return s.name == t.name && same_curve(s, t); });
+}
+
+/// The metrics of the front and the objective over the numeric axis. Equal charts are drawn once.
 std::optional<PageSection> axis_section(const PlanReport& r) {
   const auto axis = numeric_axis(r.study);
   if (!axis) return std::nullopt;
-  PageSection section{"axis", fmt::format("Over {}", r.study.axes[*axis].name), {}};
   std::vector<std::size_t> wanted = r.decision.objective.front;
   wanted.push_back(r.decision.objective.metric);
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (std::find(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(i), wanted[i]) ==
-        wanted.begin() + static_cast<std::ptrdiff_t>(i))
-      section.blocks.emplace_back(chart_over(r, *axis, wanted[i]));
+  std::vector<LineChart> charts;
+  for (const std::size_t metric : wanted) {
+    LineChart chart = chart_over(r, *axis, metric);
+    const auto same = std::find_if(charts.begin(), charts.end(), [&](const auto& c) { return same_chart(c, chart); });
+    if (same == charts.end())
+      charts.push_back(std::move(chart));
+    else if (same->name != chart.name)
+      same->note += fmt::format(" {} has the same values.", chart.name);
+  }
+  PageSection section{"axis", fmt::format("Over {}", r.study.axes[*axis].name), {}};
+  for (LineChart& chart : charts) section.blocks.emplace_back(std::move(chart));
   return section;
 }
 

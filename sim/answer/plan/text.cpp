@@ -37,11 +37,12 @@ std::string stated(const SweepRow& row, std::string_view name) {
              : std::string();
 }
 
-/// How much more of a metric a row has than another: `3.1 % more time`. Empty if a value is missing.
+/// How much more of a metric a row has than another: `3.1 % more time`, or `the same time`. Empty if a value is missing.
 std::string against(const SweepRow& row, const SweepRow& other, std::string_view name, std::string_view what) {
   const auto metric = find_metric(name);
   if (!metric || !row.values[*metric] || !other.values[*metric] || *other.values[*metric] == 0) return {};
   const double more = 100 * (*row.values[*metric] / *other.values[*metric] - 1);
+  if (std::abs(more) < 0.05) return fmt::format("the same {}", what);
   return fmt::format("{:.1f} % {} {}", std::abs(more), more < 0 ? "less" : "more", what);
 }
 

@@ -74,6 +74,31 @@ TEST_CASE("steps, inference and explanations have reports", "[behaviour]") {
   }
 }
 
+TEST_CASE("a plan draws what is equal once, and says what it leaves out", "[behaviour]") {
+  const Scratch scratch;
+  std::ofstream(scratch / "many.yaml") << R"(fabricast: 1
+node: {profile: hgx-h100}
+cluster: {nodes: 4}
+fabric: {kind: fat_tree}
+workload: {sizes: [1GiB]}
+sweep:
+  cluster.nodes: [4, 8, 16]
+  routing.kind: [spray, adaptive]
+  node.nics.rate: [100Gbps, 200Gbps, 400Gbps]
+  workload.collective: [all_reduce, all_gather, reduce_scatter, alltoall, broadcast]
+objective: {minimize: time_us, pareto: [time_us, time_s]}
+)";
+  const std::string html = output("plan " + (scratch / "many.yaml") + " --no-intervals --html -");
+  CHECK(html.find("time_us over cluster.nodes: the first 8 of 12 curves") != std::string::npos);
+  CHECK(html.find("spray / 100Gbps / all_reduce = adaptive / 100Gbps / all_reduce") != std::string::npos);
+  CHECK(html.find("time_s has the same values.") != std::string::npos);
+  CHECK(html.find("id=\"chart-time_s\"") == std::string::npos);
+  // Nothing is a trade-off of itself: one metric is drawn against another.
+  const std::string one =
+      output("plan " + (scratch / "many.yaml") + " --no-intervals --set 'objective.pareto=[time_us]' --html -");
+  CHECK(one.find("time_us versus power_w") != std::string::npos);
+}
+
 TEST_CASE("a command with quotes can be pasted back", "[behaviour]") {
   const std::string html =
       output("run scenarios/one_node.yaml --set \"name=it's <here>\" --set 'workload={sizes: [1MiB]}' --html -");
