@@ -18,8 +18,6 @@ namespace fabricast {
 
 namespace {
 
-constexpr int least_for_twentieth = 40;  ///< samples: two of them are then among the slowest twentieth
-
 std::string with_90(const std::string& range) { return fmt::format("90 % interval {}", range); }
 std::string rate_text(BytesPerSecond rate) {
   return value_text(gigabytes_per_second(rate), Measure::number, "GB/s", 3);
@@ -67,7 +65,7 @@ std::string answer_text(const Forecast& forecast) {
   // Run-to-run variation is mentioned only where it matters. A frequency of one in twenty needs more samples than a
   // maximum.
   if (forecast.samples > 1 && row.time_p95 > 1.02 * row.time_p5)
-    text += forecast.samples >= least_for_twentieth
+    text += static_cast<std::size_t>(forecast.samples) >= least_for_twentieth
                 ? fmt::format(" One launch in twenty gets {} or less.", rate_text(bus * (row.time / row.time_p95)))
                 : fmt::format(" The slowest of {} samples gets {}.", forecast.samples,
                               rate_text(bus * (row.time / row.time_worst)));
@@ -104,7 +102,9 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
   ChartSeries series;
   series.name = "median";
-  ChartBand interval{"90 % interval", {}, {}}, samples{"p5 to p95 of samples", {}, {}};
+  ChartBand interval{"90 % interval", {}, {}}, samples{{}, {}, {}};
+  // Of fewer than 20 samples, p5 is the best and p95 the worst.
+  samples.name = forecast.samples < 20 ? "best to worst sample" : "p5 to p95 of samples";
   for (const ForecastRow& row : forecast.rows) {
     chart.at.push_back(static_cast<double>(row.bytes));
     series.y.push_back(value_of(row, row.time));
@@ -170,7 +170,8 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   table.filter = forecast.rows.size() > 8;
   if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
-    table.note += fmt::format(" Not stated, so assumed: {}. The interval covers other values.", assumed);
+    table.note += fmt::format("{}Not stated, so assumed: {}.{}", table.note.empty() ? "" : " ", assumed,
+                              with_intervals(forecast) ? " The interval covers other values." : "");
   table.columns = {{"size", Measure::bytes, {}, "as nccl-tests defines it"},
                    {"time", Measure::number, "us", samples ? "median over samples" : ""},
                    {"algbw", Measure::number, "GB/s", "size / time"},
@@ -223,7 +224,7 @@ PageTable tier_table(const FabricDrawing& drawing) {
                    {"mean load", Measure::percent, {}, {}},
                    {"p95", Measure::percent, {}, "5 % of links have more load"},
                    {"maximum", Measure::percent, {}, {}},
-                   {"link", Measure::text, {}, "the most loaded one; the first of several equal ones"}};
+                   {"most loaded link", Measure::text, {}, "the first of several equal ones"}};
   for (const TierLoad& t : drawing.tiers)
     table.rows.push_back({{TableCell::of(t.name), TableCell::of(static_cast<double>(t.links)),
                            TableCell::of(gigabytes_per_second(t.rate)), TableCell::of(t.mean), TableCell::of(t.p95),
@@ -244,7 +245,7 @@ PageSection load_section(const World& world, const ForecastRow& row) {
   drawing.note =
       "Nodes below, switches above. If there are many, neighbours share a box. A line represents all cables between "
       "two boxes and has the colour of the most loaded link. Load is the mean over the call: at 100 % a link is busy "
-      "from beginning to end. Point at a line to read its load.";
+      "from beginning to end.";
   PageSection section{"load", "Load of the fabric", {}};
   PageTable tiers = tier_table(drawing);
   section.blocks.emplace_back(std::move(drawing));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "report_parts.hpp"
 
 namespace fabricast {
@@ -108,11 +110,22 @@ Page explain_inference_page(const InferenceExplanation& e, std::string command) 
   Page page = inference_page(e.forecast, std::move(command));
   PageTable table = helps_table("ms");
   table.columns[1].title = "step";
-  table.columns[2].what =
-      fmt::format("fraction of the {} that is {}", goal_of(world) == InferenceGoal::step ? "step" : "tokens",
-                  goal_of(world) == InferenceGoal::step ? "saved" : "added");
+  // A larger batch makes the step longer, and yields more tokens: both are shown, with their sign.
+  table.columns[2] = {"step, change", Measure::percent, {}, "relative to this scenario"};
+  table.columns.insert(table.columns.begin() + 3,
+                       {"throughput, change", Measure::percent, {}, "relative to this scenario"});
+  if (goal_of(world) == InferenceGoal::step &&
+      std::none_of(e.what_ifs.begin(), e.what_ifs.end(), [](const InferenceWhatIf& w) { return w.gain > 0; }))
+    table.note += " None of them shortens the step: they trade a longer step for throughput.";
+  const auto signed_cell = [](double change) {
+    TableCell cell = TableCell::of(change);
+    cell.text = fmt::format("{:+.1f} %", 100 * change);
+    return cell;
+  };
   for (const InferenceWhatIf& w : e.what_ifs) {
     TableRow row = helps_row(w.what, milliseconds(w.step), w.gain, w.set);
+    row.cells[2] = signed_cell(w.step / e.forecast.step.time - 1);
+    row.cells.insert(row.cells.begin() + 3, signed_cell(w.more_tokens));
     if (!w.fits) row.dropped = "does not fit in the memory of a GPU";
     table.rows.push_back(std::move(row));
   }

@@ -115,8 +115,9 @@ Page inference_page(const InferenceForecast& f, std::string command) {
   const bool prompts = spec.phase == InferencePhase::prefill;
   const bool reduces = spec.phase == InferencePhase::all_reduce;
   const std::string what = reduces ? "an all-reduce" : prompts ? "a prefill pass" : "a decode step";
-  page.context = fmt::format("{}, {}, batch {} per replica; {}", step.model.name, name_of(spec.phase), step.batch,
-                             gpus_text(world, f.gpus));
+  page.context = fmt::format("{}, {}, batch {} per replica; {}", step.model.name,
+                             spec.phase == InferencePhase::both ? "prefill and decode" : name_of(spec.phase),
+                             step.batch, gpus_text(world, f.gpus));
   page.answer =
       fmt::format("{} on {} GPUs: {}{}; {} takes {}.", step.model.name, number_text(static_cast<double>(f.gpus)),
                   rate_text(f.tokens_per_second), prompts ? " of prompts" : "", what, seconds_text(f.step.time));

@@ -46,15 +46,18 @@ PageSection samples_section(const std::vector<Seconds>& times, const std::string
   PageSection section{"samples", "Run-to-run variation", {}};
   constexpr double same = 1.001;
   const bool varies = times[ranked.at(1)] > times[ranked.at(0)] * same;
+  // Of a few samples, p95 is one of the last, and says nothing of its own.
+  const std::string p95 = times.size() >= least_for_twentieth ? fmt::format("p95 {}, ", text(0.95)) : std::string();
   section.blocks.emplace_back(Prose{
       varies
-          ? fmt::format("{} over {} samples: best {}, median {}, p95 {}, worst {}. A sample is one launch of the job: "
+          ? fmt::format("{} over {} samples: best {}, median {}, {}worst {}. A sample is one launch of the job: "
                         "one seed of the ECMP hash and of the choice of slow hosts. This variation is a property of "
                         "the cluster, not an error of the forecast. It is not part of the 90 % interval.",
-                        what, times.size(), text(0), text(0.5), text(0.95), text(1))
-          : fmt::format("{} takes {} in each of {} samples: the ECMP hash and the choice of slow hosts make no "
-                        "difference.",
-                        what, text(0.5), times.size())});
+                        what, times.size(), text(0), text(0.5), p95, text(1))
+          : fmt::format(
+                "{} takes {} in each of {} samples, within 0.1 %: the ECMP hash and the choice of slow hosts make no "
+                "difference.",
+                what, text(0.5), times.size())});
   std::vector<double> seconds;
   for (const Seconds t : times) seconds.push_back(t.value);
   LineChart chart = cumulative_chart("samples", "Cumulative distribution of the time over samples",

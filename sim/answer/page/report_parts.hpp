@@ -8,6 +8,8 @@
 
 namespace fabricast {
 
+/// Samples of which two are among the slowest twentieth. With fewer, pages do not speak of one in twenty.
+inline constexpr std::size_t least_for_twentieth = 40;
 inline constexpr double interval_part = 0.9;  ///< fraction of measured values that lie within an interval
 
 /// Three digits with a unit that fits the value: `12.5 us`.
