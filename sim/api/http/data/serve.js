@@ -21,6 +21,8 @@ function request() {
 }
 
 function show(diagnostics) {
+  // A report of an earlier scenario stays, but is dimmed.
+  report.classList.toggle("old", diagnostics.length > 0);
   faults.replaceChildren(...diagnostics.map((d) => {
     const item = document.createElement("li");
     item.textContent = (d.line ? "line " + d.line + ": " : "") + (d.key ? d.key + ": " : "") + d.what;
