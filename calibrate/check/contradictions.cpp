@@ -189,8 +189,7 @@ std::vector<Contradiction> contradictions(const Imported& log, const World& worl
 }
 
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found) {
-  std::string out = fmt::format("# fabricast {}   {}\nno verdict: the log does not match the scenario\n",
-                                version_text(), scenario.name);
+  std::string out = heading_line(scenario.name) + "no verdict: the log does not match the scenario\n";
   for (const Contradiction& c : found) {
     out += fmt::format("  {}: the log states {} (line {}), the scenario states {}\n", c.key, c.log, c.line, c.scenario);
     if (!c.hint.empty()) out += fmt::format("    {}\n", c.hint);

@@ -89,7 +89,7 @@ std::string places_text(const std::vector<SlowPlace>& places) {
 }  // namespace
 
 std::string check_text(const Scenario& scenario, const CheckReport& report) {
-  std::string out = fmt::format("# fabricast {}   {}\n", version_text(), scenario.name);
+  std::string out = heading_line(scenario.name);
   out += answer(report);
   out += places_text(report.places);
   if (const std::string behind = behind_text(report.behind); !behind.empty()) out += "ranks behind:\n" + behind;

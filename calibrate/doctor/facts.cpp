@@ -34,7 +34,7 @@ class Counted {
 };
 
 template <class Things, class F>
-std::string counted(const Things& things, F value) {
+std::string counted_values(const Things& things, F value) {
   Counted all;
   for (const auto& thing : things) all.add(value(thing));
   return all.text();
@@ -92,7 +92,7 @@ std::string iommu(const HostFiles& host) {
   for (const PciDevice& gpu : host.gpus) addresses.push_back(gpu.address);
   for (const RdmaNic& nic : host.nics)
     if (nic.pci) addresses.push_back(nic.pci->address);
-  return counted(addresses, [&](const std::string& address) {
+  return counted_values(addresses, [&](const std::string& address) {
     const std::string group = host.tree.target("sys/bus/pci/devices/" + address + "/iommu_group");
     return group.empty() ? std::string("none") : host.tree.line(group + "/type");
   });
@@ -118,13 +118,13 @@ std::vector<std::pair<std::string, std::string>> host_facts(const HostFiles& hos
   const auto libraries = library_releases(host, "libnccl.so.2");
   const std::string module = tree.line("proc/driver/nvidia/version");
   std::vector<std::pair<std::string, std::string>> facts = {
-      {"gpus", counted(host.gpus, [](const PciDevice& g) { return g.id; })},
-      {"gpu_model", counted(host.gpus, [&](const PciDevice& g) { return model(tree, g); })},
-      {"gpu_link", counted(host.gpus, gpu_link)},
-      {"gpu_power_limit", counted(host.tools.gpus, power_limit)},
-      {"nics", counted(host.nics, [](const RdmaNic& n) { return n.kind(); })},
-      {"nic_firmware", counted(host.nics, [](const RdmaNic& n) { return n.firmware; })},
-      {"nic_link", counted(host.nics, nic_link)},
+      {"gpus", counted_values(host.gpus, [](const PciDevice& g) { return g.id; })},
+      {"gpu_model", counted_values(host.gpus, [&](const PciDevice& g) { return model(tree, g); })},
+      {"gpu_link", counted_values(host.gpus, gpu_link)},
+      {"gpu_power_limit", counted_values(host.tools.gpus, power_limit)},
+      {"nics", counted_values(host.nics, [](const RdmaNic& n) { return n.kind(); })},
+      {"nic_firmware", counted_values(host.nics, [](const RdmaNic& n) { return n.firmware; })},
+      {"nic_link", counted_values(host.nics, nic_link)},
       {"nic_state", counted_ports(host, [](const RdmaPort& p) { return p.state; })},
       // The rate of a port that is down is that of its last or default link, and says nothing.
       {"nic_rate",

@@ -35,7 +35,7 @@ std::vector<Group> groups_of(const DoctorReport& report, FindingStatus status) {
   return groups;
 }
 
-std::string counted(std::size_t n, std::string_view word) {
+std::string counted_findings(std::size_t n, std::string_view word) {
   const bool plural = n != 1 && (word == "error" || word == "warning" || word == "note");
   return fmt::format("{} {}{}", n, word, plural ? "s" : "");
 }
@@ -70,7 +70,7 @@ std::string doctor_text(const DoctorReport& report, std::string_view version) {
   if (report.root != "/") out += fmt::format("# files below {}\n", report.root);
   out += "#";
   for (const FindingStatus s : worst_first)
-    out += fmt::format("{} {}", s == worst_first.front() ? "" : ",", counted(report.count(s), name_of(s)));
+    out += fmt::format("{} {}", s == worst_first.front() ? "" : ",", counted_findings(report.count(s), name_of(s)));
   out += fmt::format(", {} ok\n", report.count(FindingStatus::ok));
   if (!report.pairs.empty()) {
     out += "#\n# NIC nearest to each GPU\n";

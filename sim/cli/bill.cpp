@@ -22,7 +22,7 @@ int bill_verb(const std::vector<std::string>& arguments) {
   const OutputPlaces places{{"json", &json}, {"csv", &csv}};
   require_own_places(places);
   const RunOptions how = run_options(options);
-  const auto world = load_world(options);
+  const auto world = load_world(options, Beside::counted);
   placed(world.scenario(), [&] {
     std::optional<Prices> prices;
     if (!world.scenario().prices.empty()) prices = prices_of(world.scenario());

@@ -352,6 +352,13 @@ class Reading {
         refuse(at("clock"), "applies to the whole step, but `at` or `until` is given",
                "write a separate fault for the rate");
       if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
+      if (clocked && s.workload.kind == WorkloadKind::collective)
+        result_.warnings.push_back(
+            {Diagnostic::Severity::warning,
+             {},
+             at("clock"),
+             "has no effect on a single collective: clocks slow the computation of training steps",
+             "node.clock slows the copies of all GPUs"});
       if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
       if (!reader_->given(at("rate")) && !clocked)
         refuse(fmt::format("faults[{}]", i), "`rate` is missing",

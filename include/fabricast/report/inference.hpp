@@ -66,6 +66,7 @@ struct Serving {
   std::int64_t requests = 0;     ///< simulated requests, including those of the warm-up
   double sequences = 0;          ///< decoded concurrently per replica, mean over time
   double requests_per_second = 0;
+  bool queue_grows = false;  ///< more requests arrive than are served, so waits depend on the number of requests
 };
 
 /// 90 % intervals: from a figure divided by its factor to the figure times the factor (report/serving_interval.hpp).

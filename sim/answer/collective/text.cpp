@@ -113,17 +113,20 @@ std::string forecast_text(const Forecast& forecast) {
   if (s.nccl.selection == Selection::best) out += "# the fastest algorithm and protocol for each size\n";
   const auto has_interval = [](const ForecastRow& row) { return row.factor > 1; };
   const bool intervals = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_interval);
-  if (intervals) out += "# 90 % interval: the measured time is between time / factor and time x factor\n";
+  // The hash of a launch is not part of the interval, but shown beside it.
+  const bool samples = forecast.samples > 1;
+  if (intervals)
+    out += fmt::format("# 90 % interval{}: the measured {} is between time / factor and time x factor\n",
+                       samples ? " of the median" : "", samples ? "median over launches" : "time");
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     out += fmt::format("# not stated, so assumed: {} (the interval includes other values)\n", assumed);
   const auto has_near = [](const ForecastRow& row) { return row.near.has_value(); };
   const bool measured = std::any_of(forecast.rows.begin(), forecast.rows.end(), has_near);
   if (measured)
     out += "# times are adjusted to what was measured here; known: share of the variance that this removes\n";
-  const bool samples = forecast.samples > 1;
   if (samples)
-    out += fmt::format("# {} samples of the hash from seed {}: time is the median\n", forecast.samples,
-                       world.samples().first_seed);
+    out += fmt::format("# {} samples of the hash from seed {}: time is the median launch, p5 to worst the others\n",
+                       forecast.samples, world.samples().first_seed);
   const bool versions = !forecast.versions.empty();
   if (versions)
     out += fmt::format("# NCCL's version may be {}: time is that of {}; low and high are over versions from {} on\n",

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -216,9 +217,10 @@ std::string comparison_text(const ForecastComparison& c, double tolerance) {
   out += fmt::format("#\n# {:>{}} {:>12} {:>12}  {:<8} {:>9}\n", "figure", width, "before", "after", "unit", "change");
   for (const ComparedFigure& f : c.figures) {
     // The sign of `change` is that of the figure: +5 % is good for throughput and bad for time. The verdict says which.
-    std::string line =
-        fmt::format("  {:>{}} {:>12.5g} {:>12.5g}  {:<8} {:>+8.2f}%  {:<6}  {}", f.what, width, f.before, f.after,
-                    f.unit, 100 * (f.after - f.before) / f.before, verdict(f, tolerance), fmt::join(f.changed, "; "));
+    const double percent = 100 * (f.after - f.before) / f.before;
+    const double shown = std::abs(percent) < 0.005 ? 0 : percent;  // not "-0.00"
+    std::string line = fmt::format("  {:>{}} {:>12.5g} {:>12.5g}  {:<8} {:>+8.2f}%  {:<6}  {}", f.what, width, f.before,
+                                   f.after, f.unit, shown, verdict(f, tolerance), fmt::join(f.changed, "; "));
     line.resize(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }

@@ -54,6 +54,7 @@ Json serving_json(const Serving& s, const ServingFactors& factors) {
   add_waits(j, "request_s", s.request);
   j["requests"] = s.requests;
   j["sequences"] = digits(s.sequences);
+  if (s.queue_grows) j["queue_grows"] = true;
   return j;
 }
 

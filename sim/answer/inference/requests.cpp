@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "fabricast/core/stop.hpp"
 #include "pass_clock.hpp"
@@ -112,6 +113,20 @@ WaitTimes waits_of(std::vector<Seconds> times) {
   return w;
 }
 
+/// Whether the queue still grows when the last requests arrive, so that waits depend on how many requests there are: the
+/// last quarter waits more than twice as long as the second, and longer than a request then takes (`rest`).
+/// \param waits  in the order of arrival
+bool queue_grows(const std::vector<Seconds>& waits, Seconds rest) {
+  constexpr std::size_t fewest = 4;
+  const auto quarter = static_cast<std::ptrdiff_t>(waits.size() / 4);
+  if (waits.size() / 4 < fewest) return false;
+  const auto mean = [&](auto begin) {
+    return std::accumulate(begin, begin + quarter, Seconds{}) / static_cast<double>(quarter);
+  };
+  const Seconds last = mean(waits.end() - quarter);
+  return last > 2 * mean(waits.begin() + quarter) && last > rest;
+}
+
 /// \param warmup  requests at the start that count for rates, but not for waiting times
 /// \param share   fraction of all replicas that was simulated
 Serving summary_of(const Served& served, std::int64_t warmup, double share) {
@@ -128,6 +143,7 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
     if (r.output > 1) between.push_back(r.between());
   }
   Serving s;
+  const std::vector<Seconds> waits = first;
   s.first_token = waits_of(std::move(first));
   s.inter_token = waits_of(std::move(between));
   s.request = waits_of(std::move(whole));
@@ -138,6 +154,7 @@ Serving summary_of(const Served& served, std::int64_t warmup, double share) {
   // All requests over the whole time, including ramp-up and the drain at the end, as benchmark clients print it.
   s.tokens_per_second = tokens / served.time.value / share;
   s.requests_per_second = static_cast<double>(s.requests) / served.time.value / share;
+  s.queue_grows = queue_grows(waits, s.request.mean - s.first_token.mean);
   return s;
 }
 

@@ -46,6 +46,8 @@ std::string serving_text(std::string_view what, const Serving& s, const ServingF
   out += fmt::format("  concurrency     {:>12.4g}   sequences that a replica decodes, mean\n", s.sequences);
   out += fmt::format("  {:<29} {:>10} {:>10} {:>10} {:>10}\n", "", "mean", "p50", "p90", "p99");
   out += waits_line("time to first token", "ms", 1e3, s.first_token, factors.wait);
+  if (s.queue_grows)
+    out += "    overloaded: more requests arrive than are served, so this time grows with the number of requests\n";
   out += waits_line("time per output token", "ms", 1e3, s.inter_token, factors.step);
   out += waits_line("whole request", "s", 1, s.request, factors.step);
   return out + fmt::format("  longest gap     {:>12}   between two tokens of a request\n", ms(s.inter_token_worst));
@@ -144,7 +146,7 @@ std::string all_reduce_text(const InferenceStep& step, const InferenceForecast& 
 }  // namespace
 
 std::string own_all_reduces_text(const OwnAllReduces& own) {
-  return fmt::format("{:.4g} of the engine's own all-reduces, {:.4g} us each", own.calls,
+  return fmt::format("{:.4g} all-reduces by the engine's kernel, {:.4g} us each", own.calls,
                      microseconds(own.time) / own.calls);
 }
 
@@ -207,7 +209,7 @@ std::string inference_text(const InferenceForecast& f) {
                          row.batch == step.batch ? "  <" : "");
   }
   out += collective_table(f.step.program, f.step.collectives);
-  if (f.step.own.calls > 0) out += fmt::format("# not of NCCL: {}\n", own_all_reduces_text(f.step.own));
+  if (f.step.own.calls > 0) out += fmt::format("# not by NCCL: {}\n", own_all_reduces_text(f.step.own));
   return out;
 }
 

@@ -112,6 +112,10 @@ std::string placement_table(const World& world, const JobsForecast& f) {
   out += "# crossing: hops of a ring in rank order that leave a leaf; *: the scenario's own placement\n\n";
   out += fmt::format("recommended: {}{}, {} with the others running\n", name_of(best.placement),
                      best.given ? " (as it is)" : "", short_text(best.beside));
+  // A few samples of the hash cannot tell placements apart that differ by less than launches do.
+  if (const JobTime& own = f.jobs[0].beside; !best.given && f.samples_of_trials > 1 && best.beside >= own.time_p5)
+    out += fmt::format("  no clear difference: launches with the scenario's own placement take {} to {}\n",
+                       short_text(own.time_p5), short_text(own.time_worst));
   for (const Placement other : {Placement::in_order, Placement::random})
     out += fmt::format("  gain over {:<9} {}\n", name_of(other), gain_text(f.trial(other)->beside, best.beside));
   out += fmt::format("  gain over the same hosts in random rank order: {}\n", gain_text(f.shuffled, best.beside));

@@ -71,11 +71,12 @@ PageSection source_section(const Page& page) {
   PageSection section{"source", "How to run it again", {}};
   if (!page.command.empty()) section.blocks.emplace_back(CodeBlock{"Command", page.command, false});
   if (!page.scenario.empty()) {
-    section.blocks.emplace_back(
-        Prose{page.study
-                  ? "The scenario and its sweep. Save it to a file, and `fabricast plan` reproduces this plan."
-                  : "The scenario with every default filled in. Save it to a file, and `fabricast run` reproduces this "
-                    "forecast from it alone."});
+    section.blocks.emplace_back(Prose{
+        page.study
+            ? "The scenario and its sweep. Save it to a file, and `fabricast plan` with the options of the command "
+              "reproduces this plan."
+            : "The scenario with every default filled in. Save it to a file, and `fabricast run` reproduces this "
+              "forecast from it alone."});
     section.blocks.emplace_back(CodeBlock{page.study ? "Scenario" : "Scenario, effective", page.scenario, true});
   }
   return section;

@@ -66,7 +66,7 @@ std::string summary(const Risk& risk) {
   // Work is measured at the pace of the median launch. Where launches differ, the faster ones can gain more than failures
   // cost.
   const std::string_view is =
-      m.goodput > 1 ? "of a month's work at the median pace is done" : "of a month is useful work";
+      m.goodput_p95 > 1 ? "of a month's work at the median pace is done" : "of a month is useful work";
   std::string text = fmt::format("{} {} (90 % interval {} to {})", percent(m.goodput), is, percent(m.goodput_p5),
                                  percent(m.goodput_p95));
   const auto stopping = std::max_element(

@@ -3,6 +3,7 @@
 // Breakdown, collectives and GPUs are also used by the text of inference and by pages (parts.hpp), so that all of
 // them group the time in the same way.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -55,10 +56,24 @@ std::string memory_lines(const StepMemory& memory) {
   return out;
 }
 
+/// The faults that the step runs with, as the scenario names them.
+std::string faults_text(const Scenario& s) {
+  std::vector<std::string> faults;
+  for (const FaultSpec& f : s.faults) {
+    std::string text = f.target();
+    if (f.rate.value < 1)
+      text += f.rate.value > 0 ? fmt::format(" at {:.3g} % of its rate", 100 * f.rate.value) : " down";
+    if (f.clock.value < 1) text += fmt::format(" at {:.3g} % of the clock", 100 * f.clock.value);
+    faults.push_back(std::move(text));
+  }
+  return faults.empty() ? "" : fmt::format("# faults: {}\n", comment_text(fmt::format("{}", fmt::join(faults, ", "))));
+}
+
 /// Context lines: the workload, the GPUs and the layout.
 std::string head_text(const World& world, const StepForecast& f) {
   const Scenario& s = world.scenario();
   std::string out = heading_line(s.name) + not_validated_text(world.scenario()) + beside_line(world);
+  out += faults_text(s);
   const std::string gpus = gpus_text(world, f.gpus);
   if (f.tokens == 0)
     return out + fmt::format("# trace {}: {} activities of {} actors\n# {}\n",

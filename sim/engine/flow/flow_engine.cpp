@@ -85,7 +85,8 @@ class FlowEngine final : public NetworkEngine {
           if (record_) record(plan, loads, costs, caps, shares, reference);
         }
         for (const Fault& fault : setup_.segments[segment].faults)
-          if (affects(fault, plan, loads) &&
+          // A fault of a clock leaves links at their rate.
+          if (fault.rate < 1 && affects(fault, plan, loads) &&
               std::find(result.affected_by.begin(), result.affected_by.end(), fault.target) == result.affected_by.end())
             result.affected_by.push_back(fault.target);
       }

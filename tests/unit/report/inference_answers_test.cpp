@@ -177,7 +177,7 @@ TEST_CASE("the engine's own all-reduces are named where they are the longest exp
     const json j = json::parse(explain_inference_json({f, {}}));
     CHECK(j.at("binding").at("exposed_most").at("part") == "tensor");
     CHECK(j.at("own_all_reduces").at("calls").get<double>() == Approx(f.step.own.calls));
-    CHECK(explain_inference_text({f, {}}).find("of the engine's own all-reduces") != std::string::npos);
+    CHECK(explain_inference_text({f, {}}).find("all-reduces by the engine's kernel") != std::string::npos);
   }
   const InferenceForecast nccl = forecast("all_reduce: nccl, parallel: {tensor: 8}");
   CHECK(nccl.step.own.calls == 0);
