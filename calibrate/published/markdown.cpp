@@ -67,7 +67,7 @@ std::string published_markdown(const std::vector<PublishedResult>& results) {
       "This section compares forecasts with the rows of `calibrate/data/training_steps.csv` [training-steps]. A\n"
       "[mapping](calibrate/published-steps.md) makes a scenario of each row. At most eight rows of each source and\n"
       "kind of model are in the fit, with a total weight of at most four. Most of these errors are therefore of rows\n"
-      "that the fit has not seen, but of sources that it has seen.\n\n"
+      "that the fit has not seen, from sources that it has seen.\n\n"
       "- refused: the scenario does not fit in memory by the estimate, or its split is inconsistent\n"
       "- unmapped: a scenario cannot express the row, because a setting has no key or a needed value is not stated\n"
       "- repeated: the same step is in `calibrate/data/steps.json`, or earlier in the table\n\n"

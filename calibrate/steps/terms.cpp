@@ -113,11 +113,14 @@ std::vector<StepsWithout> steps_without_terms(const std::vector<StepCase>& steps
 std::string terms_markdown(const std::vector<StepsWithout>& all) {
   std::string out =
       "# Terms of the step model\n\n"
+      "This page shows how much each term of the model of training steps contributes. Each term is removed in turn, "
+      "while all\n"
+      "other parameters keep their fitted values. The table shows the mean error of the fitted steps, each source "
+      "counted once,\n"
+      "and the sources whose error grows most, with their bias before and after. If the other parameters were fitted "
+      "again,\n"
+      "they would compensate for part of the difference.\n\n"
       "Written by `fabricast calibrate validate --steps --terms --markdown docs/validation-step-terms.md`.\n\n"
-      "Each term is removed in turn, while all other parameters keep their fitted values. The table shows the mean "
-      "error of the fitted\nsteps, each source counted once, and the sources whose error grows most, with their bias "
-      "before and after. If the other parameters\nwere fitted again, they would compensate for part of the "
-      "difference.\n\n"
       "| without | dense % | MoE % | explains |\n|---|---:|---:|---|\n";
   for (const StepsWithout& s : all)
     out += fmt::format("| {} | {:.1f} | {:.1f} | {} |\n", s.term.empty() ? "nothing" : s.term,

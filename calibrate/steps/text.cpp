@@ -115,16 +115,14 @@ std::string steps_text(const StepValidation& v) {
 std::string steps_markdown(const StepValidation& v, const Hardware& hardware, const std::string& tables,
                            const std::string& rows_of_tables) {
   std::string out =
-      fmt::format(
-          "# Validation of step times\n\n"
-          "Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n",
-          options_of(v) + (tables.find("## Differences") == std::string::npos ? "" : " --differences")) +
+      "# Validation of step times\n\n"
       "This page compares forecasts with published times of training steps. The steps are in\n"
       "`calibrate/data/steps.json`, each with its scenario and source. Settings that were not published come from\n"
-      "public run scripts, identities or guesses; [models/training.md](models/training.md) states which.\n\n"
-      "The error is forecast / published - 1. `factor` is that of the 90 % interval: the measured step lies "
-      "between\n"
-      "the forecast divided by it and the forecast multiplied by it, with a probability of 90 %.\n\n"
+      "public run scripts, identities or guesses; [models/training.md](models/training.md) states which.\n" +
+      fmt::format("Written by `fabricast calibrate validate --steps{} --markdown docs/validation-steps.md`.\n\n",
+                  options_of(v) + (tables.find("## Differences") == std::string::npos ? "" : " --differences")) +
+      "The error is forecast / published - 1. `factor` is that of the 90 % interval: the measured step is between\n"
+      "the forecast divided by this factor and the forecast multiplied by it, with a probability of 90 %.\n\n"
       "Most rows hardly depend on the network. They test computation, schedules and tensor parallelism\n"
       "[steptime-study]. The effect of the fabric on a step is tested separately.\n\n";
   if (!tables.empty())

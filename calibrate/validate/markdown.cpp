@@ -87,9 +87,9 @@ std::string short_markdown(const Validation& v) {
 std::string beside_nccl_markdown(const Validation& v) {
   std::string out =
       "\n## Comparison with NCCL's own estimate\n\nNCCL chooses algorithms by its own cost model (`explain --json` "
-      "prints its estimates). Each cell shows the median error over\nsystems in %, ours / NCCL's, on the rows for "
-      "which NCCL makes an estimate (all except sends and receives), and the share of systems\nin which our forecast "
-      "is closer to the measurement.\n\n" +
+      "prints its estimates). Each cell shows the median error over\nsystems in %, of Fabricast / of NCCL's estimate, "
+      "on the rows for which NCCL makes an estimate (all except sends and\nreceives), and the share of systems in "
+      "which Fabricast's forecast is closer to the measurement.\n\n" +
       head_markdown();
   // A band without an estimate of NCCL's has an empty cell.
   const auto line = [](std::string_view name, const BesideNccl& b) {
@@ -114,7 +114,7 @@ std::string leave_out_markdown(const LeaveOneOut& l) {
   }
   return fmt::format(
              "\n## Errors of systems left out of the fit by {}, in %\n\n"
-             "Each cell shows in sample > left out. For {}, all parameters are fitted again from\n"
+             "Each cell shows the error in the fit > the error left out. For {}, all parameters are fitted again from\n"
              "their priors to the cases of the others, and its own cases are forecast with the result. The first "
              "number comes from a fit to all cases.\n\n",
              name_of(l.by), what) +
@@ -173,14 +173,14 @@ std::string calibrated_markdown(const Calibrated& c) {
 std::string validation_markdown(const Validation& v, const Hardware& hardware) {
   std::string out =
       "# Validation\n\n"
-      "Written by `fabricast calibrate validate --leave-out site --leave-out kind --markdown docs/validation.md`; "
-      "anyone can run it again.\n\n"
       "This page compares forecasts of collectives with measured cases. The cases and their sources are in\n"
       "`calibrate/data/cases.json`. The error of a row is |ln(forecast / measured)|. The error of a system in a size "
       "band is\n"
       "exp(median over its rows) - 1. Each system counts once in each band. The sign after an error shows whether "
       "most forecasts are\n"
-      "above (+) or below (-) the measurement.\n" +
+      "above (+) or below (-) the measurement.\n\n"
+      "Written by `fabricast calibrate validate --leave-out site --leave-out kind --markdown docs/validation.md`; "
+      "you can run it again.\n" +
       short_markdown(v) + beside_nccl_markdown(v) +
       "\n## Errors by system, in %\n\nThe number of rows is in parentheses.\n\n" + head_markdown();
   for (const auto& [system, cells] : v.errors.systems)

@@ -49,7 +49,7 @@ std::string terms_text(const TermStudy& study) {
 std::string terms_markdown(const TermStudy& study) {
   std::string out =
       "# What each model term contributes\n\n"
-      "Written by `fabricast calibrate validate --terms --markdown docs/validation-terms.md`; anyone can run it "
+      "Written by `fabricast calibrate validate --terms --markdown docs/validation-terms.md`; you can run it "
       "again.\n\n"
       "A term is removed by giving its parameters the value at which they have no effect. All other parameters are "
       "then fitted again,\nwith a fifth of the sites left out in turn, and these sites are forecast. The table shows "
