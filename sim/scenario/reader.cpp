@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "check_faults.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
@@ -339,31 +340,8 @@ class Reading {
         refuse(fmt::format("site.cables[{}].up_to", i), "is not longer than that of the previous class",
                "list the shortest class first");
     if (s.site.cables.empty()) refuse("site.cables", "the list is empty");
-    for (std::size_t i = 0; i < s.faults.size(); ++i) {
-      const FaultSpec& f = s.faults[i];
-      const auto at = [i](std::string_view key) { return fmt::format("faults[{}].{}", i, key); };
-      const int named = !f.link.empty() + !f.gpu.empty() + !f.nic.empty() + (f.host >= 0);
-      if (named != 1)
-        refuse(fmt::format("faults[{}]", i), named == 0 ? "names no component" : "names several components",
-               "give one of link, host, gpu, nic, e.g. link: leaf0-spine1, host: 3, gpu: node3.gpu2, nic: node3.nic1");
-      const bool clocked = f.clock.value < 1;
-      if (clocked && f.host < 0 && f.gpu.empty()) refuse(at("clock"), "applies only to a host or a GPU");
-      if (clocked && (f.at.value > 0 || f.until.value > 0))
-        refuse(at("clock"), "applies to the whole step, but `at` or `until` is given",
-               "write a separate fault for the rate");
-      if (clocked && !reader_->given(at("rate"))) s.faults[i].rate.value = 1;
-      if (clocked && s.workload.kind == WorkloadKind::collective)
-        result_.warnings.push_back(
-            {Diagnostic::Severity::warning,
-             {},
-             at("clock"),
-             "has no effect on a single collective: clocks slow the computation of training steps",
-             "node.clock slows the copies of all GPUs"});
-      if (f.until.value > 0 && f.until <= f.at) refuse(fmt::format("faults[{}].until", i), "is not after `at`");
-      if (!reader_->given(at("rate")) && !clocked)
-        refuse(fmt::format("faults[{}]", i), "`rate` is missing",
-               "write e.g. rate: 10%, or rate: 0 for a link that is down");
-    }
+    check_faults(
+        s, [this](const std::string& key) { return reader_->given(key); }, refuse, result_.warnings);
     // For its warnings only: build_world parses the variables again, with those of the provider.
     (void)parse_nccl_environment(main_version(s), s.nccl.env, result_.warnings);
     check_classes(s, refuse, result_.warnings);

@@ -31,10 +31,10 @@ Fabric build(const FatTreeSpec& spec, const FabricDemand& demand) {
   const std::uint32_t down = one_switch ? lone_leaf_ports(spec) : leaf.down;
   clos.nodes_per_block = down / demand.ports_per_node;
   if (clos.nodes_per_block == 0)
-    throw UserError::at(
-        "fabric.switch.ports",
-        fmt::format("a node has {} NIC ports, but a leaf has only {} for nodes", demand.ports_per_node, down),
-        "use switches with more ports, or rail_optimized");
+    throw UserError::at("fabric.switch.ports",
+                        fmt::format("a node has {} NIC ports, but a leaf has only {} port{} for nodes",
+                                    demand.ports_per_node, down, down == 1 ? "" : "s"),
+                        "use switches with more ports, or rail_optimized");
   // A node is never divided over leaves, so a leaf may have ports to spare.
   clos.leaves = (demand.nodes + clos.nodes_per_block - 1) / clos.nodes_per_block;
   if (spec.tiers == 1 && clos.leaves > 1)

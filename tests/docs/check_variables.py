@@ -29,7 +29,7 @@ def variables(binary):
 
 def table(binary):
     rows = variables(binary)
-    inert = {name for name, row in rows.items() if row[3].startswith("none on time")}
+    inert = {name for name, row in rows.items() if row[3].startswith("none on forecast times")}
     text = "## With effect\n\n| variable | default | values | for | effect |\n|---|---|---|---|---|\n"
     for name, (summary, unset, accepts, effect) in rows.items():
         if name not in inert:

@@ -58,8 +58,8 @@ std::string bound_text(const ForecastRow& row) {
 std::string answer_text(const Forecast& forecast) {
   const ForecastRow& row = forecast.rows.back();
   const BytesPerSecond bus = forecast.bus_bandwidth(row);
-  std::string text =
-      fmt::format("{} of {}: {} bus bandwidth", name_of(forecast.op), size_text(row.bytes), rate_text(bus));
+  std::string text = fmt::format("{} of {}: {} bus bandwidth{}", name_of(forecast.op), size_text(row.bytes),
+                                 rate_text(bus), forecast.samples > 1 ? " in the median launch" : "");
   if (row.factor > 1) text += fmt::format(" ({})", rate_interval(bus, row.factor, {}));
   text += fmt::format(", bound by {}.", bound_text(row));
   // Run-to-run variation is mentioned only where it matters. A frequency of one in twenty needs more samples than a
@@ -102,7 +102,8 @@ LineChart size_chart(const Forecast& forecast, ValueOf value_of) {
   chart.x = {"message size", Measure::bytes, {}, ChartScale::logarithmic, false};
   ChartSeries series;
   series.name = "median";
-  ChartBand interval{"90 % interval", {}, {}}, samples{{}, {}, {}};
+  ChartBand interval{forecast.samples > 1 ? "90 % interval of the median" : "90 % interval", {}, {}};
+  ChartBand samples{{}, {}, {}};
   // Of fewer than 20 samples, p5 is the best and p95 the worst.
   samples.name = forecast.samples < 20 ? "best to worst sample" : "p5 to p95 of samples";
   for (const ForecastRow& row : forecast.rows) {
@@ -168,7 +169,9 @@ PageTable sizes_table(const World& world, const Forecast& forecast) {
   PageTable table;
   table.name = "rows";
   table.filter = forecast.rows.size() > 8;
-  if (with_intervals(forecast)) table.note = "Small numbers are the ends of the 90 % interval.";
+  if (with_intervals(forecast))
+    table.note = fmt::format("Small numbers are the ends of the 90 % interval{}.",
+                             forecast.samples > 1 ? " of the median launch" : "");
   if (const std::string assumed = assumed_text(forecast); !assumed.empty())
     table.note += fmt::format("{}Not stated, so assumed: {}.{}", table.note.empty() ? "" : " ", assumed,
                               with_intervals(forecast) ? " The interval covers other values." : "");

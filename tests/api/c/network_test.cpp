@@ -136,7 +136,7 @@ TEST_CASE("what the network cannot answer is bad input that says why", "[api]") 
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 8, "ranks": [0, -1]}])"), Contains("whole numbers"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 8, "ranks": [0, 4294967296]}])"),
              Contains("whole numbers"));
-  CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 1.5, "ranks": [0, 1]}])"), Contains("no size"));
+  CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 1.5, "ranks": [0, 1]}])"), Contains("is not a size"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": 18446744073709551615, "ranks": [0, 1]}])"),
              Contains("out of range"));
   CHECK_THAT(refused(R"([{"collective": "all_reduce", "bytes": "8", "ranks": [0, 1]}])"), Contains("no unit"));

@@ -96,7 +96,7 @@ TEST_CASE("the Inspector of NCCL 2.30 names communicators and records sends", "[
   REQUIRE(in.job.communicators.size() == 2);
   CHECK(in.job.communicators[0].name + in.job.communicators[1].name == "reversedworld");
   CHECK(find_table(in, "all_reduce", 2)->nccl_version == "2.30.7");
-  CHECK(has_problem(in, "32 records left out: sends and receives"));
+  CHECK(has_problem(in, "32 records left out: the times of sends and receives"));
 }
 
 TEST_CASE("lines that contradict themselves give no value", "[live]") {

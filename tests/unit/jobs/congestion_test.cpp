@@ -162,7 +162,7 @@ TEST_CASE("what is not known of flow control alone is said", "[congestion]") {
             "routing: {kind: ecmp}\nworkload: {kind: training_step, model: {preset: llama3-8b}, "
             "batch: {global: 16, micro: 1}, parallel: {tensor: 8}}\n",
             "single collectives"));
-  CHECK(warns(narrow("0, 8", 2, "control: none", incast(), "spray"), "spread over paths"));
+  CHECK(warns(narrow("0, 8", 2, "control: none", incast(), "spray"), "spread over several paths"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "oversubscribed 8:1"));
   CHECK(warns(narrow("0, 8", 2, "control: none", incast()), "in a circle"));
   CHECK(warnings(narrow("0, 8", 2, "control: reactive", incast())).size() ==

@@ -117,7 +117,7 @@ TEST_CASE("a fault of the content is named with its place", "[plugin]") {
       {with({"10", "9"}), "tables[0].overrides[0].to: 9 is not between 10 and 9223372036854775807"},
       {with({"0", "9223372036854775808"}), "to: 9223372036854775808 is not between 0 and 9223372036854775807"},
       {with({"0", "99999999999999999999"}), "tables[0].overrides[0].to: not a whole number"},
-      {with({"-1", "9"}), "tables[0].overrides[0].from: -1 is not in 0 to"},
+      {with({"-1", "9"}), "tables[0].overrides[0].from: -1 is not between 0 and"},
       {with({"0", "9", "tree", "ll", "4", "[0, 0.1, 0.2]"}), "gain: not ascending from above 0 to below 1"},
       {with({"0", "9", "tree", "ll", "4", "[0.2, 0.1, 0.3]"}), "gain: not ascending"},
       {with({"0", "9", "tree", "ll", "4", "[0.1, 0.2, 1]"}), "gain: not ascending"},

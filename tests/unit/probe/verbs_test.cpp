@@ -27,16 +27,15 @@ const GpuCalls& no_gpu() {
 
 /// Measures between two ranks with these calls.
 std::vector<RankEnd> probe_with(const std::vector<VerbsCalls>& calls, const ProbeSettings& settings, Seconds budget,
-                                const GpuCalls& gpu = no_gpu(), const std::string& root = "/") {
+                                const GpuCalls& gpu = no_gpu(), const std::string& root = "/",
+                                const Repeats& repeats = {0.3, 3, 3}) {
   return run_ranks(
       2,
       [&](int r) {
         const VerbsCalls& own = calls[static_cast<std::size_t>(r) % calls.size()];
         return std::vector<ProbeBackendEntry>{{"verbs", [&] { return make_verbs_backend(own, gpu, root); }}};
       },
-      [&](int, SessionOptions& o) {
-        o.settings = settings, o.budget = budget, o.timeout = {1}, o.repeats = {0.3, 3, 3};
-      });
+      [&](int, SessionOptions& o) { o.settings = settings, o.budget = budget, o.timeout = {1}, o.repeats = repeats; });
 }
 
 TEST_CASE("all four measurements find latency and rate of a link", "[probe]") {
@@ -44,7 +43,8 @@ TEST_CASE("all four measurements find latency and rate of a link", "[probe]") {
   const std::vector<VerbsCalls> calls{fake.calls()};
   ProbeSettings settings;
   settings.sizes = {{8}, {20000}}, settings.connections = {1, 4};
-  const auto ends = probe_with(calls, settings, {60});
+  // Of ten samples, the best is on time even beside other tests.
+  const auto ends = probe_with(calls, settings, {60}, no_gpu(), "/", {0, 10, 10});
   CHECK(ends[0].error.empty());
   CHECK(ends[1].error.empty());
   CHECK(ends[0].outcome.measured == 2 * 2 + 2 * 2 * 2 * 2);

@@ -145,7 +145,7 @@ TEST_CASE("stages hold the stated layers") {
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[32]"}) ==
         "workload.parallel.layers: the number of chunks is 1, but pipeline 2 x interleave 1 is 2 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[15, 16]"}) ==
-        "workload.parallel.layers: add up to 31 layers, but the model has 32 | ");
+        "workload.parallel.layers: the chunks add up to 31 layers, but the model has 32 | ");
   CHECK(fault({"workload.parallel.pipeline=2", "workload.parallel.layers=[0, 32]"}) ==
         "workload.parallel.layers: leaves stage 0 without layers | ");
 }
