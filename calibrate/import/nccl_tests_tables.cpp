@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "fabricast/collective/collective.hpp"
 
@@ -59,6 +60,28 @@ bool fits(const std::pair<double, double>& ratio, double factor) {
   return ratio.first <= factor * (1 + slack) && factor * (1 - slack) <= ratio.second;
 }
 
+/// Versions without the column print no operator; -1 is "no root".
+bool looks_like(const TestLook& look, const std::string& redop, const std::string& root) {
+  return look.reduces == (!redop.empty() && redop != "none") && (root.empty() || look.rooted == (root != "-1"));
+}
+
+std::string detail_of(const LogTable& table, const char* key) {
+  const auto found = table.details.find(key);
+  return found == table.details.end() ? std::string() : found->second;
+}
+
+/// The range of busbw / algbw that all rows allow; null if they contradict each other or state none.
+std::optional<std::pair<double, double>> common_ratio(const LogTable& table) {
+  std::pair<double, double> common{0, std::numeric_limits<double>::infinity()};
+  for (const LogRow& row : table.rows) {
+    if (!row.bus_ratio) continue;
+    common.first = std::max(common.first, row.bus_ratio->first);
+    common.second = std::min(common.second, row.bus_ratio->second);
+  }
+  const bool known = std::isfinite(common.second) && common.first <= common.second;
+  return known ? std::optional(common) : std::nullopt;
+}
+
 }  // namespace
 
 void TestDevices::add(int rank, std::optional<int> of_group, const std::string& host, const std::string& gpu) {
@@ -68,6 +91,45 @@ void TestDevices::add(int rank, std::optional<int> of_group, const std::string& 
   ranks.insert(rank);
   if (!host.empty()) hosts.insert(host);
   if (!gpu.empty()) gpus.insert(gpu);
+}
+
+bool figures_fit(const LogTable& table, CollectiveOp op, std::int64_t ranks) {
+  if (table.tool != "nccl_tests") return true;
+  const auto look = std::find_if(looks.begin(), looks.end(), [&](const TestLook& l) { return l.op == op; });
+  // A stated operation is not asked for its columns again.
+  if (table.operation.empty() && look != looks.end() &&
+      !looks_like(*look, detail_of(table, "redop"), detail_of(table, "root")))
+    return false;
+  std::size_t fit = 0, stated = 0;
+  for (const LogRow& row : table.rows) {
+    if (!row.bus_ratio) continue;
+    ++stated;
+    if (fits(*row.bus_ratio, bus_factor(op, ranks))) ++fit;
+  }
+  return 2 * fit >= stated;
+}
+
+std::int64_t ranks_of_figures(const LogTable& table, CollectiveOp op) {
+  const auto ratio = common_ratio(table);
+  // Operations whose factor is 1 on any number of ranks.
+  if (!ratio || bus_factor(op, 2) == bus_factor(op, 3)) return 0;
+  // f = m (n - 1) / n  gives  n = m / (m - f), with m = 2 for all_reduce and 1 for others.
+  const double most = 2 * bus_factor(op, 2);
+  if (ratio->first >= most) return 0;
+  const double least_ranks = most / (most - ratio->first * (1 - slack));
+  const double most_ranks = ratio->second * (1 + slack) < most ? most / (most - ratio->second * (1 + slack)) : HUGE_VAL;
+  const double ranks = std::ceil(least_ranks);
+  const bool one = ranks >= 2 && ranks <= most_ranks && ranks + 1 > most_ranks;
+  return one ? static_cast<std::int64_t>(ranks) : 0;
+}
+
+std::string figures_text(const LogTable& table) {
+  std::vector<std::string> figures;
+  for (const char* key : {"redop", "root"})
+    if (const std::string value = detail_of(table, key); !value.empty()) figures.push_back(key + (" " + value));
+  if (const auto ratio = common_ratio(table))
+    figures.push_back(fmt::format("busbw / algbw {:.4g}", (ratio->first + ratio->second) / 2));
+  return fmt::format("{}", fmt::join(figures, ", "));
 }
 
 std::string operation_of_test(std::string_view program) {
@@ -146,6 +208,7 @@ void TestTables::add(const TestRow& row) {
     ratio.first = std::max(ratio.first, place->busbw.low() / place->algbw.high());
     if (place->algbw.low() > 0) ratio.second = std::min(ratio.second, place->busbw.high() / place->algbw.low());
   }
+  out.bus_ratio = ratio;
   table_->rows.push_back(out);
   ratios_.push_back(ratio);
 }
@@ -162,15 +225,11 @@ void TestTables::check_operation(LogTable& table) {
   };
   const auto rows = static_cast<std::ptrdiff_t>(table.rows.size());
   const std::string &redop = kind_.redop, &root = kind_.root;
-  const auto looks_like = [&](const TestLook& l) {
-    // Versions without the column print no operator; -1 is "no root".
-    return l.reduces == (!redop.empty() && redop != "none") && (root.empty() || l.rooted == (root != "-1"));
-  };
   if (table.operation.empty() && table.ranks > 1) {
     // Operator, root and busbw / algbw identify the test if only one test fits them.
     std::vector<std::string_view> fitting;
     for (const TestLook& l : looks)
-      if (looks_like(l) && count_of(l.op) == rows) fitting.push_back(l.test);
+      if (looks_like(l, redop, root) && count_of(l.op) == rows) fitting.push_back(l.test);
     if (fitting.size() == 1) table.operation = fitting[0];
     return;
   }

@@ -25,6 +25,50 @@ std::optional<CollectiveOp> collective_of(const LogTable& table, const World& wo
   return table.operation.empty() ? world.scenario().workload.collective : enum_from<CollectiveOp>(table.operation);
 }
 
+/// What to state so that the figures of a table fit; empty if nothing does.
+std::string fitting_words(const LogTable& table, std::int64_t ranks, const World& world) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < EnumNames<CollectiveOp>::names.size(); ++i) {
+    const auto op = static_cast<CollectiveOp>(i);
+    if (!table.operation.empty() && enum_from<CollectiveOp>(table.operation) != op) continue;
+    const std::string own = op == world.scenario().workload.collective || !table.operation.empty()
+                                ? std::string()
+                                : fmt::format(" --set workload.collective={}", name_of(op));
+    if (figures_fit(table, op, ranks)) {
+      words.push_back(fmt::format("{} over {} ranks:{}", name_of(op), ranks, own));
+      continue;
+    }
+    const std::int64_t fitting = table.ranks > 0 ? 0 : ranks_of_figures(table, op);
+    const int gpus = world.scenario().node.spec.gpus;
+    if (fitting == 0 || !figures_fit(table, op, fitting)) continue;
+    const std::string nodes = fitting % gpus == 0 ? fmt::format(" --set cluster.nodes={}", fitting / gpus)
+                                                  : std::string(" node.gpus and cluster.nodes of that run");
+    words.push_back(fmt::format("{} over {} ranks:{}{}", name_of(op), fitting, own, nodes));
+  }
+  return fmt::format("{}", fmt::join(words, "; or "));
+}
+
+/// Refuses a table that leaves its operation or its ranks open, if its figures are not those of what is assumed: times
+/// of another collective, or of another number of ranks, would be taken for those of the scenario.
+void check_figures(const LogTable& table, CollectiveOp op, const std::string& path, const World& world) {
+  // The importer has compared figures with what the log states itself.
+  if (!table.operation.empty() && table.ranks > 0) return;
+  const std::int64_t ranks = table.ranks > 0 ? table.ranks : world.planner().comm.ranks();
+  if (figures_fit(table, op, ranks)) return;
+  const std::string words = fitting_words(table, ranks, world);
+  const std::string open = !table.operation.empty() ? "number of ranks"
+                           : table.ranks > 0        ? "operation"
+                                                    : "operation and number of ranks";
+  throw UserError({Diagnostic{Diagnostic::Severity::error,
+                              {path, table.line, 1, 1},
+                              {},
+                              fmt::format("the log does not state the {} of this table, and its figures ({}) are not "
+                                          "those of {} over {} ranks",
+                                          open, figures_text(table), name_of(op), ranks),
+                              words.empty() ? "state those of the run: workload.collective, cluster.nodes, node.gpus"
+                                            : "they are those of " + words}});
+}
+
 /// Names in NCCL_IB_HCA, such as `=mlx5_0:1,mlx5_3`; none for a list of exclusions.
 std::vector<std::string> picked_nics(const NcclFacts& nccl) {
   const auto it = nccl.env.find("NCCL_IB_HCA");
@@ -96,19 +140,25 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
       ++other_shapes;
       continue;
     }
+    check_figures(table, *op, path, world);
     std::vector<std::string> set = set_ranks(table, path, world);
     for (std::string& word : set_harness(table, log, world)) set.push_back(std::move(word));
     std::map<std::int64_t, Seconds> times;
+    std::map<std::int64_t, int> lines;
     for (const LogRow& row : table.rows) {
       // Sizes of 0 bytes have no forecast to compare with.
       if (row.bytes <= 0 || !(row.time_us > 0) || !row.one_size()) continue;
       const Seconds time{row.time_us * 1e-6};
       const auto [it, fresh] = times.try_emplace(row.bytes, time);
       // The fastest of repeats: interference only adds time.
-      if (!fresh) it->second = std::min(it->second, time);
+      if (!fresh && !(time < it->second)) continue;
+      it->second = time;
+      lines[row.bytes] = row.line;
     }
     if (times.empty()) continue;
     list.push_back(series_with(changes, std::move(set), *op, times, path));
+    for (const auto& [bytes, line] : lines) list.back().lines.push_back(line);
+    list.back().live = table.live;
     list.back().hosts = table.hosts;
     list.back().nics = picked_nics(log.nccl);
   }
@@ -119,8 +169,10 @@ std::vector<MeasuredSeries> series_of_log(const Imported& log, const std::string
         "`fabricast calibrate import` lists the communicators; set node.gpus and cluster.nodes to the values of one of "
         "them");
   if (list.empty())
-    throw UserError(fmt::format("'{}' contains no measured collective", path),
-                    "`fabricast calibrate import LOG` shows what can be read from it");
+    throw UserError(
+        fmt::format("'{}' contains no measured collective", path),
+        "it should be a table of nccl-tests, or CSV whose first line is bytes,time_us; `fabricast calibrate "
+        "import LOG` shows what can be read from it");
   return list;
 }
 

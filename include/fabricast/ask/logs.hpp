@@ -19,7 +19,7 @@ namespace fabricast {
 using NamedLog = NamedLogs::value_type;
 /// A directory stands for the files in it, without those that are hidden. Telemetry of a job (calibrate/live.hpp) is
 /// one log: all files of a directory in one format, and all files of one format that are named themselves.
-/// \throws UserError  also if a directory is empty
+/// \throws UserError  also if a directory has no log
 NamedLogs read_log_files(const std::vector<std::string>& paths);
 /// The same from a text that was read elsewhere, such as standard input. \param name  of the log, for messages
 NamedLog read_log_text(const std::string& text, const std::string& name);

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "fabricast/calibrate/job.hpp"
+#include "fabricast/collective/collective.hpp"
 #include "fabricast/hardware/layout.hpp"
 
 namespace fabricast {
@@ -58,6 +59,8 @@ struct LogRow {
   std::int64_t wrong = 0;                      ///< results that the tool counted as wrong, both places together
   std::optional<double> gigabytes_per_second;  ///< where the tool measures a rate; time_us is then bytes over rate
   std::optional<CallSpread> spread = {};       ///< for telemetry of a job
+  /// nccl-tests: the lowest and the highest busbw / algbw that the printed digits allow.
+  std::optional<std::pair<double, double>> bus_ratio = {};
   /// Whether its size is known to within 5 %, so that it counts as one size.
   bool one_size() const;
 };
@@ -89,6 +92,15 @@ struct LogTable {
   /// node, which a scenario cannot express.
   bool whole_nodes(int gpus_per_node) const;
 };
+
+/// Whether a table of nccl-tests may be of a collective over so many ranks: its test fills in the same columns (redop,
+/// root), and busbw / algbw has its factor in most rows. True for tables without these figures.
+bool figures_fit(const LogTable& table, CollectiveOp op, std::int64_t ranks);
+/// The number of ranks that busbw / algbw of the table has, if it is of this collective.
+/// \returns 0 if no number or several fit
+std::int64_t ranks_of_figures(const LogTable& table, CollectiveOp op);
+/// The figures for messages, such as `redop sum, busbw / algbw 1.75`.
+std::string figures_text(const LogTable& table);
 
 /// The order of ranks in one channel.
 struct NcclRing {

@@ -25,6 +25,8 @@ struct MeasuredSeries {
   std::vector<Seconds> times;            ///< one per size of the scenario
   std::string from;                      ///< file or key, for messages
   std::vector<std::string> hosts, nics;  ///< names, if a log contains them
+  std::vector<int> lines = {};           ///< of the times in that file, by row; empty: not in a file
+  bool live = false;                     ///< telemetry of a job: a time begins when the last rank joins
 };
 
 /// Results of a size that the benchmark tool counted as wrong.

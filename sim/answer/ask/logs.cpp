@@ -107,7 +107,8 @@ std::vector<std::string> files_in(const std::string& directory) {
 class LogReader {
  public:
   /// \param directory  that the file was found in; empty: the user named the file
-  void read(const std::string& path, const std::string& directory) {
+  /// \returns whether it is a log, which every file is that the user named
+  bool read(const std::string& path, const std::string& directory) {
     // A pipe can be read only once, and telemetry is in files.
     std::error_code status;
     const bool file = std::filesystem::is_regular_file(path, status);
@@ -116,10 +117,15 @@ class LogReader {
     const auto format = file ? live_format_of(packed ? beginning_of(source, beginning_of_telemetry)
                                                      : beginning_of(path, beginning_of_telemetry))
                              : std::nullopt;
-    if (format) return add(*format, path, directory);
+    if (format) {
+      add(*format, path, directory);
+      return true;
+    }
     Imported log = packed ? read_gzipped_log(source) : read_log_file(path);
     // A directory may hold anything.
-    if (directory.empty() || !log.empty()) logs_.emplace_back(path, std::move(log));
+    if (!directory.empty() && log.empty()) return false;
+    logs_.emplace_back(path, std::move(log));
+    return true;
   }
 
   NamedLogs finish() {
@@ -164,10 +170,16 @@ NamedLogs read_log_files(const std::vector<std::string>& paths) {
   LogReader reader;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error))
-      for (const std::string& file : files_in(path)) reader.read(file, path);
-    else
+    if (!std::filesystem::is_directory(path, error)) {
       reader.read(path, {});
+      continue;
+    }
+    bool any = false;
+    for (const std::string& file : files_in(path)) any = reader.read(file, path) || any;
+    // Answers without the logs that were asked for would look as if they were with them.
+    if (!any)
+      throw UserError(fmt::format("no file in '{}' is a log", path),
+                      "logs are tables of nccl-tests, CSV whose first line is bytes,time_us, and telemetry of jobs");
   }
   return reader.finish();
 }

@@ -201,6 +201,30 @@ TEST_CASE("the operation is told by the header, a command line, or the figures, 
   CHECK(wrong.problems.at(0).message.find("header is from another run") != std::string::npos);
 }
 
+TEST_CASE("columns and busbw / algbw tell the operations and ranks that a bare table may be of", "[import]") {
+  const auto table = [](const std::string& redop, const std::string& busbw) {
+    return import_text_of("8589934592 2147483648 float " + redop + " -1 30800 278.89 " + busbw + " 0 30800 278.89 " +
+                          busbw + " 0\n")
+        .tables.at(0);
+  };
+  const LogTable reduce = table("sum", "488.06");
+  CHECK(figures_fit(reduce, CollectiveOp::all_reduce, 8));
+  CHECK_FALSE(figures_fit(reduce, CollectiveOp::all_reduce, 384));
+  CHECK_FALSE(figures_fit(reduce, CollectiveOp::alltoall, 8));
+  CHECK(ranks_of_figures(reduce, CollectiveOp::all_reduce) == 8);
+  CHECK(ranks_of_figures(reduce, CollectiveOp::reduce_scatter) == 0);
+  CHECK(figures_text(reduce) == "redop sum, root -1, busbw / algbw 1.75");
+  const LogTable plain = table("none", "209.17");  // 3/4
+  CHECK(figures_fit(plain, CollectiveOp::alltoall, 4));
+  CHECK(figures_fit(plain, CollectiveOp::all_gather, 4));
+  CHECK_FALSE(figures_fit(plain, CollectiveOp::all_reduce, 4));
+  CHECK(ranks_of_figures(plain, CollectiveOp::alltoall) == 4);
+  CHECK(ranks_of_figures(plain, CollectiveOp::broadcast) == 0);
+  // CSV has no such figures.
+  const LogTable csv = import_text_of("bytes,time_us\n8589934592,30800\n").tables.at(0);
+  CHECK(figures_fit(csv, CollectiveOp::alltoall, 5));
+}
+
 TEST_CASE("types and operators of one run are tables of their own, and a second run knows nothing of the first",
           "[import]") {
   std::string other = small_row;
