@@ -154,4 +154,30 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
   return j.dump(1) + "\n";
 }
 
+std::string impossible_text(const Scenario& scenario, const std::vector<ImpossibleRow>& found) {
+  std::string out =
+      fmt::format("# fabricast {}   {}\nno verdict: measured times are shorter than this hardware allows\n",
+                  version_text(), scenario.name);
+  for (const ImpossibleRow& row : found)
+    out += fmt::format("  {}{}: {}\n", shown(row.from, 200), row.line > 0 ? fmt::format(":{}", row.line) : "",
+                       impossible_text(row));
+  return out + fmt::format("  {}\n", impossible_advice(found));
+}
+
+std::string impossible_json(const Scenario& scenario, const std::vector<ImpossibleRow>& found) {
+  using Json = nlohmann::ordered_json;
+  // `null` and not `false`: the cluster was not judged.
+  Json j{{"fabricast", version_text()}, {"name", scenario.name}, {"healthy", nullptr}};
+  for (const ImpossibleRow& row : found)
+    j["impossible"].push_back({{"from", shown(row.from, 200)},
+                               {"line", row.line},
+                               {"collective", name_of(row.op)},
+                               {"bytes", row.bytes},
+                               {"ranks", row.ranks},
+                               {"measured_us", microseconds(row.measured)},
+                               {"least_us", microseconds(row.least.time)},
+                               {"limit", row.least.limit}});
+  return j.dump(1) + "\n";
+}
+
 }  // namespace fabricast

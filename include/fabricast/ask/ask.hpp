@@ -59,7 +59,8 @@ struct CheckQuestion {
   std::optional<BareMeasurement> bare;  ///< if there are no logs
   std::vector<MeasuredFile> measured;   ///< of the site when it was healthy
 };
-/// Forms: json, text. `good` is false if times are too slow, results are wrong, or a log contradicts the scenario.
+/// Forms: json, text. `good` is false if times are too slow, results are wrong, a log contradicts the scenario, or a
+/// row is faster than its hardware can be.
 /// \throws UserError if nothing is measured
 Answer answer_check(const World& world, const CheckQuestion& question, const RunOptions& how = {});
 

@@ -57,7 +57,8 @@ MeasuredFile read_measured_text(const std::string& text, const std::string& name
 
 /// The measurements of a site from all places where they may be: files, the scenario's own rows, and the cases that its
 /// fitted profiles keep; compared with their forecasts (report/interval.hpp).
-/// \throws UserError if there are rows and the workload is not a collective of the flow engine
+/// \throws UserError if there are rows and the workload is not a collective of the flow engine, or if a row is faster
+///         than the hardware can be (calibrate/least_time.hpp)
 MeasuredSite site_of(const std::vector<MeasuredFile>& files, const World& world, const RunOptions& how);
 
 }  // namespace fabricast

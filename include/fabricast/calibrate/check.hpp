@@ -17,6 +17,7 @@
 
 #include "fabricast/calibrate/cases.hpp"
 #include "fabricast/calibrate/import.hpp"
+#include "fabricast/calibrate/least_time.hpp"
 #include "fabricast/planner/regressions.hpp"
 #include "fabricast/report/interval.hpp"
 #include "fabricast/scenario/trial.hpp"
@@ -181,6 +182,11 @@ std::vector<Contradiction> contradictions(const Imported& log, const World& worl
 /// Contradictions as text and as JSON, with the scenario's name. They take the place of a report: nothing is judged.
 std::string contradictions_text(const Scenario& scenario, const std::vector<Contradiction>& found);
 std::string contradictions_json(const Scenario& scenario, const std::vector<Contradiction>& found);
+
+/// Rows that are faster than the hardware can be, as text and as JSON, with the scenario's name. They take the place of a
+/// report: nothing is judged.
+std::string impossible_text(const Scenario& scenario, const std::vector<ImpossibleRow>& found);
+std::string impossible_json(const Scenario& scenario, const std::vector<ImpossibleRow>& found);
 
 /// What NCCL reports about itself in a log, as factors of the causes' priors. A statement, such as the transport of a
 /// connection, is 1e12 or 1e-12: times cannot outweigh it. A hint is 50 or 1/50. Causes about which the log says

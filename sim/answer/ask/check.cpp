@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "fabricast/ask/ask.hpp"
+#include "fabricast/calibrate/least_time.hpp"
 #include "fabricast/collective/collective.hpp"
 
 namespace fabricast {
@@ -16,6 +17,13 @@ MeasuredSeries series_of_bare(const BareMeasurement& bare, const World& world) {
   MeasuredSeries series{world.scenario(), {bare.time}, "the command line", {}, {}};
   series.scenario.workload.sizes = {bare.size};
   return series;
+}
+
+std::vector<MeasuredSeries> measured_by(const CheckQuestion& question, const World& world) {
+  std::vector<MeasuredSeries> measured = series_of_logs(question.logs, world);
+  if (!question.logs.empty()) return measured;
+  if (!question.bare) throw UserError("nothing is measured", "give a log, or a size with its time");
+  return {series_of_bare(*question.bare, world)};
 }
 
 }  // namespace
@@ -34,12 +42,18 @@ Answer answer_check(const World& world, const CheckQuestion& question, const Run
     answer.good = false;
     return answer;
   }
+  const std::vector<MeasuredSeries> measured = placed(scenario, [&] { return measured_by(question, world); });
+  // A time that the hardware cannot reach was measured elsewhere, or in another unit. The cluster is not judged by it.
+  if (auto found = impossible_rows(measured); !found.empty()) {
+    const auto kept = std::make_shared<const std::vector<ImpossibleRow>>(std::move(found));
+    answer.forms = {{"json", [world, kept] { return impossible_json(world.scenario(), *kept); }},
+                    {"text", [world, kept] { return impossible_text(world.scenario(), *kept); }}};
+    answer.good = false;
+    return answer;
+  }
   CheckReport report = placed(scenario, [&] {
-    std::vector<MeasuredSeries> measured = series_of_logs(question.logs, world);
     // Telemetry without times says who is behind, and there is nothing to compare.
-    if (measured.empty() && !question.logs.empty()) return CheckReport();
-    if (measured.empty() && question.bare) measured.push_back(series_of_bare(*question.bare, world));
-    if (measured.empty()) throw UserError("nothing is measured", "give a log, or a size with its time");
+    if (measured.empty()) return CheckReport();
     const MeasuredSite site = site_of(question.measured, world, {});
     return check(measured, site, evidence_of(question.logs, world), how);
   });

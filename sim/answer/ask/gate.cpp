@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fabricast/ask/ask.hpp"
+#include "fabricast/calibrate/least_time.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/core/scan.hpp"
@@ -73,7 +74,10 @@ Answer judge_logs(const World& world, const GateQuestion& question, const RunOpt
   GateVerdict verdict = placed(world.scenario(), [&] {
     // Measurements of the healthy site, not the logs that are judged.
     const MeasuredSite site = site_of(question.measured, world, {});
-    return judge(series_of_logs(question.logs, world), site, question.probability, how);
+    const std::vector<MeasuredSeries> measured = series_of_logs(question.logs, world);
+    // Times that are too short for the hardware pass every floor.
+    refuse_impossible(measured, world.scenario());
+    return judge(measured, site, question.probability, how);
   });
   verdict.wrong = wrong_rows_of(question.logs);
   const auto kept = std::make_shared<const GateVerdict>(std::move(verdict));

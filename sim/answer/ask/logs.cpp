@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "fabricast/calibrate/least_time.hpp"
 #include "fabricast/calibrate/live.hpp"
 #include "fabricast/calibrate/measured.hpp"
 #include "fabricast/core/file.hpp"
@@ -304,6 +305,7 @@ MeasuredSite site_of(const std::vector<MeasuredFile>& files, const World& world,
   if (!series.empty() && world.scenario().network.engine != EngineKind::flow)
     throw UserError::at("network.engine", "only forecasts of the flow engine can be conditioned on measured rows",
                         "leave out the measured rows, or use --set network.engine=flow");
+  refuse_impossible(series, world.scenario());
   // A fitted profile keeps the cases that it was fitted to. Its parameters are in the hardware already; its rows
   // condition what the parameters leave open.
   for (const std::string& path : profiles_of(world.scenario()))

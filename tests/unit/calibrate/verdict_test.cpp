@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "fabricast/calibrate/cases.hpp"
 #include "fabricast/calibrate/check.hpp"
+#include "fabricast/calibrate/least_time.hpp"
 #include "fabricast/calibrate/measured.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/scenario/trial.hpp"
@@ -118,6 +120,59 @@ TEST_CASE("measured values that are not a size, time or rate are rejected", "[ca
   for (const char* bad : {"{all_reduce: {8: 31us}}", "{all_reduce: {8B: 31}}", "{all_reduce: {8B: -3us}}",
                           "{all_reduce: {0B: 3us}}", "{all_reduce: {1KiB: 3us, 1024B: 4us}}", "{allreduce: {8B: 3us}}"})
     CHECK_THROWS_AS(cluster(std::string("measured: ") + bad + "\n"), UserError);
+}
+
+TEST_CASE("the least time is that of the bytes over the line rates", "[calibrate]") {
+  // Two hosts with 8 x 400 Gb/s, that is 400 GB/s: each sends the buffer once, with or without SHARP.
+  const double gib = 1 << 30;
+  const auto least = [](const Scenario& s, std::int64_t bytes) { return least_time(s, Bytes{bytes}).time.value; };
+  CHECK(least(cluster(), 1 << 30) == Approx(gib / 400e9));
+  // Small calls: that of a call.
+  CHECK(least(cluster(), 8) == Approx(1e-6));
+  const ScenarioChanges changes(cluster());
+  // Ranks of a host send half of their buffers to the other host.
+  CHECK(least(changes.with({"workload.collective=alltoall"}), 1 << 30) == Approx(8 * gib / 2 / 400e9));
+  // Four hosts, whose switches do not reduce over RoCE.
+  CHECK(least(changes.with({"cluster={nodes: 4}", "node.nics.link=roce"}), 1 << 30) == Approx(1.5 * gib / 400e9));
+  // One host with NVSwitches that reduce, and one GPU, which sends nothing.
+  CHECK(least(changes.with({"cluster.nodes=1"}), 1 << 30) == Approx(gib / 450e9));
+  CHECK(least(changes.with({"cluster.nodes=1", "node={gpu: h100-sxm, gpus: 1}"}), 1 << 30) == 0);
+}
+
+TEST_CASE("times in another unit are impossible, and forecasts are not conditioned on them", "[calibrate]") {
+  const Scenario s = cluster();
+  CHECK(impossible_rows({measured_as(s, 1)}).empty());
+  CHECK_NOTHROW(refuse_impossible({measured_as(s, 1)}, s));
+  MeasuredSeries in_ms = measured_as(s, 1e-3);
+  in_ms.lines = {2, 3, 4, 5, 6};
+  const std::vector<ImpossibleRow> rows = impossible_rows({in_ms});
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[4].bytes == std::int64_t{4} << 30);
+  CHECK(rows[4].line == 6);
+  CHECK(impossible_advice(rows).find("ms, not us") != std::string::npos);
+  CHECK_THROWS_AS(refuse_impossible({in_ms}, s), UserError);
+  const std::string text = impossible_text(s, rows);
+  CHECK(text.find("no verdict") != std::string::npos);
+  CHECK(text.find("test.log:6: ") != std::string::npos);
+  CHECK(impossible_json(s, rows).find("\"healthy\": null") != std::string::npos);
+  // In telemetry a time begins when the last rank joins.
+  in_ms.live = true;
+  CHECK(impossible_rows({in_ms}).empty());
+}
+
+TEST_CASE("no shipped case is faster than its hardware can be", "[calibrate]") {
+  std::size_t judged = 0;
+  for (const MeasuredCase& c : read_cases(shipped_cases_path())) {
+    const CaseRunner runner(c);
+    Scenario scenario = runner.scenario();
+    scenario.hardware = Shared<Hardware>(shipped_hardware());
+    MeasuredSeries series{std::move(scenario), {}, c.id, {}, {}};
+    for (const MeasuredRow& row : c.rows) series.times.push_back({row.time_us * 1e-6});
+    judged += c.rows.size();
+    INFO(c.id);
+    CHECK(impossible_rows({series}).empty());
+  }
+  CHECK(judged > 1000);
 }
 
 }  // namespace
