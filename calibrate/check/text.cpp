@@ -8,6 +8,7 @@
 
 #include "fabricast/calibrate/check.hpp"
 #include "fabricast/core/scan.hpp"
+#include "fabricast/hardware/size_bands.hpp"
 #include "fabricast/report/report.hpp"
 
 namespace fabricast {
@@ -43,6 +44,49 @@ std::string wrong_text(const std::vector<WrongRow>& wrong) {
          "hosts\n";
 }
 
+/// How slow the rows are, and where most.
+std::string off_text(const CheckReport& report) {
+  std::string out = fmt::format("measured times are {:.2f} times the forecast", report.off);
+  // Smaller differences are those of single rows.
+  constexpr double stands_out = 1.1;
+  if (const auto& slow = report.slowest; slow && slow->off >= stands_out * report.off)
+    out += fmt::format(", {:.2f} times for {} of {}", slow->off, name_of(slow->op), bands[slow->band].name);
+  return out;
+}
+
+/// The causes that no lead separates from the likeliest one.
+std::string candidates_text(const CheckReport& report) {
+  constexpr std::size_t most = 5;
+  std::string out;
+  std::size_t listed = 0;
+  double first = 0;
+  for (const Suspect& s : report.suspects) {
+    if (s.cause == Cause::healthy) continue;
+    if (listed == 0) first = s.probability;
+    if (listed == most || s.probability * CheckReport::clear_lead < first) break;
+    out += fmt::format("{}{} {:.0f} %", listed == 0 ? "" : ", ", word_of(s), 100 * s.probability);
+    ++listed;
+  }
+  return out;
+}
+
+/// The answer if the times are slow.
+std::string slow_answer(const CheckReport& report) {
+  const Suspect* named = report.named();
+  std::string cause;
+  if (!named)
+    cause = "no clear cause: " + candidates_text(report);
+  else if (named->cause == Cause::none_of_these)
+    cause = "the cause is unknown: no known cause explains these times";
+  else
+    cause = "most likely cause: " + summary_of(*named);
+  if (!report.within_samples()) return fmt::format("not healthy: {}; {}\n", off_text(report), cause);
+  return fmt::format(
+      "slower than the median launch, but within the variation of the ECMP hash from launch to launch: {}\n"
+      "  launch again, several times; if times stay as slow: {}\n",
+      off_text(report), cause);
+}
+
 std::string answer(const CheckReport& report) {
   if (!report.wrong.empty()) return wrong_text(report.wrong);
   if (report.suspects.empty())
@@ -52,16 +96,13 @@ std::string answer(const CheckReport& report) {
   if (report.healthy())
     return fmt::format("healthy: as fast as the hardware should be; measured times are {:.2f} times the forecast\n",
                        report.off);
-  const std::string slower = fmt::format("not healthy: measured times are {:.2f} times the forecast; ", report.off);
   // The median over runs is healthy, but a rank or a place stands out (CheckReport::healthy).
   if (first.cause == Cause::healthy && report.places.empty())
     return fmt::format("not healthy: ranks are at fault; measured times are {:.2f} times the forecast\n", report.off);
   if (first.cause == Cause::healthy)
     return fmt::format(
         "not healthy: some runs of a test take longer than others; on average {:.2f} times the forecast\n", report.off);
-  if (first.cause == Cause::none_of_these)
-    return slower + "the cause is unknown: no known cause explains these times\n";
-  return slower + fmt::format("most likely cause: {}\n", summary_of(first));
+  return slow_answer(report);
 }
 
 /// Two causes at once put the simulated symptoms on a second line.
@@ -119,6 +160,14 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
          {"name", scenario.name},
          {"healthy", report.healthy()},
          {"measured_over_forecast", report.off}};
+  if (const auto& slow = report.slowest)
+    j["slowest_band"] = {
+        {"collective", name_of(slow->op)}, {"band", bands[slow->band].name}, {"measured_over_forecast", slow->off}};
+  if (!report.suspects.empty() && !report.healthy()) {
+    const Suspect* named = report.named();
+    j["named_cause"] = named ? Json(word_of(*named)) : Json(nullptr);
+    j["within_hash_variation"] = report.within_samples();
+  }
   if (!report.known.empty()) j["known_regressions"] = nlohmann::ordered_json::parse(regressions_json(report.known));
   if (!report.behind.empty()) j["behind"] = Json::parse(behind_json(report.behind));
   for (const WrongRow& w : report.wrong)

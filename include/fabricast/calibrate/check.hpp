@@ -125,6 +125,15 @@ struct CheckedRow {
   Seconds low, high;             ///< 90 % interval of healthy sites
   BytesPerSecond bus_bandwidth;  ///< of the measured time
   Verdict verdict = Verdict::expected;
+  /// 5 % and 95 % of the samples of the ECMP hash, conditioned as `forecast`. Equal if the network is not sampled.
+  Seconds sample_low = {}, sample_high = {};
+};
+
+/// The rows of one collective in one size band.
+struct BandRatio {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::size_t band = 0;  ///< index into `bands` (hardware/size_bands.hpp)
+  double off = 1;        ///< geometric mean of measured over forecast
 };
 
 /// A cause, or two at once, with its probability.
@@ -151,6 +160,8 @@ struct SlowPlace {
 struct CheckReport {
   std::vector<CheckedRow> rows;  ///< by series, then size
   double off = 0;                ///< geometric mean of measured over forecast
+  /// The slowest size band of a collective; null if all rows are of one band of one collective.
+  std::optional<BandRatio> slowest;
   /// The likeliest first. `healthy` is first or last. Empty only if nothing was measured, as with RAS alone.
   std::vector<Suspect> suspects;
   std::vector<SlowPlace> places;  ///< in most runs first; empty if no run stands out, or if there is only one
@@ -166,6 +177,13 @@ struct CheckReport {
 
   /// Whether `healthy` is the first suspect, no place is slow, no results are wrong and no rank is certainly at fault.
   bool healthy() const;
+  /// The cause that an answer names: the likeliest suspect besides `healthy`, if it has at least half of the
+  /// probability, or at least three times that of every other. A pair that includes it is not a rival. Null: no clear
+  /// cause.
+  const Suspect* named() const;
+  static constexpr double clear_lead = 3;
+  /// Whether the slow rows are those of an ordinary launch: each lies within 5 % and 95 % of the samples of the ECMP hash.
+  bool within_samples() const;
 };
 
 /// A statement of a log that disagrees with the scenario: the log was made on another cluster.

@@ -175,5 +175,64 @@ TEST_CASE("no shipped case is faster than its hardware can be", "[calibrate]") {
   CHECK(judged > 1000);
 }
 
+Suspect suspect(Cause cause, double probability, std::optional<Cause> with = {}) {
+  Suspect s;
+  s.cause = cause;
+  s.probability = probability;
+  s.with = with;
+  return s;
+}
+
+TEST_CASE("a cause is named only with a clear lead", "[calibrate]") {
+  const auto named = [](std::vector<Suspect> suspects) {
+    CheckReport report;
+    report.suspects = std::move(suspects);
+    const Suspect* found = report.named();
+    return found ? std::optional(found->cause) : std::nullopt;
+  };
+  const Suspect healthy = suspect(Cause::healthy, 0.29);
+  CHECK_FALSE(named({suspect(Cause::acs, 0.11), suspect(Cause::none_of_these, 0.1), healthy}));
+  CHECK_FALSE(named({suspect(Cause::sockets, 0.45), suspect(Cause::acs, 0.2), healthy}));
+  CHECK(named({suspect(Cause::sockets, 0.5), suspect(Cause::acs, 0.4), healthy}) == Cause::sockets);
+  CHECK(named({suspect(Cause::sockets, 0.31), suspect(Cause::acs, 0.1), healthy}) == Cause::sockets);
+  // Two causes at once that include the first speak for it too.
+  CHECK(named({suspect(Cause::sockets, 0.3), suspect(Cause::sockets, 0.2, Cause::acs), healthy}) == Cause::sockets);
+  CHECK_FALSE(named({suspect(Cause::sockets, 0.3), suspect(Cause::acs, 0.2, Cause::no_gdr), healthy}));
+  CHECK_FALSE(named({healthy}));
+}
+
+TEST_CASE("without a lead the answer lists the candidates", "[calibrate]") {
+  CheckReport report;
+  report.off = 1.25;
+  report.suspects = {suspect(Cause::acs, 0.11), suspect(Cause::none_of_these, 0.1), suspect(Cause::slow_nic, 0.02),
+                     suspect(Cause::healthy, 0.29)};
+  CheckedRow row;
+  row.verdict = Verdict::slow;
+  row.measured = Seconds{109e-3};
+  report.rows = {row};
+  const std::string text = check_text(cluster(), report);
+  CHECK(
+      text.find(
+          "not healthy: measured times are 1.25 times the forecast; no clear cause: acs 11 %, none_of_these 10 %\n") !=
+      std::string::npos);
+  // An ordinary launch of a hashed network is said to be one.
+  report.rows[0].sample_low = Seconds{65e-3};
+  report.rows[0].sample_high = Seconds{131e-3};
+  CHECK(report.within_samples());
+  CHECK(check_text(cluster(), report).find("within the variation of the ECMP hash") != std::string::npos);
+  report.rows[0].sample_high = Seconds{100e-3};
+  CHECK_FALSE(report.within_samples());
+}
+
+TEST_CASE("the slowest size band is stated beside the mean", "[calibrate]") {
+  MeasuredSeries series = measured_as(cluster(), 1);
+  for (const std::size_t large : {3, 4}) series.times[large] *= 2.5;
+  const CheckReport report = check({series}, unmeasured_site());
+  REQUIRE(report.slowest);
+  CHECK(report.slowest->band == 3);
+  CHECK(report.slowest->off == Approx(2.5).epsilon(1e-6));
+  CHECK(check_text(series.scenario, report).find("2.50 times for all_reduce of >=64MiB") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace fabricast
