@@ -16,6 +16,7 @@
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/names.hpp"
 #include "fabricast/core/scan.hpp"
+#include "fabricast/planner/nccl.hpp"
 #include "fabricast/report/residual_rows.hpp"
 #include "fabricast/report/unstated.hpp"
 #include "fabricast/scenario/used_parameters.hpp"
@@ -107,9 +108,10 @@ MeasuredCase read_case(const json& j) {
 
 /// The first two or three numbers of a version; empty if it does not begin with at least two.
 std::string version_digits(const std::string& text) {
+  if (parse_nccl_version(text)) return usual_form(text);
   std::string digits = text.substr(0, text.find_first_not_of("0123456789."));
   while (digits.ends_with('.')) digits.pop_back();
-  // "2.21.5+cuda12.4" is 2.21.5; a fourth number is dropped.
+  // "2.30.x (a commit)" is 2.30; a fourth number is dropped.
   std::size_t dots = 0, end = 0;
   while (end < digits.size() && (digits[end] != '.' || ++dots < 3)) ++end;
   digits.resize(end);

@@ -13,6 +13,7 @@
 
 #include "../../models/hardware/json_text.hpp"
 #include "fabricast/core/error.hpp"
+#include "fabricast/planner/nccl.hpp"
 #include "fabricast/scenario/trial.hpp"
 
 namespace fabricast {
@@ -101,6 +102,14 @@ std::vector<std::string> set_ranks(const LogTable& table, const std::string& pat
       "set node.gpus to the number of ranks per node"}});
 }
 
+/// NCCL's version as a log prints it. Builds of branches add words of their own, so the first numbers count if the whole
+/// is no version. Empty if those are none either: what a log does not say stays unknown.
+std::string version_of(const std::string& logged) {
+  for (const std::string& text : {logged, logged.substr(0, logged.find_first_not_of("0123456789."))})
+    if (parse_nccl_version(text)) return usual_form(text);
+  return {};
+}
+
 /// The `--set` words for settings that the log states and the scenario leaves open.
 std::vector<std::string> set_harness(const LogTable& table, const Imported& log, const World& world) {
   std::vector<std::string> set;
@@ -108,7 +117,7 @@ std::vector<std::string> set_harness(const LogTable& table, const Imported& log,
     set.push_back(fmt::format("workload.harness.ranks_per_process={}", table.ranks_per_process));
     if (table.threads > 1) set.push_back(fmt::format("workload.harness.threads={}", table.threads));
   }
-  const std::string& version = table.nccl_version.empty() ? log.nccl.version : table.nccl_version;
+  const std::string version = version_of(table.nccl_version.empty() ? log.nccl.version : table.nccl_version);
   if (!version.empty() && !world.scenario().nccl.version_given) set.push_back("nccl.version=\"" + version + "\"");
   if (table.iterations > 0) set.push_back(fmt::format("workload.harness.iterations={}", table.iterations));
   return set;

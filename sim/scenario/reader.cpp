@@ -23,6 +23,7 @@
 #include "fabricast/scenario/scenario.hpp"
 #include "fabricast/scenario/traffic_classes.hpp"
 #include "fabricast/scenario/unstated.hpp"
+#include "job_hosts.hpp"
 #include "named_file.hpp"
 #include "read_fabric.hpp"
 #include "request_trace.hpp"
@@ -271,23 +272,27 @@ class Reading {
            std::none_of(overrides_.begin(), overrides_.end(), sets);
   }
 
-  // An unknown version is a warning, not an error: a forecast by the rules of another version is better than none.
+  // What is not a version is an error: the rules of another version would be a confident wrong answer. A release newer
+  // than the known ones is a warning, because its rules are most likely those of the newest known.
   void check_version(Scenario& s) {
-    const auto warn = [&](std::string message, std::string hint) {
-      result_.warnings.push_back(at("nccl.version", std::move(message), std::move(hint)));
-      result_.warnings.back().severity = Diagnostic::Severity::warning;
-    };
     const int capability = gpu_of(s).compute_capability;
     const auto versions = parse_nccl_versions(s.nccl.version, capability);
     s.nccl.version_given = versions && reader_->given("nccl.version") && !only_assumed(s, "nccl.version");
     if (!versions)
-      warn(fmt::format("'{}' is not an NCCL version; {} is assumed", s.nccl.version, to_text(NcclVersion{})),
-           "write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown");
-    else if (versions->last.minor > newest_nccl.minor)
-      warn(fmt::format("'{}' is newer than the newest known version; the rules of {} are used", s.nccl.version,
+      return reader_->add(at("nccl.version", fmt::format("'{}' is not an NCCL version", s.nccl.version),
+                             fmt::format("write e.g. \"2.28\", \"2.21.5\", \"2.18-2.21\" or unknown; the newest known "
+                                         "version is {}",
+                                         to_text(newest_nccl))));
+    // Reports and the effective scenario show one form of a version.
+    s.nccl.version = usual_form(s.nccl.version);
+    if (versions->last.minor <= newest_nccl.minor) return;
+    result_.warnings.push_back(
+        at("nccl.version",
+           fmt::format("'{}' is newer than the newest known version; the rules of {} are used", s.nccl.version,
                        to_text(newest_nccl)),
            fmt::format("newer versions may choose differently; \"{}\" means the same without a warning",
-                       to_text(newest_nccl)));
+                       to_text(newest_nccl))));
+    result_.warnings.back().severity = Diagnostic::Severity::warning;
   }
 
   void check(Scenario& s) {
@@ -347,47 +352,6 @@ class Reading {
     check_classes(s, refuse, result_.warnings);
     for (Diagnostic& w : result_.warnings)
       if (w.where.file.empty()) w.where = reader_->place(w.path);
-  }
-
-  /// A job that is alone may leave NVLink domains partly filled, if they are filled evenly (even_domains).
-  template <class Refuse>
-  static void check_domains(const Scenario& s, Refuse refuse) {
-    const int nodes = s.cluster.nodes, domain = std::min(s.nvlink_domain.nodes, nodes);
-    if (domain <= 1 || nodes % domain == 0) return;
-    const EvenDomains even = even_domains(nodes, domain);
-    // Even filling may add hosts to the job. That is allowed only if nothing names or counts hosts.
-    const bool more = s.workload.kind == WorkloadKind::collective && s.cluster.placement != Placement::list;
-    if (s.jobs.empty() && (even.hosts() == nodes || more)) return;
-    refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", nodes, domain),
-           fmt::format("use a multiple of {}", domain));
-  }
-
-  template <class Refuse>
-  static void check_placement(const Scenario& s, Refuse refuse) {
-    const ClusterSpec& c = s.cluster;
-    if (c.placement != Placement::list && !c.order.empty()) refuse("cluster.order", "is only for placement: list");
-    if (c.placement == Placement::list) check_order(c.order, c.nodes, "cluster.order", refuse);
-    // Without a size the fabric is as large as its users need. A stated size must hold them all.
-    const int size = hosts_on_fabric(s);
-    if (c.size > 0 && c.size < size)
-      refuse("cluster.size", fmt::format("{} hosts are fewer than {} ({})", c.size,
-                                         s.jobs.empty() && c.taken.empty() && s.background.empty()
-                                             ? "the job needs"
-                                             : "jobs, storage and taken hosts need together",
-                                         size));
-    if (c.filled.value > 0 && c.size == 0)
-      refuse("cluster.filled", "is a fraction of all hosts on the fabric, but cluster.size is missing",
-             "write e.g. size: 128");
-  }
-
-  template <class Refuse>
-  static void check_order(const std::vector<int>& order, int nodes, const std::string& path, Refuse refuse) {
-    if (static_cast<int>(order.size()) != nodes)
-      refuse(path, fmt::format("lists {} hosts, but the job has {} nodes", order.size(), nodes));
-    std::vector<int> sorted = order;
-    std::sort(sorted.begin(), sorted.end());
-    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      refuse(path, fmt::format("host {} is listed twice", *twice));
   }
 
   /// Names occur in tables and CSV, where they need no quotes.

@@ -33,8 +33,9 @@ inline constexpr NcclVersion nvls_in_place{2, 19, 0}, peers_in_place{2, 23, 0}, 
 inline constexpr NcclVersion newest_nccl{2, 32};
 inline constexpr int most_channels = 64, most_sockets = 64;  ///< limits of NCCL: of a communicator, of a connection
 
-/// Parses `2.18` or `2.21.5`. Without a patch number it is the last patch, in which all backported changes are
-/// included. Nothing if the text is not a version, or not one of NCCL 2.
+/// Parses `2.18` or `2.21.5`, and the forms in which releases, packages and NCCL itself state a version: `v2.24.3`,
+/// `2.24.3-1`, `2.24.3+cuda12.6`, `22403`. Without a patch number it is the last patch, in which all backported changes
+/// are included. Nothing if the text is not a version, or not one of NCCL 2.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
 /// `2.18` or `2.21.5`. Patch 0 and the last patch are not written, so `2.21.0` reads back as the last patch of 2.21.
 std::string to_text(const NcclVersion& version);
@@ -50,6 +51,9 @@ struct NcclVersions {
 /// patch numbers begins with the first patch of its first version and ends with the last patch of its last.
 /// \param compute_capability  of the GPU, 90 for sm_90: decides with which version `unknown` begins
 std::optional<NcclVersions> parse_nccl_versions(std::string_view text, int compute_capability);
+/// Such a text with versions in their short form: `2.24.3` for `v2.24.3-1` or `22403`. It reads back to the same
+/// versions. A text that states no version stays as it is.
+std::string usual_form(std::string_view text);
 /// The versions between which rules of the model may differ: the first of the range, and each one in it that changed
 /// something on such GPUs, in ascending order. Two neighbours may still agree on a given cluster and call. Each entry
 /// costs a forecast: up to some thirty for `unknown`.

@@ -25,6 +25,19 @@ TEST_CASE("NCCL versions", "[planner]") {
   CHECK(parse_nccl_version("2.21.5") == NcclVersion{2, 21, 5});
   for (const char* bad : {"", "2", "2.", "3.1", "2.x", "2.18.", "2.18.1.2", "2.-1", " 2.18", "2.99999999999"})
     CHECK_FALSE(parse_nccl_version(bad));
+  // As releases, packages, NCCL's log and ncclGetVersion state it.
+  for (const char* text :
+       {"v2.24.3", "2.24.3-1", "v2.24.3-1", "2.24.3+cuda12.6", "2.24.3-1+cuda12.6", "22403", "2.24.3"}) {
+    CHECK(parse_nccl_version(text) == NcclVersion{2, 24, 3});
+    CHECK(usual_form(text) == "2.24.3");
+  }
+  CHECK(parse_nccl_version("2804") == NcclVersion{2, 8, 4});
+  CHECK(usual_form("22400") == "2.24.0");
+  CHECK(usual_form("v2.24") == "2.24");
+  CHECK(usual_form("latest") == "latest");
+  for (const char* bad : {"32403", "2024", "20803", "2904", "224031", "+22403", "2.24-1", "2.24.3-10", "2.24.3+cuda",
+                          "2.24.3+rocm6", "vv2.24", "NCCL 2.24"})
+    CHECK_FALSE(parse_nccl_version(bad));
   CHECK(to_text(NcclVersion{2, 18, 0}) == "2.18");
   CHECK(to_text(NcclVersion{2, 18}) == "2.18");
   CHECK(to_text(NcclVersion{2, 21, 5}) == "2.21.5");

@@ -208,6 +208,12 @@ TEST_CASE("versions, ranges of versions, and unknown versions", "[planner]") {
   CHECK(range("unknown", 90)->first == NcclVersion{2, 15, 0});   // the first for Hopper
   CHECK(range("unknown", 100)->first == NcclVersion{2, 25, 0});  // the first for Blackwell
   for (const char* bad : {"2.21-2.18", "2.18-", "-2.18", "Unknown", "2.18-2.20-2.21", ""}) CHECK_FALSE(range(bad));
+  CHECK(range("22403")->known());
+  CHECK(range("2.24.3-1")->known());
+  CHECK(range("v2.21.5-1-22403")->first == NcclVersion{2, 21, 5});
+  CHECK(range("v2.21.5-1-22403")->last == NcclVersion{2, 24, 3});
+  CHECK(usual_form("v2.21.5-1-22403") == "2.21.5-2.24.3");
+  CHECK(usual_form("2.18-2.21.5") == "2.18-2.21.5");
   using List = std::vector<NcclVersion>;
   CHECK(distinct_versions(*range("2.4-2.9"), 70) ==
         List{{2, 4, 0}, {2, 5, 0}, {2, 6, 0}, {2, 7, 0}, {2, 8, 0}, {2, 9, 0}});

@@ -307,17 +307,29 @@ TEST_CASE("one part of a fault is named", "[scenario]") {
   CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("applies to the whole step"));
 }
 
+TEST_CASE("what is not a version of NCCL is an error", "[scenario]") {
+  const auto version = [](const std::string& text) {
+    return parse_scenario(minimal + "nccl: {version: \"" + text + "\"}\n", "s.yaml").scenario.nccl.version;
+  };
+  CHECK(version("2.24.3+cuda12.6") == "2.24.3");
+  CHECK(version("22403") == "2.24.3");
+  for (const std::string bad : {"latest", "3.9", "2.21-2.18"})
+    CHECK(faults(minimal + "nccl:\n  version: " + bad + "\n") ==
+          List{"s.yaml:6:12: nccl.version: '" + bad + "' is not an NCCL version | write e.g. \"2.28\", \"2.21.5\", " +
+               "\"2.18-2.21\" or unknown; the newest known version is 2.32"});
+}
+
 TEST_CASE("warnings have a position", "[scenario]") {
   const ReadResult read = parse_scenario(
-      minimal + "nccl:\n  version: latest\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_ALGOO: Ring\n", "s.yaml");
+      minimal + "nccl:\n  version: 2.99\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_ALGOO: Ring\n", "s.yaml");
   List list;
   for (const Diagnostic& d : read.warnings) {
     CHECK(d.severity == Diagnostic::Severity::warning);
     list.push_back(shown(d));
   }
   CHECK(list ==
-        List{"s.yaml:6:12: nccl.version: 'latest' is not an NCCL version; 2.28 is assumed | write e.g. \"2.28\", "
-             "\"2.21.5\", \"2.18-2.21\" or unknown",
+        List{"s.yaml:6:12: nccl.version: '2.99' is newer than the newest known version; the rules of 2.32 are used | "
+             "newer versions may choose differently; \"2.32\" means the same without a warning",
              "s.yaml:9:17: nccl.env.NCCL_ALGOO: unknown variable | did you mean 'NCCL_ALGO'?",
              "s.yaml:8:17: nccl.env.NCCL_DEBUG: accepted, but has no effect on forecast times"});
   CHECK(parse_scenario(minimal, "s.yaml").warnings.empty());
