@@ -64,10 +64,12 @@ std::string in_our_words(const InitQuestion& q, const std::string& answer) {
 }
 
 /// The scenario with one more answer.
+/// \param so_far  the scenario of the answers before it
 /// \throws UserError if the answer is invalid
-Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& answer) {
+Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string& answer, const Scenario& so_far) {
   const std::string value = in_our_words(q, answer);
   check_answer(q, value);
+  if (q.refuse) q.refuse(value, so_far);
   Answers more = answers;
   more[q.name] = value;
   try {
@@ -80,10 +82,12 @@ Scenario with_answer(Answers& answers, const InitQuestion& q, const std::string&
   }
 }
 
-Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwise) {
+Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwise, const Scenario& so_far) {
   const std::vector<AnswerChoice> choices = q.choices();
+  const std::string note = q.note ? q.note(so_far) : std::string();
+  const std::string text = note.empty() ? q.text : fmt::format("{} ({})", q.text, note);
   while (true) {
-    fmt::print(stderr, "{} {}[{}] ", q.text, choices.empty() ? "" : "(? for a list) ", otherwise);
+    fmt::print(stderr, "{} {}[{}] ", text, choices.empty() ? "" : "(? for a list) ", otherwise);
     std::fflush(stderr);
     const std::string line = read_line();
     if (line == "?") {
@@ -91,7 +95,7 @@ Scenario ask(Answers& answers, const InitQuestion& q, const std::string& otherwi
       continue;
     }
     try {
-      return with_answer(answers, q, line.empty() ? otherwise : line);
+      return with_answer(answers, q, line.empty() ? otherwise : line, so_far);
     } catch (const UserError& e) {
       for (Diagnostic d : e.diagnostics()) {
         // In the dialogue there are no options to name.
@@ -138,7 +142,8 @@ Answers answers_of(const Options& options, bool asking) {
       continue;
     }
     const std::string otherwise = q.otherwise(answers, so_far);
-    so_far = asking ? ask(answers, q, otherwise) : with_answer(answers, q, options.text(q.name, otherwise));
+    so_far =
+        asking ? ask(answers, q, otherwise, so_far) : with_answer(answers, q, options.text(q.name, otherwise), so_far);
   }
   return answers;
 }

@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "fabricast/core/field_tree.hpp"
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/core/stop.hpp"
+#include "fabricast/hardware/device_names.hpp"
 #include "fabricast/report/plan.hpp"
 #include "fabricast/report/report.hpp"
 #include "fabricast/routing/routing.hpp"
@@ -31,6 +32,30 @@ std::int64_t gpus_of(const Scenario& s) { return std::int64_t{s.cluster.nodes} *
 
 /// Hosts of an NVLink domain in GB200 and GB300 NVL72 racks.
 constexpr int hosts_of_nvl72 = 18;
+
+/// Whether the hosts are trays of racks that share NVLink: GB200 and GB300, but not GB10.
+bool is_tray(const Scenario& s) { return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3"); }
+
+/// Trays that share NVLink. A profile of a single tray does not state the rack, but these trays are sold in NVL72 only.
+int trays_of_domain(const Scenario& s) {
+  const NodePreset* preset = find_node(s.hardware, s.node.spec.profile);
+  return preset && preset->nvlink_domain > 1 ? preset->nvlink_domain : hosts_of_nvl72;
+}
+
+std::string about_trays(const Scenario& s) {
+  if (!is_tray(s)) return {};
+  const int trays = trays_of_domain(s), gpus = s.node.spec.gpus;
+  return fmt::format("a node is a tray of {} GPUs, {} trays make an NVL{}", gpus, trays, trays * gpus);
+}
+
+/// More trays than a rack has are most likely GPUs.
+void refuse_more_trays(const std::string& value, const Scenario& s) {
+  const auto trays = parse_integer(value);
+  if (trays && trays.value > trays_of_domain(s))
+    throw UserError(
+        fmt::format("--nvlink-domain '{}' is more than a rack: {}", value, about_trays(s)),
+        fmt::format("at most {0}; for a larger domain --set nvlink_domain.nodes={1}", trays_of_domain(s), trays.value));
+}
 
 bool is_step(const Answers& answers) { return answer(answers, "workload") != "collective"; }
 // Fabric and routing matter only if the job leaves one NVLink domain.
@@ -91,19 +116,16 @@ const std::vector<InitQuestion>& init_questions() {
       {"node", "NAME", "What kind of node?", "kind of node (`fabricast list nodes`)", always, node_choices,
        [](const Answers&, const Scenario&) { return std::string("hgx-h100"); },
        [](const Answers&) { return std::string("node.profile"); }},
-      {"nodes", "N", "How many nodes does the job have?", "hosts of the job", always, free_text,
-       [](const Answers&, const Scenario& s) {
-         return fmt::to_string(s.node.spec.gpu.starts_with("gb") ? hosts_of_nvl72 : 16);
-       },
-       [](const Answers&) { return std::string("cluster.nodes"); }},
-      {"nvlink-domain", "N", "How many nodes share one NVLink domain (NVL72: 18)?",
-       "hosts that share one NVLink domain",
-       [](const Answers&, const Scenario& s) {
-         return s.node.spec.gpu.starts_with("gb2") || s.node.spec.gpu.starts_with("gb3");
-       },
-       free_text,
-       [](const Answers&, const Scenario& s) { return fmt::to_string(std::gcd(s.cluster.nodes, hosts_of_nvl72)); },
-       [](const Answers&) { return std::string("nvlink_domain.nodes"); }},
+      {"nodes", "N", "How many nodes does the job have?", "hosts of the job; a host of an NVL72 is a tray of 4 GPUs",
+       always, free_text,
+       [](const Answers&, const Scenario& s) { return fmt::to_string(is_tray(s) ? trays_of_domain(s) : 16); },
+       [](const Answers&) { return std::string("cluster.nodes"); }, about_trays},
+      {"nvlink-domain", "N", "How many nodes share one NVLink domain?",
+       "hosts that share one NVLink domain (NVL72: 18; fewer if the job has fewer)",
+       [](const Answers&, const Scenario& s) { return is_tray(s); }, free_text,
+       // Jobs of other than whole racks are spread evenly over the racks that they need (`even_domains`).
+       [](const Answers&, const Scenario& s) { return fmt::to_string(std::min(s.cluster.nodes, trays_of_domain(s))); },
+       [](const Answers&) { return std::string("nvlink_domain.nodes"); }, about_trays, refuse_more_trays},
       {"fabric", "NAME", "What is the topology of the switches?",
        "topology of the switches (`fabricast list topologies`)", leaves_node, fabric_choices,
        [](const Answers&, const Scenario& s) { return std::string(topologies()[s.fabric.kind].name); },

@@ -32,6 +32,11 @@ struct InitQuestion {
   std::string (*otherwise)(const Answers& answers, const Scenario& so_far);
   /// The key of the scenario that the answer sets.
   std::string (*path)(const Answers& answers);
+  /// What to know before answering, for this scenario: shown in brackets behind the text. None: nothing.
+  std::string (*note)(const Scenario& so_far) = nullptr;
+  /// Refuses answers that the reader accepts, but that are most likely slips. None: nothing.
+  /// \throws UserError
+  void (*refuse)(const std::string& value, const Scenario& so_far) = nullptr;
 };
 
 /// All questions in order. Later ones may depend on earlier answers.

@@ -18,7 +18,9 @@ void check_domains(const Scenario& s, const Refusal& refuse) {
   const bool more = s.workload.kind == WorkloadKind::collective && s.cluster.placement != Placement::list;
   if (s.jobs.empty() && (even.hosts() == nodes || more)) return;
   refuse("cluster.nodes", fmt::format("{} hosts do not fill NVLink domains of {}", nodes, domain),
-         fmt::format("use a multiple of {}", domain));
+         s.jobs.empty() ? fmt::format("use a multiple of {}, or {} hosts, which fill {} domains evenly", domain,
+                                      even.hosts(), even.domains)
+                        : fmt::format("use a multiple of {}", domain));
 }
 
 void check_placement(const Scenario& s, const Refusal& refuse) {

@@ -27,6 +27,8 @@ COMBINATIONS = (
         ["--nodes", "1"],
         ["--fabric", "fat_tree", "--oversubscription", "2.5", "--nodes", "32"],
         ["--node", "gb200-tray", "--nodes", "36", "--nvlink-domain", "18"],
+        ["--node", "gb200-nvl72", "--nodes", "17"],
+        ["--node", "gb200-nvl72", "--nodes", "20", "--workload", "training_step", "--model", "llama3-8b"],
         ["--workload", "training_step", "--nodes", "8"],
         ["--workload", "training_step", "--nodes", "3", "--model", "llama3-8b", "--batch", "96"],
         ["--workload", "training_step", "--nodes", "16", "--model", "mixtral-8x7b", "--fabric", "fat_tree"],
@@ -49,6 +51,7 @@ WRONG = [
     (["--fabric", "single_switch", "--oversubscription", "2"], "--oversubscription does not apply"),
     (["--workload", "training_step", "--model", "llama3-405b", "--nodes", "1"], "does not fit in the memory of 8 GPUs"),
     (["--workload", "inference", "--model", "deepseek-v3", "--nodes", "1", "--node", "dgx-v100"], "does not fit"),
+    (["--node", "gb200-nvl72", "--nodes", "72", "--nvlink-domain", "72"], "a node is a tray of 4 GPUs, 18 trays make an NVL72"),
     (["--set", "fabric.cabel=30m"], "unknown key"),
     (["--set", "fabric"], "has no value"),
 ]
@@ -130,6 +133,16 @@ def check_file(binary, folder):
     return faults
 
 
+def check_trays(binary, folder):
+    """Racks are not split: their trays share NVLink, all of the job if it has fewer."""
+    faults = []
+    for nodes, domain in ((1, 1), (4, 4), (17, 17), (18, 18), (20, 18), (36, 18)):
+        made = run(binary, "init", "-", "--node", "gb200-nvl72", "--nodes", str(nodes), cwd=folder)
+        if f"treats it as one node.\n  nodes: {domain}\n" not in made.stdout:
+            faults.append(f"init of {nodes} trays: not domains of {domain}: {made.stdout[:800]} {made.stderr}")
+    return faults
+
+
 def check_dialogue(binary, folder):
     faults = []
     # A list, a slip, a number that is none, and else what is offered.
@@ -158,7 +171,8 @@ def check_dialogue(binary, folder):
 def main(binary):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        faults = check_options(binary, folder) + check_file(binary, folder) + check_dialogue(binary, folder)
+        faults = check_options(binary, folder) + check_file(binary, folder) + check_trays(binary, folder)
+        faults += check_dialogue(binary, folder)
         faults += [f"{file} was left behind" for file in folder.glob("*.part")]
     print("\n".join(faults) if faults else "ok")
     return 1 if faults else 0
