@@ -75,6 +75,15 @@ ModelPreset read_preset(json j, const std::string& name) {
     take("active", p.active);
     take("active_tolerance", p.active_tolerance);
   }
+  const auto take_format = [&](const char* key, std::optional<NumberFormat>& target) {
+    if (!j.contains(key)) return;
+    std::string word;
+    take(key, word);
+    target = enum_from<NumberFormat>(word);
+    if (!target) throw InternalError(fmt::format("models.json: {} has no format '{}'", name, word));
+  };
+  take_format("checkpoint", p.checkpoint);
+  take_format("expert_checkpoint", p.expert_checkpoint);
   JsonFields fields(j);
   Gated gated = Gated::automatic;
   visit_dimensions(fields, p.dimensions, gated);

@@ -225,6 +225,32 @@ void add_precision(std::vector<GivenKey>& keys) {
   if (!given && sheet.peak_of(Precision::bf16) == 0) keys.push_back({"workload.precision", "fp16"});
 }
 
+/// Weights of inference as the released checkpoint has them, where the preset states it: in bf16, models that are
+/// served from 8 bits would seem not to fit. Where the user sets a precision, nothing is added.
+void add_checkpoint(std::vector<GivenKey>& keys) {
+  const auto sets_weights = [](const GivenKey& k) {
+    return k.path == "workload" || k.path.starts_with("workload.precision") ||
+           k.path.starts_with("workload.weight_precision") || k.path.starts_with("workload.experts");
+  };
+  if (std::any_of(keys.begin(), keys.end(), sets_weights)) return;
+  const auto model =
+      std::find_if(keys.rbegin(), keys.rend(), [](const GivenKey& k) { return k.path == "workload.model.preset"; });
+  const ModelPreset* preset = model == keys.rend() ? nullptr : find_by_name(model_presets(), model->value);
+  if (!preset) return;
+  const auto add = [&](const char* path, NumberFormat format, std::string_view of) {
+    keys.push_back({path, std::string(name_of(format)),
+                    fmt::format("The released checkpoint of {} has {} in this format.", preset->name, of)});
+  };
+  const Scenario cluster = cluster_of(keys);
+  const GpuSheet& sheet = cluster.hardware->gpus.find(cluster.node.spec.gpu)->second.sheet;
+  // GPUs without GEMMs in 8 bits convert the weights.
+  if (preset->checkpoint == NumberFormat::fp8 && sheet.peak_of(Precision::fp8) > 0)
+    add("workload.precision", *preset->checkpoint, "its linear layers");
+  else if (preset->checkpoint)
+    add("workload.weight_precision", *preset->checkpoint, "its linear layers");
+  if (preset->expert_checkpoint) add("workload.experts.weight_precision", *preset->expert_checkpoint, "its experts");
+}
+
 /// The first split of a training step that divides evenly (the batch over replicas, the GPUs over ranks), whether or
 /// not it fits in memory. The search for a better split starts from its world.
 World dividing_world(std::vector<GivenKey>& keys) {
@@ -295,6 +321,7 @@ void add_split(std::vector<GivenKey>& keys) {
     return std::any_of(keys.begin(), keys.end(),
                        [&](const GivenKey& k) { return k.path.starts_with(path) && k.value.starts_with(value); });
   };
+  if (has("workload.kind", "inference")) add_checkpoint(keys);
   if (has("workload.kind", "training_step") || has("workload.kind", "inference")) add_precision(keys);
   // Degrees that the user gives are not second-guessed, but they must fit.
   if (has("workload.parallel", ""))

@@ -68,8 +68,9 @@ class Writer {
       const auto below = below_of(at);
       if (const GivenKey* key = given(at)) {
         gap(indent);
-        out_ +=
-            comment(explanation(part, at), indent) + fmt::format("{:{}}{}: {}\n", "", indent, part.name, key->value);
+        const std::string why = key->why.empty() ? std::string() : " " + key->why;
+        out_ += comment(explanation(part, at) + why, indent) +
+                fmt::format("{:{}}{}: {}\n", "", indent, part.name, key->value);
       } else if (!below.empty()) {
         gap(indent);
         out_ += comment(explanation(part, at), indent) + fmt::format("{:{}}{}:\n", "", indent, part.name);

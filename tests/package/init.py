@@ -36,6 +36,8 @@ COMBINATIONS = (
         ["--workload", "inference", "--nodes", "2", "--phase", "both", "--batch", "16"],
         ["--workload", "inference", "--nodes", "2", "--phase", "prefill", "--batch", "4"],
         ["--workload", "inference", "--nodes", "4", "--node", "dgx-v100", "--model", "llama2-7b"],  # no bf16
+        ["--workload", "inference", "--nodes", "1", "--node", "hgx-h200-roce", "--model", "deepseek-v3"],  # in 8 bits
+        ["--workload", "inference", "--nodes", "1", "--model", "gpt-oss-120b"],
         ["--workload", "training_step", "--nodes", "4", "--set", "workload.parallel={tensor: 8}"],
         ["--nodes", "4", "--set", "fabric.cable=30m", "--set", "nccl.env.NCCL_ALGO=Ring", "--set", "name=mine"],
     ]
@@ -143,6 +145,26 @@ def check_trays(binary, folder):
     return faults
 
 
+def check_checkpoints(binary, folder):
+    """Inference gets the precision of the released checkpoint, unless the user sets one."""
+    faults = []
+    for words, key in (
+        (["hgx-h200", "1", "deepseek-v3"], "precision: fp8"),
+        (["dgx-a100", "2", "deepseek-v3"], "weight_precision: fp8"),  # no GEMMs in 8 bits
+        (["hgx-h100", "1", "gpt-oss-120b"], "weight_precision: fp4"),
+        (["hgx-h100", "1", "llama3-70b"], None),
+        (["hgx-h200", "2", "deepseek-v3", "workload.precision=bf16"], "precision: bf16"),
+    ):
+        node, nodes, model, *more = words
+        made = run(binary, "init", "-", "--node", node, "--nodes", nodes, "--workload", "inference", "--model", model,
+                   *(w for m in more for w in ("--set", m)), cwd=folder)
+        found = [line.strip() for line in made.stdout.splitlines() if re.match(r" *[a-z_]*precision:", line)]
+        why = f"The released checkpoint of {model}" in " ".join(made.stdout.replace("#", " ").split())
+        if found != ([key] if key else []) or why != (key is not None and not more):
+            faults.append(f"init of inference {words}: {found}, comment: {why}. {made.stderr}")
+    return faults
+
+
 def check_dialogue(binary, folder):
     faults = []
     # A list, a slip, a number that is none, and else what is offered.
@@ -172,6 +194,7 @@ def main(binary):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         faults = check_options(binary, folder) + check_file(binary, folder) + check_trays(binary, folder)
+        faults += check_checkpoints(binary, folder)
         faults += check_dialogue(binary, folder)
         faults += [f"{file} was left behind" for file in folder.glob("*.part")]
     print("\n".join(faults) if faults else "ok")

@@ -13,6 +13,7 @@ namespace fabricast {
 /// A key of a scenario, such as `fabric.kind`, and its value as YAML text.
 struct GivenKey {
   std::string path, value;
+  std::string why = {};  ///< why it has this value: a sentence behind the key's own comment; may be empty
 };
 
 /// The keys as YAML without comments, in the order of their first mention. If a path occurs more than once, its last

@@ -18,6 +18,7 @@
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/error.hpp"
 #include "fabricast/core/fields.hpp"
+#include "fabricast/hardware/compute.hpp"
 #include "fabricast/workload/model.hpp"
 
 namespace fabricast {
@@ -38,6 +39,9 @@ struct ModelPreset {
   double active = 0;                  ///< published number of active parameters; 0: all are active
   double tolerance = 0;               ///< relative: published numbers are rounded, and vocabularies padded
   double active_tolerance = 0;        ///< the same for `active`
+  /// Formats of the released checkpoint: of linear layers, experts included, and of routed experts where only these
+  /// have fewer bits. None: 16 bits, or not certain. `fabricast init` writes them; scenarios do not default to them.
+  std::optional<NumberFormat> checkpoint, expert_checkpoint;
 };
 /// All presets, sorted by name. Parsed once.
 const std::vector<ModelPreset>& model_presets();

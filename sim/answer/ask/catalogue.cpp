@@ -183,6 +183,9 @@ std::string describe_model(const ModelPreset& preset) {
     out += fmt::format("  active per token: {:.5g}", static_cast<double>(count.active));
     out += preset.active > 0 ? fmt::format(", published {:.5g}\n", preset.active) : "\n";
   }
+  if (preset.checkpoint) out += fmt::format("  released checkpoint: {}\n", name_of(*preset.checkpoint));
+  if (preset.expert_checkpoint)
+    out += fmt::format("  released checkpoint: {} in routed experts, else bf16\n", name_of(*preset.expert_checkpoint));
   const ModelFlops flops = model_flops(model, model.sequence);
   out += fmt::format("  {:.5g} FLOPs per training token at sequence length {} (full attention), {:.5g} (causal)\n",
                      flops.training(false) / static_cast<double>(model.sequence), model.sequence,

@@ -99,6 +99,10 @@ TEST_CASE("a commented scenario reads back to the given keys") {
   CHECK(to_yaml(parse_scenario(text, "test").scenario) == to_yaml(parse_scenario(plain_yaml(keys), "test").scenario));
   CHECK(text.find("    # Ports of a switch (radix).\n    ports: 128\n") != std::string::npos);
   CHECK(text.find("One of: single_switch, leaf_spine,") != std::string::npos);
+  std::vector<GivenKey> explained = keys;
+  explained[4].why = "As in the data sheet.";
+  CHECK(commented_yaml({}, explained).find("# Ports of a switch (radix). As in the data sheet.\n") !=
+        std::string::npos);
   CHECK_THROWS_AS(commented_yaml({}, {{"fabricast", "1"}}), UserError);
 }
 

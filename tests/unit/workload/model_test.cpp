@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "fabricast/core/names.hpp"
+
 namespace fabricast {
 namespace {
 
@@ -26,6 +28,18 @@ TEST_CASE("parameters of every preset are as published", "[workload]") {
     CHECK_FALSE(p.summary.empty());
     CHECK((p.source.find('[') != std::string::npos || p.source.find("guess") != std::string::npos));
   }
+}
+
+TEST_CASE("presets state formats of released checkpoints that have fewer than 16 bits", "[workload]") {
+  const auto formats = [](std::string_view name) {
+    const ModelPreset* preset = find_by_name(model_presets(), name);
+    REQUIRE(preset);
+    return std::pair(preset->checkpoint, preset->expert_checkpoint);
+  };
+  using Formats = std::pair<std::optional<NumberFormat>, std::optional<NumberFormat>>;
+  CHECK(formats("deepseek-v3") == Formats{NumberFormat::fp8, std::nullopt});
+  CHECK(formats("gpt-oss-120b") == Formats{std::nullopt, NumberFormat::fp4});
+  CHECK(formats("llama3-70b") == Formats{});
 }
 
 TEST_CASE("counts match a calculation by hand", "[workload]") {
