@@ -53,6 +53,7 @@ class Reading {
     move_placement_list();
     move_placement_list(list);
     overrides_ = list;
+    replace_sizes();
     reader_.emplace(root_, path_, std::move(list));
   }
 
@@ -158,6 +159,22 @@ class Reading {
         list[i].value = "list";
       }
     }
+  }
+
+  /// `--set workload.sizes` replaces the range of sizes that the file gives, and a range replaces its sizes. Both in one
+  /// file, or both in options, stay an error.
+  void replace_sizes() {
+    YAML::Node workload = root_["workload"];
+    if (!workload.IsMap()) return;
+    const auto set = [&](std::string_view key) {
+      return std::any_of(overrides_.begin(), overrides_.end(),
+                         [&](const Override& o) { return o.path == fmt::format("workload.{}", key); });
+    };
+    const bool sizes = set("sizes"), range = set("from") || set("to") || set("factor");
+    if (sizes == range) return;
+    if (range) workload.remove("sizes");
+    if (sizes)
+      for (const char* key : {"from", "to", "factor"}) workload.remove(key);
   }
 
   /// The text at a path, before fields are read: their defaults depend on it.

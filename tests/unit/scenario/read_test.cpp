@@ -164,6 +164,14 @@ TEST_CASE("--set overrides the file", "[scenario]") {
   CHECK(parsed(minimal, {"node.gdr=false"}).node.spec.gdr == Gdr::off);
   CHECK(parsed(minimal, {"nccl.env.NCCL_ALGO=Ring"}).nccl.env.at("NCCL_ALGO") == "Ring");
   CHECK(parsed(minimal, {"workload.sizes=[8B, 1KiB]"}).sizes() == std::vector<std::int64_t>{8, 1024});
+  // Sizes replace a range of the file, and a range its sizes.
+  using Sizes = std::vector<std::int64_t>;
+  const std::string head = "fabricast: 1\nnode: {}\ncluster: {nodes: 2}\nworkload: ";
+  CHECK(parsed(head + "{from: 8B, to: 1KiB, factor: 2}\n", {"workload.sizes=[1MiB]"}).sizes() == Sizes{1 << 20});
+  CHECK(parsed(head + "{sizes: [1MiB]}\n", {"workload.from=8B", "workload.to=32B", "workload.factor=2"}).sizes() ==
+        Sizes{8, 16, 32});
+  for (const std::string both : {"{from: 8B, sizes: [1KiB]}", "{}"})
+    CHECK_FALSE(faults(head + both + "\n", {"workload.sizes=[1MiB]", "workload.to=1GiB"}).empty());
   CHECK(parsed("fabricast: 1\nnode: {}\ncluster: {nodes: 2}\nworkload: {}\nfaults: [{link: leaf0, rate: 0}]\n",
                {"faults[0].rate=50%"})
             .faults[0]
