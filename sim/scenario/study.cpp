@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "fabricast/core/field_tree.hpp"
 #include "fabricast/core/file.hpp"
 #include "fabricast/core/quantity.hpp"
 #include "fabricast/planner/nccl.hpp"
@@ -107,6 +108,7 @@ class AxisReader {
       SweepValue value{entry.first.Scalar(), {}};
       for (const auto& key : entry.second) {
         if (!key.first.IsScalar() || key.second.IsNull()) return fault(entry.first, "write {path: value, ...}");
+        study_.places[fmt::format("{}.{}.{}", path_, value.label, key.first.Scalar())] = span(key.first);
         value.set.push_back(key.first.Scalar() + "=" + flow_text(key.second));
       }
       axis.values.push_back(std::move(value));
@@ -160,6 +162,9 @@ class AxisReader {
   std::string origin_, path_;
 };
 
+/// Whether an option sets the objective, or a key of it. It belongs to the study; all other words go to each row.
+bool is_objective(std::string_view path) { return path == "objective" || path.starts_with("objective."); }
+
 /// `keep: "a < b"` is a short form of a list with one element.
 void wrap_single(YAML::Node objective, const char* key) {
   const YAML::Node node = std::as_const(objective)[key];
@@ -168,6 +173,27 @@ void wrap_single(YAML::Node objective, const char* key) {
   list.push_back(node);
   objective.remove(key);  // assigning to the key would change the node in the list
   objective[key] = list;
+}
+
+/// The same of an option: `--set objective.keep=a<b` or `--set objective={keep: a<b}`.
+Override wrapped(Override option) {
+  YAML::Node value;
+  try {
+    value = YAML::Load(option.value);
+  } catch (const YAML::Exception&) { value = YAML::Node(option.value); }
+  const bool list = option.path == "objective.keep" || option.path == "objective.pareto";
+  if (list && value.IsScalar()) {
+    YAML::Node single(YAML::NodeType::Sequence);
+    single.push_back(value);
+    value.reset(single);
+  } else if (option.path == "objective" && value.IsMap()) {
+    wrap_single(value, "keep");
+    wrap_single(value, "pareto");
+  } else {
+    return option;
+  }
+  option.value = flow_text(value);
+  return option;
 }
 
 void read_objective(Study& study, const YAML::Node& root, const std::vector<Override>& overrides,
@@ -207,6 +233,41 @@ void visit_fields(FieldVisitor& visit, ObjectiveSpec& spec) {
 
 void Study::locate(Diagnostic& d) const {
   if (!d.path.empty() && d.where.line == 0 && d.where.file.empty()) d.where = place_of(places, file, d.path);
+}
+
+namespace {
+
+/// Whether the scenario has a key.
+bool has_key(const Study& study, const std::string& path) {
+  try {
+    Scenario base = parse_scenario(study.text, study.file, study.overrides).scenario;
+    FieldTree tree;
+    visit_fields(tree, base);
+    return tree.take().find(path) != nullptr;
+  } catch (const UserError&) { return false; }  // what is wrong with the file is reported by itself
+}
+
+}  // namespace
+
+void Study::locate_in_row(Diagnostic& d, std::size_t row) const {
+  if (const auto axis = places.find("sweep." + d.path); axis != places.end()) {
+    d.where = axis->second;
+    return;
+  }
+  constexpr std::string_view option = "--set ";
+  if (!d.where.file.starts_with(option)) return;
+  const std::string word = d.where.file.substr(option.size()), key = word.substr(0, word.find('='));
+  const std::vector<std::size_t> choices = choices_of(*this, row);
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const SweepAxis& axis = axes[a];
+    const SweepValue& value = axis.values[choices[a]];
+    if (std::find(value.set.begin(), value.set.end(), word) == value.set.end()) continue;
+    d.where = place_of(places, file, fmt::format("sweep.{}.{}.{}", axis.name, value.label, key));
+    // A bundle may have any name. One that is named like a section invites keys of that section.
+    if (const std::string whole = axis.name + "." + key; axis.name != key && has_key(*this, whole))
+      d.hint = fmt::format("a bundle lists whole paths: write {}", whole);
+    return;
+  }
 }
 
 namespace {
@@ -253,9 +314,8 @@ Study parse_study(const std::string& text, const std::string& path, const std::v
   std::vector<Override> of_objective;
   for (const std::string& word : overrides) {
     const auto equals = word.find('=');
-    if (word.starts_with("objective.") && equals != std::string::npos)
-      // `--set objective.*` belongs to the study; all other words go to each row.
-      of_objective.push_back({word.substr(0, equals), word.substr(equals + 1)});
+    if (equals != std::string::npos && is_objective(std::string_view(word).substr(0, equals)))
+      of_objective.push_back(wrapped({word.substr(0, equals), word.substr(equals + 1)}));
     else
       study.overrides.push_back(word);
   }

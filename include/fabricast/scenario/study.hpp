@@ -59,6 +59,9 @@ struct Study {
 
   /// Sets the position of a diagnostic about sweep or objective.
   void locate(Diagnostic& diagnostic) const;
+  /// The same for a fault of a row: `--set` words that the sweep adds are replaced by their place in the sweep, as
+  /// nobody typed them.
+  void locate_in_row(Diagnostic& diagnostic, std::size_t row) const;
 };
 
 /// The largest number of rows; a larger study is a mistake.

@@ -23,8 +23,7 @@ void check_rows(const Study& study, const SweepResult& result, const Decision& d
     (void)build_world(scenario_of(study, 0));
   } catch (const UserError& e) {
     std::vector<Diagnostic> faults = e.diagnostics();
-    for (Diagnostic& d : faults)
-      if (const auto axis = study.places.find("sweep." + d.path); axis != study.places.end()) d.where = axis->second;
+    for (Diagnostic& d : faults) study.locate_in_row(d, 0);
     throw UserError(std::move(faults));
   }
   throw UserError(fmt::format("no configuration can be forecast; the first fails with: {}", result.rows.front().why));

@@ -84,6 +84,32 @@ TEST_CASE("an axis of --sweep replaces the axis of the file") {
   CHECK(study.overrides.empty());
 }
 
+TEST_CASE("an option may set the whole objective, and a single condition without a list") {
+  const Study study = study_of("sweep: {cluster.nodes: [4, 8]}\nobjective: {maximize: mfu}\n",
+                               {"objective={minimize: switches, keep: \"time_us <= 2 * best\"}"}, {});
+  CHECK(study.overrides.empty());
+  CHECK(study.objective.minimize == "switches");
+  CHECK(study.objective.maximize.empty());
+  CHECK(study.objective.keep == std::vector<std::string>{"time_us <= 2 * best"});
+  const Study keep = study_of("sweep: {cluster.nodes: [4, 8]}\n", {"objective.keep=gpus < 100"}, {});
+  CHECK(keep.objective.keep == std::vector<std::string>{"gpus < 100"});
+}
+
+TEST_CASE("a fault of a word that a bundle adds is in the file") {
+  const Study study = study_of("sweep: {fabric: {ft11: {kind: fat_tree}}}\n", {}, {});
+  try {
+    (void)scenario_of(study, 0);
+    FAIL("the key is unknown");
+  } catch (const UserError& e) {
+    Diagnostic d = e.diagnostics().front();
+    study.locate_in_row(d, 0);
+    CHECK(d.where.file == study.file);
+    CHECK(d.where.line == 5);
+    CHECK(d.where.column == 25);
+    CHECK(d.hint == "a bundle lists whole paths: write fabric.kind");
+  }
+}
+
 TEST_CASE("long lists and many ranges are read quickly, or refused") {
   std::string list = "sweep: {node.gpus: [";
   for (int i = 0; i < 100'000; ++i) list += fmt::format("{}, ", i);
