@@ -29,6 +29,8 @@ struct Objective {
 Objective objective_of(const Study& study);
 /// Whether the objective uses a metric of risk, so that failures must be forecast.
 bool asks_for_risk(const Objective& objective);
+/// The key of the objective that uses a metric of cost; empty: none does.
+std::string key_of_cost(const Objective& objective);
 
 /// The decision about all rows of a study. Vectors of bool have one element for each row.
 struct Decision {

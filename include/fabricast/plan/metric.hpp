@@ -55,6 +55,8 @@ std::span<const Metric> metrics();
 
 /// Whether a metric needs the forecast of failures, which takes longer than everything else.
 bool is_of_risk(std::size_t metric);
+/// Whether a metric needs `prices`.
+bool is_of_prices(std::size_t metric);
 
 /// The index of a metric; empty if there is none of that name.
 std::optional<std::size_t> find_metric(std::string_view name);

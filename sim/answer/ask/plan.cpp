@@ -2,6 +2,8 @@
 // do not follow from axes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "fabricast/ask/ask.hpp"
 #include "fabricast/bill/prices.hpp"
 #include "fabricast/page/plan_page.hpp"
@@ -72,6 +74,21 @@ struct KeptPlan {
   PlanReport report() const { return {study, rows, decision, notes}; }
 };
 
+/// An objective of cost needs prices, which are asked for before rows are forecast for hours.
+void check_prices(const Study& study, const Objective& objective) {
+  const std::string key = key_of_cost(objective);
+  if (key.empty()) return;
+  const auto sets_prices = [](const std::string& word) { return word.starts_with("prices="); };
+  for (const SweepAxis& axis : study.axes)
+    for (const SweepValue& value : axis.values)
+      if (std::any_of(value.set.begin(), value.set.end(), sets_prices)) return;
+  try {
+    if (!scenario_of(study, 0).prices.empty()) return;
+  } catch (const UserError&) { return; }  // the row reports the error itself
+  throw UserError::at(key, "no row has a cost, because the scenario has no prices",
+                      "add `prices: FILE`; `fabricast describe prices` shows the keys of such a file");
+}
+
 }  // namespace
 
 SweepOptions PreparedSweep::options() const {
@@ -87,6 +104,7 @@ PreparedSweep prepare_sweep(const Study& study, bool intervals, bool risk, const
     throw UserError(
         fmt::format("{}: nothing to vary", study.file),
         "add `sweep: {cluster.nodes: [32, 64]}`, or use --sweep 'cluster.nodes=[32, 64]' or --search parallel");
+  placed(study, [&] { check_prices(study, objective); });
   PreparedSweep prepared{measured_of(study, measured), {}};
   prepared.how.run = how;
   prepared.how.intervals = intervals;

@@ -117,14 +117,30 @@ Objective objective_of(const Study& study) {
   return objective;
 }
 
-bool asks_for_risk(const Objective& o) {
-  if (is_of_risk(o.metric) || std::any_of(o.front.begin(), o.front.end(), is_of_risk)) return true;
-  for (const Condition& c : o.keep)
-    for (const auto* side : {&c.left, &c.right})
-      for (const Factor& f : *side)
-        if (f.kind != Factor::Kind::number && is_of_risk(f.metric)) return true;
+namespace {
+
+bool uses(const Condition& condition, bool (*is)(std::size_t metric)) {
+  for (const auto* side : {&condition.left, &condition.right})
+    for (const Factor& f : *side)
+      if (f.kind != Factor::Kind::number && is(f.metric)) return true;
   return false;
 }
+
+/// The first key of the objective that uses a metric of a kind; empty: none does.
+std::string key_that_uses(const Objective& o, bool (*is)(std::size_t metric)) {
+  if (is(o.metric)) return o.minimize ? "objective.minimize" : "objective.maximize";
+  for (std::size_t i = 0; i < o.keep.size(); ++i)
+    if (uses(o.keep[i], is)) return fmt::format("objective.keep[{}]", i);
+  for (std::size_t i = 0; i < o.front.size(); ++i)
+    if (is(o.front[i])) return fmt::format("objective.pareto[{}]", i);
+  return {};
+}
+
+}  // namespace
+
+bool asks_for_risk(const Objective& o) { return !key_that_uses(o, is_of_risk).empty(); }
+
+std::string key_of_cost(const Objective& o) { return key_that_uses(o, is_of_prices); }
 
 Decision decide(const Study& study, const std::vector<SweepRow>& rows) {
   Decision d;

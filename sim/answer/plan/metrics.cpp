@@ -199,6 +199,8 @@ bool is_of_risk(std::size_t metric) {
   return std::find(names.begin(), names.end(), table[metric].name) != names.end();
 }
 
+bool is_of_prices(std::size_t metric) { return table[metric].name.find("cost") != std::string_view::npos; }
+
 std::optional<std::size_t> find_metric(std::string_view name) {
   const Metric* metric = find_by_name(table, name);
   return metric ? std::optional(static_cast<std::size_t>(metric - table.data())) : std::nullopt;

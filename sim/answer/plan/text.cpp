@@ -157,10 +157,16 @@ std::string answer_text(const PlanReport& r) {
   if (d.not_run > 0)
     return fmt::format("interrupted: {} of {} configurations were not run, so the best one is not known", d.not_run,
                        r.rows.size());
+  if (!d.best && d.done == 0) return "no configuration was forecast";
+  if (const auto kept = std::count(d.kept.begin(), d.kept.end(), true); !d.best && kept > 0)
+    return fmt::format("{} has {}, so none is the best{}",
+                       d.objective.keep.empty()
+                           ? "no configuration"
+                           : fmt::format("none of {} configurations that satisfy the conditions", kept),
+                       metrics()[d.objective.metric].name,
+                       is_of_prices(d.objective.metric) ? ": some lines of each bill have no price" : "");
   if (!d.best)
-    return d.done == 0
-               ? "no configuration was forecast"
-               : fmt::format("none of {} configurations satisfies the conditions ({})", d.done, goal_text(d.objective));
+    return fmt::format("none of {} configurations satisfies the conditions ({})", d.done, goal_text(d.objective));
   const SweepRow& best = r.rows[*d.best];
   std::string text = fmt::format("{}: {}", goal_text(d.objective), row_text(r.study, *d.best));
   if (d.ties.size() > 1)

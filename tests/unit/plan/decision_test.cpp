@@ -56,6 +56,19 @@ TEST_CASE("conditions compare products of numbers, metrics and best values") {
   CHECK_FALSE(holds(parse_condition("step_s > 0", ""), refused, best));
 }
 
+TEST_CASE("the key of an objective that needs prices") {
+  const auto key = [](const ObjectiveSpec& spec) {
+    Study study;
+    study.objective = spec;
+    return key_of_cost(objective_of(study));
+  };
+  CHECK(key({"cost", "", {}, {}}) == "objective.minimize");
+  CHECK(key({"", "network_cost", {}, {}}) == "objective.maximize");
+  CHECK(key({"time_s", "", {"gpus > 1", "cost_per_gpu < 2 * best"}, {}}) == "objective.keep[1]");
+  CHECK(key({"", "", {}, {"time_s", "cost"}}) == "objective.pareto[1]");
+  CHECK(key({"switches", "", {"gpus > 1"}, {"time_s", "power_w"}}).empty());
+}
+
 TEST_CASE("an invalid condition is reported with its position") {
   CHECK(fault_of("step_s <= ") == "'step_s <= ': expected a number, a metric or `best` at character 11");
   CHECK(fault_of("step_s 3").find("<, <=, >, >= or ==") != std::string::npos);
