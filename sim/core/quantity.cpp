@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -28,6 +29,14 @@ constexpr std::array byte_units = {Unit{"B", 1},        Unit{"KB", 1e3},     Uni
                                    Unit{"TB", 1e12},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30},
                                    Unit{"TiB", 0x1p40}, Unit{"K", 0x1p10},   Unit{"M", 0x1p20},   Unit{"G", 0x1p30},
                                    Unit{"T", 0x1p40}};  // nccl-tests' letters are powers of 1024
+// As nccl-tests, which accepts its letters in both cases. They are read, and never written.
+constexpr std::array small_byte_letters = {Unit{"k", 0x1p10}, Unit{"m", 0x1p20}, Unit{"g", 0x1p30}, Unit{"t", 0x1p40}};
+constexpr auto accepted_byte_units = [] {
+  std::array<Unit, byte_units.size() + small_byte_letters.size()> all{};
+  std::copy(byte_units.begin(), byte_units.end(), all.begin());
+  std::copy(small_byte_letters.begin(), small_byte_letters.end(), all.begin() + byte_units.size());
+  return all;
+}();
 // From large to small, as `shortest` needs them.
 constexpr std::array time_units = {Unit{"d", 86400}, Unit{"h", 3600},  Unit{"min", 60}, Unit{"s", 1},
                                    Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
@@ -141,9 +150,13 @@ std::vector<std::string_view> units_of(FieldType type) {
   }
 }
 
+std::vector<std::string_view> accepted_units_of(FieldType type) {
+  return type == FieldType::bytes ? names_of(accepted_byte_units) : units_of(type);
+}
+
 Parsed<Bytes> parse_bytes(std::string_view text) {
   const Parsed<double> p =
-      parse(text, byte_units, "write {0}B, {0}KiB or {0}MB",
+      parse(text, accepted_byte_units, "write {0}B, {0}KiB or {0}MB",
             "sizes are in B, K M G T or KiB MiB GiB TiB (1024s), or KB MB GB TB (1000s); case matters");
   Parsed<Bytes> bytes{{}, p.error, p.hint};
   if (!bytes) return bytes;

@@ -217,7 +217,8 @@ class SchemaMaker {
     } else {
       // A quantity is text: number and unit, as in parse_bytes and its relatives.
       std::string units;
-      for (const std::string_view unit : units_of(field.type)) units += (units.empty() ? "" : "|") + std::string(unit);
+      for (const std::string_view unit : accepted_units_of(field.type))
+        units += (units.empty() ? "" : "|") + std::string(unit);
       j = {{"type", "string"}, {"pattern", fmt::format("^{} *({})$", number_pattern, units)}};
     }
     return j;

@@ -101,9 +101,11 @@ class FieldTree final : public FieldVisitor {
 /// are into `tree`.
 std::vector<std::pair<std::string, const Field*>> leaves(const Field& tree);
 
-/// The units that a quantity of this type accepts, for messages and for the pattern in the JSON Schema; empty if the
-/// type has no units.
+/// The units that a quantity of this type accepts, for messages; empty if the type has no units.
 std::vector<std::string_view> units_of(FieldType type);
+/// The same for the pattern in the JSON Schema, with units that are read and not shown: small letters of bytes, as
+/// nccl-tests accepts them.
+std::vector<std::string_view> accepted_units_of(FieldType type);
 
 /// Limits as text in the units of a file: "at least 1", "between 1Mbps and 1000Tbps", "write 1" if only one value is
 /// allowed. Empty if there are no limits. A range with an upper limit only reads "between -inf and ...": give both.

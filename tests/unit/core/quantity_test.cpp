@@ -21,6 +21,10 @@ TEST_CASE("sizes", "[core]") {
                                                                   {"1 TiB", 1LL << 40},
                                                                   {"3TB", 3'000'000'000'000},
                                                                   {"1.3KB", 1300},
+                                                                  {"512k", 512 << 10},
+                                                                  {"3m", 3 << 20},
+                                                                  {"8g", 8LL << 30},
+                                                                  {"1t", 1LL << 40},
                                                                   {"0.5KiB", 512},
                                                                   {"1e3B", 1000},
                                                                   {"8G", 8LL << 30},
@@ -99,6 +103,7 @@ TEST_CASE("invalid sizes are rejected", "[core]") {
 }
 
 TEST_CASE("other invalid quantities are rejected", "[core]") {
+  CHECK_FALSE(parse_rate("400g"));
   CHECK(refusal(parse_rate("400")) == "'400' has no unit | write 400Gbps (bits) or 400GBps (bytes)");
   CHECK(refusal(parse_rate("400Gb")) ==
         "unknown unit 'Gb' | rates are in Mbps, Gbps, Tbps (bits) or MBps, GBps, TBps (bytes); case matters");
