@@ -26,7 +26,11 @@ namespace fabricast {
 void visit_fields(FieldVisitor& visit, NicSpec& spec) {
   visit("count", spec.count, "NIC ports of a node that connect to the fabric", between(0, 256));
   visit("rate", spec.rate, "line rate of a NIC port, one direction", line_rates);
-  visit("link", spec.link, "kind of network");
+  // Only kinds that connect nodes are words of this key.
+  visit.scalar({"link", "kind of network", {}},
+               WordRef{network_words, &spec.link,
+                       [](const void* p) { return static_cast<std::size_t>(*static_cast<const LinkKind*>(p)); },
+                       [](void* p, std::size_t i) { *static_cast<LinkKind*>(p) = static_cast<LinkKind>(i); }});
   visit("numa", spec.numa,
         "local: GPUs use NICs of their own socket; remote: a wrong binding makes them use NICs of the other socket");
   visit("delay", spec.delay, "additional time per hop over the network", between(0, 1));

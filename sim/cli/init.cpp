@@ -46,13 +46,31 @@ std::string read_line() {
   }
 }
 
+/// What to write for a name of no node. Sixty names would hide the few that are meant.
+std::string hint_for_node(const std::string& value, const std::vector<std::string_view>& known) {
+  const Hardware& hardware = shipped_hardware();
+  if (const auto gpu = find_gpu(hardware, value)) {
+    std::vector<std::string_view> with_it;
+    for (const auto& [name, node] : hardware.nodes)
+      if (const auto has = find_gpu(hardware, node.gpu); has && has->kind == gpu->kind) with_it.push_back(name);
+    // Plain servers before those of clouds, whose names few people look for.
+    std::stable_partition(with_it.begin(), with_it.end(), [](std::string_view name) {
+      return name.starts_with("hgx") || name.starts_with("dgx") || name.starts_with("gb") || name.starts_with("gh");
+    });
+    if (!with_it.empty()) return fmt::format("this is a GPU; nodes with it: {}", join(with_it));
+  }
+  if (const auto near = nearest(value, known)) return fmt::format("did you mean '{}'?", *near);
+  return "`fabricast list nodes` shows the names; --set node.gpu=NAME sets only the GPU";
+}
+
 /// \throws UserError if the value is not a valid answer
 void check_answer(const InitQuestion& q, const std::string& value) {
   const std::vector<AnswerChoice> choices = q.choices();
   const std::vector<std::string_view> known = names_of(choices);
   const bool file = std::string_view(q.name) == "node" && value.ends_with(".json");
   if (!choices.empty() && !file && std::find(known.begin(), known.end(), value) == known.end())
-    throw UserError(fmt::format("--{}: unknown value '{}'", q.name, value), suggestion(value, known));
+    throw UserError(fmt::format("--{}: unknown value '{}'", q.name, value),
+                    std::string_view(q.name) == "node" ? hint_for_node(value, known) : suggestion(value, known));
   if (const auto number = parse_integer(value); std::string_view(q.argument) == "N" && (!number || number.value < 1))
     throw UserError(fmt::format("--{} '{}' is not a whole number of at least 1", q.name, value));
 }

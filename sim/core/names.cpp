@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
 
 namespace fabricast {
 
@@ -26,13 +29,42 @@ int edit_distance(std::string_view a, std::string_view b) {
   return last[n];
 }
 
+namespace {
+
+/// Words that are far from the known ones by letters, and mean the same.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> synonyms{{{"ib", "infiniband"},
+                                                                                 {"tcp", "socket"},
+                                                                                 {"clos", "fat_tree"},
+                                                                                 {"a2a", "alltoall"},
+                                                                                 {"training", "training_step"},
+                                                                                 {"serving", "inference"},
+                                                                                 {"hash", "ecmp"}}};
+
+/// In lower case, with one kind of separator.
+std::string folded(std::string_view word) {
+  std::string out(word);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+    else if (c == '-' || c == ' ')
+      c = '_';
+  return out;
+}
+
+}  // namespace
+
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known) {
+  const auto find = [&](std::string_view name) { return std::find(known.begin(), known.end(), name); };
+  if (const auto same = find(word); same != known.end()) return *same;
+  const std::string typed = folded(word);
+  for (const auto& [other, name] : synonyms)
+    if (const auto meant = find(name); typed == other && meant != known.end()) return *meant;
   // A third of the letters may be wrong. Beyond that the suggestion would be a guess.
   const int limit = std::max(1, static_cast<int>(word.size()) / 3);
   std::optional<std::string_view> best;
   int best_distance = limit + 1;
   for (const std::string_view candidate : known) {
-    const int distance = edit_distance(word, candidate);
+    const int distance = edit_distance(typed, folded(candidate));
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -16,8 +16,9 @@ namespace fabricast {
 int edit_distance(std::string_view a, std::string_view b);
 
 /// The closest of the known names, if it is close enough to be a typing mistake: as many edits as a third of the word's
-/// length, rounded down, but one edit in any case. The first of several equally close names. A known word is closest to
-/// itself. Case matters.
+/// length, rounded down, but one edit in any case. The first of several equally close names. Case and the choice of
+/// `-`, `_` or blank do not count: `ECMP` is close to `ecmp`. A known word is closest to itself, and some words that
+/// people use for others, such as `ib` for `infiniband`, are closest to these.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
 /// A hint for an unknown name: "did you mean 'leaf_spine'?", or "known: a, b, c" if none is close. All known names are

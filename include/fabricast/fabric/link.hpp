@@ -9,7 +9,9 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "fabricast/core/enum_names.hpp"
 #include "fabricast/core/units.hpp"
@@ -41,6 +43,9 @@ struct EnumNames<LinkKind> {
 
 /// Whether links of this kind connect nodes.
 constexpr bool is_network(LinkKind kind) { return kind <= LinkKind::socket; }
+/// The words of these kinds, which are the first ones of LinkKind.
+inline constexpr std::span<const std::string_view> network_words{EnumNames<LinkKind>::names.data(),
+                                                                 static_cast<std::size_t>(LinkKind::socket) + 1};
 
 /// Properties that many links have in common.
 struct LinkClass {

@@ -27,6 +27,11 @@ TEST_CASE("the nearest word, if it may be a typing mistake", "[core]") {
   CHECK_FALSE(nearest("dragonfly", known));
   CHECK_FALSE(nearest("ab", Names{"xy"}));
   CHECK(nearest("ab", Names{"ax", "ay"}) == "ax");  // the first of equals
+  CHECK(nearest("FAT TREE", known) == "fat_tree");
+  CHECK(nearest("a_b", Names{"A-B", "a_b"}) == "a_b");  // a known word itself
+  CHECK(nearest("RoCEv2", Names{"infiniband", "roce"}) == "roce");
+  CHECK(nearest("IB", Names{"infiniband", "roce"}) == "infiniband");
+  CHECK_FALSE(nearest("IB", known));
   CHECK(suggestion("leafspine", known) == "did you mean 'leaf_spine'?");
   CHECK(suggestion("dragonfly", known) == "known: leaf_spine, fat_tree, rail_only, file");
   CHECK(join(known, "|") == "leaf_spine|fat_tree|rail_only|file");
