@@ -4,6 +4,7 @@
 // scenario that they give so far, so the dialogue accepts exactly what a file may contain.
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,14 @@ std::string hint_for_node(const std::string& value, const std::vector<std::strin
   }
   if (const auto near = nearest(value, known)) return fmt::format("did you mean '{}'?", *near);
   return "`fabricast list nodes` shows the names; --set node.gpu=NAME sets only the GPU";
+}
+
+/// Whether someone may have written answers to standard input: it is a pipe, or a file with content. A script's empty
+/// input (/dev/null) is neither.
+bool may_hold_answers() {
+  struct stat input {};
+  if (isatty(STDIN_FILENO) || fstat(STDIN_FILENO, &input) != 0) return false;
+  return S_ISFIFO(input.st_mode) || (S_ISREG(input.st_mode) && input.st_size > 0);
 }
 
 /// \throws UserError if the value is not a valid answer
@@ -212,6 +221,10 @@ int init_verb(const std::vector<std::string>& arguments) {
                         std::any_of(init_questions().begin(), init_questions().end(),
                                     [&](const InitQuestion& q) { return options.has(q.name); });
   const bool asking = !answered && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  if (!answered && may_hold_answers())
+    fmt::print(stderr,
+               "standard input is no terminal, so answers in it are not read and defaults are used: options state "
+               "answers, e.g. --nodes 48\n");
   if (asking) fmt::print(stderr, "Return accepts the value in brackets. Ctrl-C quits without writing a file.\n");
   std::vector<GivenKey> keys = keys_of(answers_of(options, asking), true);
   add_set_words(keys, options);

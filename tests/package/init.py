@@ -130,6 +130,13 @@ def check_file(binary, folder):
     alias = run(binary, "init", "-", "--node", "DGX H100", cwd=folder)
     if alias.returncode != 0 or "profile: hgx-h100" not in alias.stdout:
         faults.append(f"init --node 'DGX H100': {alias.returncode} {alias.stderr}")
+    piped = subprocess.run([binary, "init", "piped.yaml"], cwd=folder, text=True, input="hgx-h200\n48\n",
+                           capture_output=True)
+    if piped.returncode != 0 or "answers in it are not read" not in piped.stderr:
+        faults.append(f"answers in a pipe are ignored without a word: {piped.returncode} {piped.stderr}")
+    told = subprocess.run([binary, "init", "-", "--nodes", "48"], cwd=folder, text=True, input="", capture_output=True)
+    if told.returncode != 0 or told.stderr:
+        faults.append(f"init --nodes 48 with a pipe as input: {told.returncode} {told.stderr}")
     if run(binary, "init", cwd=folder).returncode != 0 or not (folder / "scenario.yaml").exists():
         faults.append("init without a file does not write scenario.yaml")
     return faults
