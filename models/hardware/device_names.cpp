@@ -9,6 +9,7 @@
 #include <array>
 
 #include "fabricast/core/names.hpp"
+#include "fabricast/core/quantity.hpp"
 #include "fabricast/core/text.hpp"
 
 namespace fabricast {
@@ -156,6 +157,22 @@ std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_v
   doubt.path = "node.gpu";
   doubt.message = fmt::format("'{}' is read as {}; it may also be {}", name, taken, join(named->others, ", "));
   doubt.hint = fmt::format("write {} to avoid this warning", taken);
+  return {doubt};
+}
+
+std::vector<Diagnostic> doubts_about_nics(const Hardware& hardware, BytesPerSecond rate) {
+  BytesPerSecond fastest;
+  for (const auto& [name, node] : hardware.nodes) fastest = std::max(fastest, node.nic_rate);
+  for (const auto& [name, gpu] : hardware.gpus) fastest = std::max(fastest, gpu.nic_rate);
+  if (rate <= fastest) return {};
+  Diagnostic doubt;
+  doubt.severity = Diagnostic::Severity::warning;
+  doubt.path = "node.nics.rate";
+  doubt.message =
+      fmt::format("{} is faster than a port of any known NIC, which has at most {}", to_text(rate), to_text(fastest));
+  // Plans for NICs to come are faster by less than a factor of eight.
+  if (const BytesPerSecond bits{rate.value / 8}; bits <= fastest)
+    doubt.hint = fmt::format("did you mean {}? {:g}GBps are bytes", to_text(bits), rate.value * 1e-9);
   return {doubt};
 }
 

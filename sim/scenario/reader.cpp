@@ -321,6 +321,9 @@ class Reading {
       guarded([&] { (void)measured_values(s.measured, static_cast<CollectiveOp>(op)); });
     for (Diagnostic& doubt : doubts_about_gpu(s.hardware, early({"node", "gpu"})))
       result_.warnings.push_back(std::move(doubt));
+    if (reader_->given("node.nics.rate"))
+      for (Diagnostic& doubt : doubts_about_nics(s.hardware, s.node.spec.nics.rate))
+        result_.warnings.push_back(std::move(doubt));
     if (s.workload.kind == WorkloadKind::trace)
       for (std::string* file : {&s.workload.trace.path, &s.workload.trace.file, &s.workload.trace.groups})
         if (!file->empty()) *file = beside(path_, *file);

@@ -32,6 +32,9 @@ std::string not_modelled(const OtherAccelerator& other, std::string_view name);
 NamedGpu gpu_called(const Hardware& hardware, std::string_view name);
 /// A warning (path node.gpu) if the name may stand for several kinds; it states which one is used.
 std::vector<Diagnostic> doubts_about_gpu(const Hardware& hardware, std::string_view name);
+/// A warning (path node.nics.rate) if a NIC port is faster than any that a known node or GPU usually has: bytes written
+/// for bits are eight times as many.
+std::vector<Diagnostic> doubts_about_nics(const Hardware& hardware, BytesPerSecond rate);
 
 /// The node of that name. Null if there is none.
 const NodePreset* find_node(const Hardware& hardware, std::string_view name);

@@ -315,6 +315,21 @@ TEST_CASE("one part of a fault is named", "[scenario]") {
   CHECK_THAT(fault("{host: 1, clock: 50%, until: 1s}").at(0), Catch::Contains("applies to the whole step"));
 }
 
+TEST_CASE("bytes written for bits in a NIC's rate are doubted", "[scenario]") {
+  const auto warnings = [](const std::string& rate) {
+    return parse_scenario(
+               "fabricast: 1\nnode: {gpu: h100-sxm, nics: {rate: " + rate + "}}\ncluster: {nodes: 4}\nworkload: {}\n",
+               "s.yaml")
+        .warnings;
+  };
+  REQUIRE(warnings("400GBps").size() == 1);
+  CHECK(shown(warnings("400GBps")[0]) ==
+        "s.yaml:2:36: node.nics.rate: 3.2Tbps is faster than a port of any known NIC, which has at most 800Gbps | did "
+        "you mean 400Gbps? 400GBps are bytes");
+  CHECK(warnings("10Tbps").at(0).hint.empty());
+  CHECK(warnings("800Gbps").empty());
+}
+
 TEST_CASE("what is not a version of NCCL is an error", "[scenario]") {
   const auto version = [](const std::string& text) {
     return parse_scenario(minimal + "nccl: {version: \"" + text + "\"}\n", "s.yaml").scenario.nccl.version;
