@@ -23,7 +23,7 @@ void visit_fields(FieldVisitor& visit, JobWorkload& workload) {
 
 void visit_fields(FieldVisitor& visit, JobSpec& job) {
   visit("name", job.name, "name of the job");
-  visit("nodes", job.nodes, "hosts of the job", between(1, 4e6));
+  visit("nodes", job.nodes, "hosts of the job; required", between(1, 4e6));
   visit("placement", job.placement, "as cluster.placement, on the hosts that previous jobs leave free");
   visit("seed", job.seed, "seed of a random placement", at_least(0));
   visit("order", job.order, "host numbers in rank order, for placement list", between(0, 4e6));

@@ -156,7 +156,8 @@ void visit_fields(FieldVisitor& visit, FaultSpec& spec) {
         between(-1, 1e9));
   visit("gpu", spec.gpu, "instead of a link, a GPU, e.g. node3.gpu2: all its links");
   visit("nic", spec.nic, "instead of a link, a NIC, e.g. node3.nic1: its cable");
-  visit("rate", spec.rate, "remaining fraction of its rate: 10%, or 0 for down", between(0, 1));
+  visit("rate", spec.rate, "remaining fraction of its rate: 10%, or 0 for down; required unless `clock` is given",
+        between(0, 1));
   visit("clock", spec.clock, "clock of a host or a GPU relative to the others; training steps compute slower there",
         between(0.01, 1));
   visit("at", spec.at, "start of the fault, after the start of the collective", between(0, 1e9));

@@ -21,8 +21,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Keys that the reader requires, by section.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> required_keys{
-    {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> required_keys{
+    {{"", "fabricast"}, {"", "node"}, {"", "cluster"}, {"", "workload"}, {"jobs[]", "nodes"}}};
+
+/// Keys of elements of lists whose value in the program is no default: the reader requires them, a fault's rate unless
+/// its clock is given.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> without_default{
+    {{"faults", "rate"}, {"jobs", "nodes"}}};
 
 // Stands for a default that depends on the node.
 constexpr std::string_view varies = "by node";
@@ -37,10 +42,18 @@ Scenario smallest_scenario(const std::string& node) {
   return s;
 }
 
+Field* part_named(Field& of, std::string_view name) {
+  const auto it = std::find_if(of.parts.begin(), of.parts.end(), [&](const Field& part) { return part.name == name; });
+  return it == of.parts.end() ? nullptr : &*it;
+}
+
 Field fields_with(Scenario scenario, const ChosenWords& chosen) {
   FieldTree tree(chosen);
   visit_fields(tree, scenario);
-  return tree.take();
+  Field all = tree.take();
+  for (const auto& [list, key] : without_default)
+    if (Field* const element = part_named(all, list)) part_named(element->parts.front(), key)->value.clear();
+  return all;
 }
 
 // Defaults that differ between kinds of nodes are not stated in the schema.

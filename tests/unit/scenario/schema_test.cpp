@@ -55,6 +55,17 @@ TEST_CASE("a default is in the schema if all kinds of nodes agree on it") {
   CHECK(gpus["description"].get<std::string>().ends_with("default: by node"));
 }
 
+TEST_CASE("keys that elements of lists must have show no default") {
+  const Field all = scenario_fields();
+  for (const char* key : {"faults[].rate", "jobs[].nodes"}) {
+    REQUIRE(all.find(key));
+    CHECK(all.find(key)->value.empty());
+  }
+  const nlohmann::json s = schema();
+  CHECK_FALSE(s["properties"]["faults"]["items"]["properties"]["rate"].contains("default"));
+  CHECK(s["properties"]["jobs"]["items"]["required"] == nlohmann::json{"nodes"});
+}
+
 TEST_CASE("the reader requires what the schema requires") {
   const std::vector<GivenKey> all{{"fabricast", "1"}, {"node", "{}"}, {"cluster.nodes", "2"}, {"workload", "{}"}};
   CHECK_NOTHROW(parse_scenario(plain_yaml(all), "test"));
