@@ -204,9 +204,7 @@ std::string check_json(const Scenario& scenario, const CheckReport& report) {
 }
 
 std::string impossible_text(const Scenario& scenario, const std::vector<ImpossibleRow>& found) {
-  std::string out =
-      fmt::format("# fabricast {}   {}\nno verdict: measured times are shorter than this hardware allows\n",
-                  version_text(), scenario.name);
+  std::string out = heading_line(scenario.name) + "no verdict: measured times are shorter than this hardware allows\n";
   for (const ImpossibleRow& row : found)
     out += fmt::format("  {}{}: {}\n", shown(row.from, 200), row.line > 0 ? fmt::format(":{}", row.line) : "",
                        impossible_text(row));
