@@ -185,6 +185,24 @@ TEST_CASE("the engine's own all-reduces are named where they are the longest exp
   CHECK_FALSE(binding_of(nccl.step).own);
 }
 
+TEST_CASE("a load beyond what is served makes the queue grow, and a small one does not", "[inference]") {
+  const auto at = [](const std::string& rate) {
+    return run_inference(
+        test::world_of(one_node +
+                       "workload: {kind: inference, model: {preset: llama3-8b}, phase: both, batch: 8, "
+                       "input: 512, output: 32, load: {arrivals: poisson, rate: " +
+                       rate + ", requests: 200}}\n"));
+  };
+  const InferenceForecast idle = at("1"), overloaded = at("10000");
+  REQUIRE(idle.shared.has_value());
+  REQUIRE(overloaded.shared.has_value());
+  CHECK_FALSE(idle.shared->queue_grows);
+  CHECK(overloaded.shared->queue_grows);
+  CHECK(overloaded.shared->requests_per_second < 10000);
+  CHECK(inference_text(idle).find("overloaded") == std::string::npos);
+  CHECK(inference_text(overloaded).find("overloaded") != std::string::npos);
+}
+
 TEST_CASE("requests are limited by what they wait for most: prompts or decoding", "[inference]") {
   const auto of = [](const std::string& tokens) {
     const auto world = test::world_of(one_node +

@@ -61,6 +61,16 @@ TEST_CASE("the forecast has the memory of each stage by component", "[step]") {
   CHECK(step_text(f).find("# memory per GPU, of 80.0 GiB") != std::string::npos);
 }
 
+TEST_CASE("a step lists the faults that it runs with", "[step]") {
+  const auto text = [](const std::string& faults) {
+    return step_text(run_step(test::world_of(
+        "node: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: {kind: training_step, " + small + "}\n" + faults)));
+  };
+  CHECK(text("").find("# faults:") == std::string::npos);
+  CHECK(text("faults: [{host: 3, clock: 80%}, {nic: node1.nic0, rate: 10%}]\n")
+            .find("# faults: node3 at 80 % of the clock, node1.nic0 at 10 % of its rate\n") != std::string::npos);
+}
+
 TEST_CASE("a what-if equals a run of the changed scenario", "[step]") {
   const auto world = step_world(small + ", overlap: {data: false}");
   const StepForecast f = run_step(world);

@@ -300,6 +300,20 @@ TEST_CASE("files that are not scenarios", "[scenario]") {
              begin_as("s.yaml:1:12: fabricast: '2' is out of range"));
 }
 
+TEST_CASE("a clock that slows no computation is warned of", "[scenario]") {
+  const auto warnings = [](const std::string& workload) {
+    return parse_scenario("fabricast: 1\nnode: {profile: hgx-h100}\ncluster: {nodes: 4}\nworkload: " + workload +
+                              "\nfaults: [{host: 3, clock: 80%}]\n",
+                          "s.yaml")
+        .warnings;
+  };
+  const auto single = warnings("{collective: all_reduce}");
+  REQUIRE(single.size() == 1);
+  CHECK(single[0].path == "faults[0].clock");
+  CHECK_THAT(single[0].message, Catch::Contains("no effect on a single collective"));
+  CHECK(warnings("{kind: training_step, model: {preset: llama2-7b}, batch: {global: 64}}").empty());
+}
+
 TEST_CASE("one part of a fault is named", "[scenario]") {
   const auto fault = [](const std::string& entry) {
     return faults(
