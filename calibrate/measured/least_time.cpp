@@ -100,8 +100,8 @@ Units units_of_gpus(const Scenario& scenario) {
     units.rate = units.rate + line_rate(hardware, gpu.pcie, 1) + line_rate(hardware, gpu.c2c, 1);
   // NVSwitches reduce from Hopper on (docs/models/nvls.md), and so may the switches of the network.
   constexpr int hopper = 90;
-  units.reduces = scenario.node.spec.intranode == Intranode::nvswitch && gpu.compute_capability >= hopper;
-  units.reduces = units.reduces || (scenario.cluster.nodes > 1 && units_of_hosts(scenario).reduces);
+  const bool in_node = scenario.node.spec.intranode == Intranode::nvswitch && gpu.compute_capability >= hopper;
+  units.reduces = in_node || (scenario.cluster.nodes > 1 && units_of_hosts(scenario).reduces);
   return units;
 }
 
@@ -140,8 +140,8 @@ std::vector<ImpossibleRow> impossible_rows(const std::vector<MeasuredSeries>& me
 
 std::string impossible_text(const ImpossibleRow& row) {
   return fmt::format("{} of {} over {} ranks in {:.6g} us is faster than this hardware can be: at least {:.6g} us ({})",
-                     name_of(row.op), to_text(Bytes{row.bytes}), row.ranks, row.measured.value * 1e6,
-                     row.least.time.value * 1e6, row.least.limit);
+                     name_of(row.op), to_text(Bytes{row.bytes}), row.ranks, microseconds(row.measured),
+                     microseconds(row.least.time), row.least.limit);
 }
 
 std::string impossible_advice(const std::vector<ImpossibleRow>& rows) {

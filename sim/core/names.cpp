@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "fabricast/core/text.hpp"
+
 namespace fabricast {
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -42,12 +44,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> synonyms{
 
 /// In lower case, with one kind of separator.
 std::string folded(std::string_view word) {
-  std::string out(word);
+  std::string out = lower_case(word);
   for (char& c : out)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-    else if (c == '-' || c == ' ')
-      c = '_';
+    if (c == '-' || c == ' ') c = '_';
   return out;
 }
 

@@ -5,8 +5,7 @@
 
 namespace fabricast {
 
-void check_faults(Scenario& scenario, const std::function<bool(const std::string&)>& given,
-                  const std::function<void(std::string, std::string, std::string)>& refuse,
+void check_faults(Scenario& scenario, const std::function<bool(const std::string&)>& given, const Refusal& refuse,
                   std::vector<Diagnostic>& warnings) {
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     FaultSpec& f = scenario.faults[i];

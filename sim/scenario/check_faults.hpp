@@ -7,14 +7,13 @@
 
 #include "fabricast/core/error.hpp"
 #include "fabricast/scenario/scenario.hpp"
+#include "refusal.hpp"
 
 namespace fabricast {
 
 /// Checks the section `faults`. A clock without a rate leaves the rate whole.
-/// \param given   whether the scenario states a key, such as `faults[0].rate`
-/// \param refuse  (key, what is wrong, hint)
-void check_faults(Scenario& scenario, const std::function<bool(const std::string&)>& given,
-                  const std::function<void(std::string, std::string, std::string)>& refuse,
+/// \param given  whether the scenario states a key, such as `faults[0].rate`
+void check_faults(Scenario& scenario, const std::function<bool(const std::string&)>& given, const Refusal& refuse,
                   std::vector<Diagnostic>& warnings);
 
 }  // namespace fabricast

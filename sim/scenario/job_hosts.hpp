@@ -1,16 +1,13 @@
 // Which hosts a job has: checks of `cluster` and `jobs` that the reader makes when all sections are read.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "fabricast/scenario/scenario.hpp"
+#include "refusal.hpp"
 
 namespace fabricast {
-
-/// Reports an error of a key.
-using Refusal = std::function<void(std::string path, std::string message, std::string hint)>;
 
 /// A job that is alone may leave NVLink domains partly filled, if they are filled evenly (even_domains).
 void check_domains(const Scenario& scenario, const Refusal& refuse);

@@ -20,8 +20,8 @@ std::string point_text(const LineChart& chart, const ChartSeries& series, std::s
 
 ChartAxis x_axis(const ScatterChart& chart, const PageTable& table);
 ChartAxis y_axis(const ScatterChart& chart, const PageTable& table);
-/// Names of the groups: numbers ascend, others are in the order of the table. If there are more groups than colours, the last colour is shared by
-/// the remaining ones.
+/// Names of the groups: numbers ascend, others are in the order of the table. If there are more groups than colours, the
+/// last colour is shared by the remaining ones.
 std::vector<std::string> groups_of(const ScatterChart& chart, const PageTable& table);
 /// Index into `groups_of` for each row.
 std::vector<std::size_t> group_by_row(const ScatterChart& chart, const PageTable& table);
